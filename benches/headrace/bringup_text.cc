@@ -46,7 +46,7 @@ Text groups_text(const Record& record, const Terminal& terminal) {
     if (run.phases.empty() && !run.values.empty() && ++groups <= kMost) {
       std::vector<std::string> names;
       for (const unsigned node : run.nodes) names.push_back(record.nodes[node].host.name);
-      Text line = Text::format("{} of {}:", run.what, compressed(names));
+      Text line = Text::format("{}{} of {}:", run.what, run.again ? " again" : "", compressed(names));
       for (const GroupValue& one : run.values)
         line += Text::format(" {} {};", one.point, format_in_unit(one.value, one.unit));
       out += in_lines(line, terminal, 4) + "\n";

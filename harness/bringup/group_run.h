@@ -4,12 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "harness/record/metric.h"
+
 namespace headrace::bringup {
 
-/// One number that a group reached.
+/// One number that a group reached: its middle repetition.
 struct GroupValue {
   std::string point, metric, unit;
   double value = 0;
+  Better better = Better::neither;
+  double best = 0;  // of its repetitions
 };
 
 /// A way in which the job uses storage, by all clients at once.
@@ -28,6 +32,7 @@ struct GroupRun {
   std::string why;  // it came to no end; "" = it did
   std::vector<GroupValue> values;
   std::vector<LoadPhase> phases;
+  bool again = false;  // all of them were measured once more, as one was slower than the others
 };
 
 }  // namespace headrace::bringup

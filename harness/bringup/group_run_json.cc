@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/results/parts.h"
+
 namespace headrace::bringup {
 namespace {
 
@@ -23,12 +25,24 @@ LoadPhase phase_from(const JsonPlace& place) {
   return one;
 }
 
+Better better_from(const JsonPlace& place) {
+  const std::string word = place.text("better", results::to_string(Better::neither));
+  for (const Better one : {Better::higher, Better::lower, Better::neither})
+    if (results::to_string(one) == word) return one;
+  place.at("better").refuse("must be higher, lower or neither");
+}
+
 }  // namespace
 
 Json group_run_json(const GroupRun& run) {
   Json values = Json::array(), phases = Json::array();
   for (const GroupValue& one : run.values)
-    values.push_back({{"point", one.point}, {"metric", one.metric}, {"unit", one.unit}, {"value", one.value}});
+    values.push_back({{"point", one.point},
+                      {"metric", one.metric},
+                      {"unit", one.unit},
+                      {"value", one.value},
+                      {"better", results::to_string(one.better)},
+                      {"best", one.best}});
   for (const LoadPhase& one : run.phases)
     phases.push_back({{"phase", one.phase},
                       {"title", one.title},
@@ -42,6 +56,7 @@ Json group_run_json(const GroupRun& run) {
                       {"next_step", one.next_step}});
   Json json{{"what", run.what}, {"nodes", run.nodes}, {"took_s", run.took_s}, {"values", values}, {"phases", phases}};
   if (!run.why.empty()) json["why"] = run.why;
+  if (run.again) json["again"] = true;
   return json;
 }
 
@@ -51,9 +66,11 @@ GroupRun group_run_from(const JsonPlace& place) {
   place.at("nodes").each([&](const JsonPlace& item) { run.nodes.push_back(static_cast<unsigned>(item.whole())); });
   run.took_s = place.at("took_s").number();
   run.why = place.text("why", "");
+  run.again = place.flag("again", false);
   place.at("values").each([&](const JsonPlace& item) {
-    run.values.push_back(
-        {item.at("point").text(), item.at("metric").text(), item.at("unit").text(), item.at("value").number()});
+    const double value = item.at("value").number();
+    run.values.push_back({item.at("point").text(), item.at("metric").text(), item.at("unit").text(), value,
+                          better_from(item), item.number("best", value)});
   });
   place.at("phases").each([&](const JsonPlace& item) { run.phases.push_back(phase_from(item)); });
   return run;

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 
+#include "harness/base/units.h"
 #include "harness/bringup/hand_over.h"
+#include "harness/bringup/slower_groups.h"
+#include "harness/statistics/robust.h"
 
 namespace headrace::bringup {
 namespace {
@@ -19,16 +22,75 @@ Told told(const char* scope, std::string subject, std::string text, std::string 
   return one;
 }
 
+std::string names_of(const Record& record, const std::vector<unsigned>& nodes) {
+  std::vector<std::string> names;
+  for (const unsigned node : nodes) names.push_back(record.nodes[node].host.name);
+  return compressed(names);
+}
+
+/// What pairs within a group reached in this session, of what is usual.
+std::string pairs_of(const Record& record, const std::vector<unsigned>& nodes) {
+  const auto in = [&](unsigned node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); };
+  std::vector<double> shares;
+  const PairMeasured* slowest = nullptr;
+  double least = 0;
+  for (const RoundRecord& round : record.sessions.back().rounds)
+    for (const PairMeasured& one : round.pairs) {
+      if (!in(one.a) || !in(one.b) || one.rail >= record.usual_rate.size() || record.usual_rate[one.rail] <= 0)
+        continue;
+      shares.push_back(one.slower() / record.usual_rate[one.rail]);
+      if (slowest != nullptr && shares.back() >= least) continue;
+      slowest = &one;
+      least = shares.back();
+    }
+  if (slowest == nullptr) return "none of its pairs was measured in this session";
+  return fmt::format(
+      "its pairs alone: {} measured, {:.0f} % of the usual rate in the middle, {:.0f} % at least ({} to {})",
+      shares.size(), 100 * statistics::robust(shares).median, 100 * least, record.nodes[slowest->a].host.name,
+      record.nodes[slowest->b].host.name);
+}
+
+/// Groups that were slower than others in the same, twice.
+std::vector<Told> slower_twice(const Record& record) {
+  std::vector<GroupRun> first, again;
+  for (const GroupRun& one : record.sessions.back().groups)
+    if (one.phases.empty()) (one.again ? again : first).push_back(one);
+  std::vector<Told> all;
+  for (const SlowerGroup& then : slower_groups(again)) {
+    const GroupRun& group = again[then.group];
+    const GroupValue& value = group.values[then.value];
+    for (const SlowerGroup& before : slower_groups(first)) {
+      const GroupValue& known = first[before.group].values[before.value];
+      if (first[before.group].nodes != group.nodes || known.point != value.point || known.metric != value.metric)
+        continue;
+      const std::string subject = names_of(record, group.nodes);
+      const std::string text =
+          fmt::format("{} {}, and {} before, usually {} ({} other groups of {} nodes)", value.point,
+                      format_in_unit(value.value, value.unit), format_in_unit(known.value, known.unit),
+                      format_in_unit(then.usual, value.unit), then.others, group.nodes.size());
+      if (!all.empty() && all.back().subject == subject) {
+        all.back().text = fmt::format("{}; {}", text, all.back().text);
+        all.back().loss = std::max(all.back().loss, then.loss);
+        continue;
+      }
+      all.push_back(
+          told("group", subject, fmt::format("{}; {}", text, pairs_of(record, group.nodes)),
+               "each pair of it may be sound: look at what these nodes share when all send at once, the uplinks of "
+               "their switch and its counters; then measure with other neighbours in the hosts file"));
+      all.back().loss = then.loss;
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 GroupsJudged judge_groups(const Record& record) {
   GroupsJudged judged;
   if (record.sessions.empty()) return judged;
   for (const GroupRun& run : record.sessions.back().groups) {
-    std::vector<std::string> names;
-    for (const unsigned node : run.nodes) names.push_back(record.nodes[node].host.name);
     if (!run.why.empty())
-      judged.faults.push_back(told("group", compressed(names), fmt::format("{}: {}", run.what, run.why),
+      judged.faults.push_back(told("group", names_of(record, run.nodes), fmt::format("{}: {}", run.what, run.why),
                                    "the other groups worked: start it by hand over these nodes, with fewer of them"));
     for (const LoadPhase& one : run.phases) {
       if (one.outcome == to_string(Outcome::fail))
@@ -38,6 +100,7 @@ GroupsJudged judge_groups(const Record& record) {
       judged.undecided = judged.undecided || one.outcome == to_string(Outcome::inconclusive);
     }
   }
+  for (Told& one : slower_twice(record)) judged.faults.push_back(std::move(one));
   return judged;
 }
 

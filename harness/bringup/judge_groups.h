@@ -8,8 +8,9 @@
 namespace headrace::bringup {
 
 struct GroupsJudged {
-  std::vector<Told> faults;  // a group that did not work together; storage that misses what the job needs
-  bool undecided = false;    // storage that may or may not give it
+  std::vector<Told>
+      faults;  // a group that did not work together, or twice slower than others; storage that misses what the job needs
+  bool undecided = false;  // storage that may or may not give it
 };
 GroupsJudged judge_groups(const Record& record);
 

@@ -26,6 +26,16 @@ def end(other):
             "latency_s": {"least": 1e-4, "median": 1e-4, "p99": 1e-4}}
 
 
+def run(hosts):
+    text = json.loads(pathlib.Path(fleet["run"]).read_text())
+    share = shares.pop(0) if hosts and shares else 1
+    for metric in (metric for point in text["points"] for metric in point["metrics"]):
+        metric["values"] = [value * share for value in metric["values"]]
+        metric |= {key: metric[key] * share for key in ("median", "low", "high")}
+    return {"run": json.dumps(text)}
+
+
+shares = fleet.get("share", {}).get(me, [])
 if me in fleet.get("gone", []):
     sys.exit(255)
 if fleet.get("hang"):
@@ -42,6 +52,10 @@ for line in sys.stdin:
         say("open", {"door": me})
     elif asked["do"] == "answer":
         say("answer", end(me))
+    elif asked["do"] == "run" and "run" in fleet:
+        say("run", run(asked["hosts"]))
+    elif asked["do"] in ("place", "take away"):
+        say(asked["do"], {})
     elif asked["do"] != "call":
         say(asked["do"], {"error": "nothing else is made up"})
     elif not isinstance(asked["door"], str):

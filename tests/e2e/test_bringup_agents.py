@@ -266,6 +266,33 @@ def test_a_user_is_the_launchers_alone(fleet, headrace):
     assert told.code == 10 and "root@node2" in headrace.path("asked").read_text().split()[6:], told
 
 
+def test_a_group_that_is_slower_than_the_others(fleet, headrace):
+    """Three groups of eleven. One that is slow twice is named, with its nodes and what its pairs said; slow once is nobody's fault."""
+    golden = json.loads((pathlib.Path(__file__).parents[1] / "golden/run.json").read_text())
+    golden["judgements"], golden["points"] = [], golden["points"][:1]
+    golden["points"][0] |= {"repetitions": [], "metrics": golden["points"][0]["metrics"][:1]}
+    golden["summary"] = {"word": "MEASURED", "exit_code": 0, "needs": 0, "pass": 0, "fail": 0, "inconclusive": 0, "skipped": 0, "error": 0}
+    headrace.write("run.json", json.dumps(golden))
+    names = [f"n{number:02}" for number in range(33)]
+
+    def brought_up(out, **share):
+        headrace.write("hosts", "".join(f"{name}\n" for name in names))
+        headrace.write("fleet.json", json.dumps({"run": "run.json", "share": share}))
+        told = headrace("bringup", "--out", out, "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
+        told.record = headrace.results("bringup.json", out)
+        return told
+    twice = brought_up("twice", n11=[0.8, 0.8])
+    assert twice.code == 10 and named(twice) == [("group", "n[11-21]")], twice
+    told = twice.record["faults"][0]["told"]
+    assert "728 MB/s, and 728 MB/s before, usually 910 MB/s (2 other groups of 11 nodes); its pairs alone: " in told, told
+    assert "% of the usual rate in the middle" in told and "collectives again of n[11-21]" in twice.out, twice
+    assert set(states(twice).values()) == {"accepted"}, twice
+    once = brought_up("once", n11=[0.8, 1])
+    assert once.code == 0 and named(once) == [] and len(once.record["sessions"][0]["groups"]) == 6, once
+    never = brought_up("never", n11=[0.96, 1])
+    assert never.code == 0 and named(never) == [] and len(never.record["sessions"][0]["groups"]) == 3, never
+
+
 def scheduler(headrace, script):
     headrace.path("bin").mkdir()
     headrace.write("bin/scontrol", f"#!/bin/sh\n{script}\n")

@@ -5,6 +5,7 @@
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/judge_groups.h"
 #include "harness/bringup/judge_tests.h"
+#include "harness/bringup/slower_groups.h"
 
 namespace headrace::bringup {
 namespace {
@@ -120,11 +121,71 @@ TEST(BringUpNodes, WhatANodeMeasuredBeforeItWasRepairedCountsNoMore) {
   for (const Difference& one : judge_tests(record).differences) EXPECT_FALSE(one.fault) << one.told;
 }
 
+/// Groups of four nodes that reached this [B/s] in a point, and this latency [s] in another one.
+std::vector<GroupRun> groups_that(std::vector<double> rates, std::vector<double> latencies, bool again) {
+  std::vector<GroupRun> groups;
+  for (unsigned g = 0; g < rates.size(); ++g)
+    groups.push_back({"collectives",
+                      {4 * g, 4 * g + 1, 4 * g + 2, 4 * g + 3},
+                      1,
+                      "",
+                      {{"all_reduce", "busbw", "B/s", rates[g], Better::higher, rates[g] * 1.01},
+                       {"barrier", "latency", "s", latencies[g], Better::lower, latencies[g] * 0.99}},
+                      {},
+                      again});
+  return groups;
+}
+
+std::vector<std::string> told(const Record& record) {
+  std::vector<std::string> all;
+  for (const Told& one : judge_groups(record).faults) all.push_back(one.title() + ": " + one.text);
+  return all;
+}
+
+TEST(BringUpNodes, AGroupThatIsTwiceSlowerThanTheOthersIsNamed) {
+  const std::vector<double> even{1e-5, 1e-5, 1e-5};
+  Record record = record_of({});
+  record.usual_rate = {100};
+  record.sessions[0].rounds = {{1, {{8, 9, 0, {99, 98}, {}}, {10, 11, 0, {90, 97}, {}}, {0, 4, 0, {50, 50}, {}}}, {}}};
+  auto& groups = record.sessions[0].groups;
+  groups = groups_that({1000, 1005, 900}, even, false);
+  EXPECT_TRUE(told(record).empty());  // once may be chance
+  for (const GroupRun& one : groups_that({1000, 1000, 905}, even, true)) groups.push_back(one);
+  EXPECT_EQ(told(record), std::vector<std::string>{
+                              "group n[18-21]: all_reduce 905 B/s, and 900 B/s before, usually 1.00 kB/s (2 other "
+                              "groups of 4 nodes); its pairs "
+                              "alone: 2 measured, 94 % of the usual rate in the middle, 90 % at least (n20 to n21)"});
+  groups = groups_that({1000, 1005, 900}, even, false);
+  for (const GroupRun& one : groups_that({900, 1000, 1000}, even, true)) groups.push_back(one);
+  EXPECT_TRUE(told(record).empty());  // each of two once
+  groups = groups_that({1000, 1000, 1000}, {1e-5, 2e-5, 1e-5}, false);
+  for (const GroupRun& one : groups_that({1000, 1000, 1000}, {1e-5, 2e-5, 1e-5}, true)) groups.push_back(one);
+  ASSERT_EQ(told(record).size(), 1u);
+  EXPECT_EQ(told(record)[0].find("group n[14-17]: barrier 20.0 µs, and 20.0 µs before"), 0u) << told(record)[0];
+}
+
+TEST(BringUpNodes, GroupsAreSlowerByMoreThanDeltaAndNoise) {
+  const std::vector<double> even{1, 1, 1, 1};
+  EXPECT_EQ(slower_groups(groups_that({1000, 1000, 1000, 900}, even, false)).size(), 1u);
+  EXPECT_TRUE(slower_groups(groups_that({1000, 1000, 1000, 955}, even, false)).empty());  // less than delta
+  EXPECT_TRUE(slower_groups(groups_that({1000, 940, 1060, 900}, even, false)).empty());   // the others differ as much
+  EXPECT_TRUE(slower_groups(groups_that({1000, 1000, 1000, 1200}, even, false)).empty());
+  auto some = groups_that({1000, 1000, 1000, 900}, even, false);
+  some[3].values[0].best = 990;  // and so do its repetitions
+  EXPECT_TRUE(slower_groups(some).empty());
+  some = groups_that({1000, 1000, 900}, even, false);
+  some[0].nodes.pop_back();  // two of one size: who is right?
+  EXPECT_TRUE(slower_groups(some).empty());
+  EXPECT_FALSE(comparable(some));
+  EXPECT_TRUE(comparable(groups_that({1, 1, 1}, even, false)));
+}
+
 TEST(BringUpNodes, ARecordKeepsWhatWasMeasured) {
   Record record = record_of({with(3, 800, kFirst)});
   record.sessions[0].tests[0].nodes[5].values[0].reset();
   record.sessions[0].tests[0].nodes[5].without["memory_copy"] = "error: no memory";
-  record.sessions[0].groups.push_back({"collectives", {0, 1}, 2, "node 1 died", {{"a", "b", "B/s", 1}}, {}});
+  record.sessions[0].groups.push_back(
+      {"collectives", {0, 1}, 2, "node 1 died", {{"a", "b", "B/s", 1, Better::higher, 2}}, {}});
   const std::string text = record_json(record);
   EXPECT_EQ(record_json(record_from(text, "x.json")), text);
   EXPECT_EQ(judge_tests(record_from(text, "x.json")).suspects, std::vector<unsigned>{3});

@@ -1,0 +1,30 @@
+// Groups of nodes held against each other by what each of them reached together, all at the same time.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "harness/bringup/group_run.h"
+
+namespace headrace::bringup {
+
+/// So few groups of one size: whoever is slower than the others may be right.
+inline constexpr std::size_t kFewestGroups = 3;
+
+/// A value in which a group is slower than others of its size.
+struct SlowerGroup {
+  std::size_t group = 0, value = 0;  // places in the groups, and in its values
+  double usual = 0;                  // the others' middle
+  std::size_t others = 0;
+  double loss = 0;  // as a share of the usual
+};
+/// Values that lie on the bad side of the others' middle by more than delta and by more than noise: the best of the group's
+/// repetitions does, too, and its middle one is an outlier of the others. Groups of other sizes are not compared: how a
+/// collective goes depends on their number. `groups`: of one turn; those that failed count for nothing.
+std::vector<SlowerGroup> slower_groups(std::span<const GroupRun> groups);
+
+/// Are so many of one size there that any is compared?
+bool comparable(std::span<const GroupRun> groups);
+
+}  // namespace headrace::bringup
