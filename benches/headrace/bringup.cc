@@ -109,7 +109,8 @@ void add_bringup(Verbs& verbs, Shared& shared) {
   add_hosts_options(verb, a->hosts);
   add_simulated_options(verb, a->simulated);
   verb.option("--seed NUMBER", a->seed, "The same seed gives the same decisions, and fleets (default 1)");
-  verb.option("--most-rounds COUNT", a->most_rounds, "What is undecided then stays undecided")
+  verb.option("--most-rounds COUNT", a->most_rounds,
+              "What is undecided then stays undecided; half as many where it is nodes alone, and no switch or link")
       .between(1, 1000)
       .shows_default();
   verb.flag("--agent", a->agent, "Be what a bring-up starts on each host: answers it on standard output");

@@ -206,7 +206,7 @@ class Session {
     std::size_t rounds = 0;
     for (const SessionRecord& session : record_.sessions) rounds += session.rounds.size();
     SearchOptions options = record_.measuring.search;
-    options.most_rounds += static_cast<unsigned>(rounds);
+    options.before = static_cast<unsigned>(rounds);
     options.every_link = options.every_link && start_.retest.empty();
     evidence_.emplace(topology_, options);
     const Replay replay(record_);

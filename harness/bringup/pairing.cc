@@ -185,12 +185,23 @@ void Search::add_unmet(Round& round) const {
     }
 }
 
+/// What a switch or a link loses, its ends seem to lose: that takes longer to tell apart. Of nodes alone few are undecided
+/// after half of the rounds, and near delta the others tell little of them.
+bool Search::rounds_left() const {
+  const auto cleared = [](PartState state) { return state == PartState::cleared || state == PartState::slower; };
+  const bool more_than_nodes = !std::all_of(switches_.begin(), switches_.end(), cleared) ||
+                               std::any_of(posterior_.links().begin(), posterior_.links().end(),
+                                           [](const Posterior::Link& link) { return bad(link.belief) > 0.5; });
+  std::size_t most = more_than_nodes ? options_.most_rounds : (options_.most_rounds + 1) / 2;
+  if (options_.every_link)
+    most = std::max<std::size_t>(most, 2 * static_cast<std::size_t>(std::count(lost_.begin(), lost_.end(), false)));
+  return rounds_ < options_.before + most;
+}
+
 Round Search::next() {
+  if (!rounds_left()) return {};
   const std::size_t left = undecided().size();
   const auto there = static_cast<std::size_t>(std::count(lost_.begin(), lost_.end(), false));
-  const std::size_t most =
-      options_.every_link ? std::max<std::size_t>(options_.most_rounds, 2 * there) : options_.most_rounds;
-  if (rounds_ >= most) return {};
   Round round;
   if (rounds_ >= 2 && 3 * left <= there)
     round = chosen_pairs();

@@ -17,10 +17,11 @@
 namespace headrace::bringup {
 
 struct SearchOptions {
-  double alpha = 0.01;  // at most so likely is any healthy part accused, over the whole fleet
-  double beta = 0.05;   // at most so likely is a part that loses kDelta or more called healthy
-  unsigned most_rounds = 20;
-  bool every_link = false;  // until each two that are not accused have met, however many rounds that takes
+  double alpha = 0.01;        // at most so likely is any healthy part accused, over the whole fleet
+  double beta = 0.05;         // at most so likely is a part that loses kDelta or more called healthy
+  unsigned most_rounds = 20;  // half as many where nodes alone are undecided
+  unsigned before = 0;        // rounds of earlier sessions, which are added first and count beside these
+  bool every_link = false;    // until each two that are not accused have met, however many rounds that takes
   Prior prior;
   std::uint64_t seed = 1;
 };
@@ -43,7 +44,7 @@ class Search {
  public:
   Search(Topology topology, const SearchOptions& options);
 
-  /// Empty: enough is known, no pair would tell more, or most_rounds are over.
+  /// Empty: enough is known, no pair would tell more, or there are no rounds left.
   Round next();
   /// What the pairs of a round reached, over each rail. Pairs that could not be measured are left out.
   void add(std::span<const PairRate> measured);
@@ -61,6 +62,7 @@ class Search {
 
  private:
   void judge();
+  bool rounds_left() const;
   std::vector<bool> accused_ends() const;
   bool agreed(unsigned node, unsigned rail, const std::vector<bool>& accused) const;
   double information(unsigned about, unsigned with) const;

@@ -23,7 +23,9 @@ FleetPlan plan_of(unsigned nodes, double loss) {
 TEST(BringUp, FindsWhatIsBadAndAccusesNobodyElse) {
   for (const double loss : {0.06, 0.15}) {
     const SimulationSummary sum = of(plan_of(300, loss), 8);
-    EXPECT_EQ(sum.word, Outcome::pass) << loss;
+    EXPECT_NE(sum.word, Outcome::fail) << loss;
+    EXPECT_LE(sum.most_rounds, 10u) << loss;
+    EXPECT_LE(sum.undecided_nodes, 2u) << loss;  // after as many rounds
     EXPECT_LE(sum.fleets_with_false, 1u) << loss;
     EXPECT_EQ(sum.bad_nodes, 48u);
     EXPECT_LE(sum.missed_nodes, 1u) << loss;
