@@ -36,13 +36,14 @@ Share counted(const std::vector<const Slice*>& slices, const Roles& roles) {
 }  // namespace
 
 OwnTime find_own_time(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen) {
-  // Looks find one running that only just got ready; counts have threads that nobody waits for.
+  // Looks find one running that only just got ready; counts have threads that nobody waits for,
+  // and calls that were written down have none.
   const Share* const looked = share_named(seen.training, "processor");
   if (looked == nullptr) return {};
   const Share count = counted(beside_saves(recording, slices), seen.roles);
   const double part = 1 - seen.standing_still.value,
                blocked = part * (value_of(seen.training, "gpu") + value_of(seen.training, "pause"));
-  Share busy = count.value < looked->value ? count : *looked;
+  Share busy = recording.machine_seen && count.value < looked->value ? count : *looked;
   for (double* one : {&busy.value, &busy.low, &busy.high}) *one *= part;
   OwnTime own{.known = true, .value = busy.value, .low = busy.low, .high = busy.high, .evidence = {}};
   if (blocked >= busy.value) {

@@ -89,6 +89,13 @@ TEST(OwnTime, IsWhatTheKernelCountsWhereLooksFindOneThatOnlyJustGotReady) {
   EXPECT_NEAR(job.own().value, 0.02, 1e-9);
 }
 
+TEST(OwnTime, IsWhatCallsLeaveWhereNothingIsCounted) {
+  Job job({.waiting = 10, .processor = 8, .queued = 0, .pause = 82});
+  job.recording.machine_seen = false;
+  for (Slice& slice : job.recording.slices) slice.processes[0].counted.user_s = 0;
+  EXPECT_NEAR(job.own().high, 0.08, 1e-9);
+}
+
 TEST(OwnTime, IsNotWhatASaveTakesThatTrainingStandsStillFor) {
   Job job({.waiting = 0, .processor = 2, .queued = 0, .pause = 98});
   job.recording.saves = {{.process = 0, .begin_s = 4, .end_s = 6, .bytes = 100, .lead_bytes = 100}};
