@@ -191,8 +191,9 @@ class Learner {
       time.high = period * step.value * high / steps_.fewest;
       if (samples > 0) {
         const double batch = samples / steps_.count / gpus_;
-        // What lies ready when the watching begins and ends was read or taken outside of it.
-        const double ahead = 2 * seen_.roles.workers_at_once / consumers / steps_.count;
+        // What lies ready or is made when the watching begins and ends was read or taken outside of it: of each worker two batches
+        // and a third.
+        const double ahead = 3 * seen_.roles.workers_at_once / consumers / steps_.count;
         const double error =
             steps_.uncertainty + ahead + edge_s_ / sums_.seconds + spread_ / std::sqrt(std::max(1.0, samples));
         if (ahead_ && std::abs(ahead_->batch - std::round(ahead_->batch)) + ahead_->batch_error < 0.4) {

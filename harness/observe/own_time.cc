@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/observe/gpus.h"
 #include "harness/observe/shares.h"
@@ -44,6 +45,8 @@ OwnTime find_own_time(const Recording& recording, const std::vector<const Slice*
   const double part = 1 - seen.standing_still.value,
                blocked = part * (value_of(seen.training, "gpu") + value_of(seen.training, "pause"));
   Share busy = recording.machine_seen && count.value < looked->value ? count : *looked;
+  // Both are the most that it may be: where they differ, it may be less by as much.
+  if (recording.machine_seen) busy.low = std::max(0.0, busy.low - std::abs(count.value - looked->value));
   for (double* one : {&busy.value, &busy.low, &busy.high}) *one *= part;
   OwnTime own{.known = true, .value = busy.value, .low = busy.low, .high = busy.high, .evidence = {}};
   if (blocked >= busy.value) {

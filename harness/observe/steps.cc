@@ -26,6 +26,7 @@ constexpr std::uint32_t kSomeOfHalf = 2;  // jumps, at least: one may be anythin
 
 struct Counted {
   double consumers = 1, taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
+  double paused = 0;  // periods of looks
 };
 
 /// How many of the jumps are exactly that.
@@ -81,9 +82,10 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
   double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
   // Before the first pause several may have been taken, and after the last; looks between pauses count those, and whatever
   // else is read. Where few pauses are seen, that is much.
-  double lost = 0;
+  double lost = 0, differ = 0;
   if (const double looked = calls > 0 ? seen.looked / calls : 0; looked > by_calls) {
     if (looked < by_calls * kLittleMore) {
+      differ = 1 - by_calls / looked;
       by_calls = looked;
     } else if (looked < by_calls * (1 + kGapsLost * seen.consumers / seen.takes)) {
       lost = 1 - by_calls / looked;
@@ -92,13 +94,15 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
       // Something else that was read, or batches: pauses that are so few do not tell which.
       lost = 1 - by_calls / looked;
     }
+  } else if (looked > by_calls / kLittleMore) {
+    differ = 1 - looked / by_calls;
   }
   // One call each would say nothing: every number is a multiple of it.
   if (by_calls > seen.takes * (1 - kAlike) && (calls > 1 || by_calls < seen.takes * (1 + kAlike))) {
     // Pauses that follow each other closely look like one; where nearly all do, little is left to go by.
     const bool many = by_calls < seen.takes * kMostTogether;
     return {.count = by_calls,
-            .uncertainty = (1 - agreeing) / 2 + lost,
+            .uncertainty = (1 - agreeing) / 2 + lost + differ,
             .fewest = fewest,
             .most = most,
             .calls = static_cast<double>(calls),
@@ -160,6 +164,7 @@ Steps count_steps(const Recording& recording, const Roles& roles, const std::vec
         seen.firsts += one.first_takes;
         seen.pauses += one.pauses;
         seen.takes += one.takes;
+        for (const Wait wait : {Wait::sleep, Wait::gpu}) seen.paused += one.lead[static_cast<std::size_t>(wait)];
       }
   std::map<std::uint32_t, std::uint32_t> jumps, by_pause;
   for (const HandOvers& one : recording.hand_overs)
@@ -170,10 +175,14 @@ Steps count_steps(const Recording& recording, const Roles& roles, const std::vec
   Steps steps;
   if (!roles.in_process) steps = seen.takes >= kFewest ? by_pauses(by_pause, jumps, seen) : by_looks(jumps, seen);
   if (steps.count < kFewest && seen.pauses >= kFewest)
-    steps = {.count = seen.pauses,
-             .uncertainty = 0.1,
-             .confidence = Confidence::low,
-             .evidence = fmt::format("the main thread paused {:.0f} times; if each was a step", seen.pauses)};
+    steps = {
+        .count = seen.pauses,
+        .uncertainty = 0.1,
+        .most = std::max(1.0, seen.paused / seen.pauses),
+        .confidence = Confidence::low,
+        .evidence = fmt::format("the main thread paused {:.0f} times; if each was a step, and none followed the one "
+                                "before it between two looks",
+                                seen.pauses)};
   if (steps.count < kFewest) return {};
   steps.count /= consumers;
   steps.uncertainty += 2 / steps.count;  // one too many or too few at either end

@@ -87,6 +87,9 @@ TEST(OwnTime, IsWhatTheKernelCountsWhereLooksFindOneThatOnlyJustGotReady) {
   EXPECT_NEAR(own.high, 0.002, 1e-9);                                                  // a tick in ten seconds
   for (Slice& slice : job.recording.slices) slice.processes[0].counted.user_s = 0.25;  // threads that nobody waits for
   EXPECT_NEAR(job.own().value, 0.02, 1e-9);
+  EXPECT_EQ(job.own().low, 0);  // for all that is known, those computed meanwhile
+  for (Slice& slice : job.recording.slices) slice.processes[0].counted.user_s = 0.25 * 0.02;
+  EXPECT_NEAR(job.own().low, 0.02, 0.0011);
 }
 
 TEST(OwnTime, IsWhatCallsLeaveWhereNothingIsCounted) {

@@ -123,6 +123,25 @@ TEST(Steps, DoNotCountPausesWithoutABatch) {  // a GPU is waited for several tim
   EXPECT_DOUBLE_EQ(counted(taken({.calls = 20, .pauses = 50, .takes = 10}, {}, {{2, 100}})).count, 100);
 }
 
+TEST(Steps, AreLessSureWherePausesAndLooksCountDifferently) {
+  const std::map<std::uint32_t, std::uint32_t> twos{{2, 100}};
+  Recording recording = taken({.calls = 20, .pauses = 10, .takes = 10}, twos, twos);
+  const double alike = counted(recording).uncertainty;
+  for (Slice& slice : recording.slices) slice.processes[0].looked_calls = 21;
+  EXPECT_NEAR(counted(recording).uncertainty - alike, 0.05, 0.01);
+  for (Slice& slice : recording.slices) slice.processes[0].looked_calls = 19;
+  EXPECT_NEAR(counted(recording).uncertainty - alike, 0.05, 0.01);
+}
+
+TEST(Steps, ThatAreNothingButPausesMayBeMore) {
+  Recording recording = taken({.calls = 0, .pauses = 2, .takes = 0}, {}, {});
+  for (Slice& slice : recording.slices) slice.processes[0].lead[static_cast<std::size_t>(Wait::sleep)] = 60;
+  const Steps steps = counted(recording);
+  EXPECT_DOUBLE_EQ(steps.count, 20);
+  EXPECT_DOUBLE_EQ(steps.most, 30);  // each as short as the time between two looks
+  EXPECT_EQ(steps.confidence, Confidence::low);
+}
+
 TEST(Steps, ArePausesWhereReadsAreOfNoNumber) {
   const Steps steps = counted(taken({.calls = 77, .pauses = 10, .takes = 10}, {}, {{5, 30}, {7, 40}, {11, 30}}));
   EXPECT_DOUBLE_EQ(steps.count, 100);
