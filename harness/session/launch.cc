@@ -23,6 +23,11 @@
 namespace headrace::ranks {
 namespace {
 
+/// MPI itself tells nobody whom it does not reach.
+constexpr const char* kNoWay =
+    "not every process came, one hangs, or MPI finds no way between two hosts: `headrace bringup --hosts FILE` meets "
+    "them without MPI, and names them";
+
 std::optional<unsigned> number(const char* name) {
   const char* text = std::getenv(name);
   if (text == nullptr) return std::nullopt;
@@ -106,8 +111,7 @@ Meeting meet(Backends& backends, const Launched& launched, double timeout_s, dou
     throw UsageError(fmt::format("{} processes were launched together, but {}", launched.size, why));
   MessagePassing& mpi = backends.mpi();
   const std::string self = fmt::format("rank {} ({})", launched.rank, host_name());
-  within("MPI_Init of " + self, timeout_s, "not every process came, or MPI finds no way between the hosts",
-         [&mpi] { mpi.start(); });
+  within("MPI_Init of " + self, timeout_s, kNoWay, [&mpi] { mpi.start(); });
   if (mpi.size() != launched.size)
     throw UsageError(
         fmt::format("the launcher says {} processes, MPI says {}: mpirun and the MPI library that headrace "
@@ -115,8 +119,7 @@ Meeting meet(Backends& backends, const Launched& launched, double timeout_s, dou
                     launched.size, mpi.size(), mpi.facts().front().second));
   const auto said = std::make_shared<std::vector<std::string>>();
   const auto ask = [&](const std::string& what, const std::string& own) {
-    within(what + " of " + self, timeout_s, "MPI finds no way between the hosts, or a process hangs",
-           [&mpi, said, own] { *said = mpi.all_gather(own); });
+    within(what + " of " + self, timeout_s, kNoWay, [&mpi, said, own] { *said = mpi.all_gather(own); });
     return *said;
   };
   const std::vector<std::string> names = ask("the exchange of host names", host_name());

@@ -266,6 +266,13 @@ def test_two_that_cannot_be_connected_are_named_and_the_others_measured(hosts):
             assert (pairs["rate"][a][b] > 0) == (a != b and {a, b} != {1, 2}), (a, b, pairs)
 
 
+def test_where_mpi_itself_cannot_start_it_is_said_what_can(hosts):
+    headrace = cut(hosts(), LOST.replace("10.78.0.3", "10.78.0.4"))
+    headrace.write("pairs.yaml", PAIRS)
+    outcome = headrace.run("pairs.yaml")
+    assert outcome.code == 1 and "`headrace bringup --hosts FILE` meets them without MPI" in outcome.err, outcome
+
+
 def test_a_killed_launcher_leaves_what_was_measured(hosts):
     headrace = hosts()
     headrace.write("long.yaml", """\
