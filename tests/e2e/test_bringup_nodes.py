@@ -212,7 +212,7 @@ def test_a_full_disk_costs_nothing_that_was_measured(hosts, headrace):
     """The collector's folder lies on a small disk, which others fill once the first round is kept."""
     folder = headrace.path("cluster")
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k", "none", folder], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512k,mode=700", "none", folder], check=True)
     try:
         process = hosts.start(5)
         wait_for(process, "measured")
