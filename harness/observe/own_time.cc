@@ -12,7 +12,7 @@ namespace headrace::observe {
 namespace {
 
 constexpr double kTick = 0.01;  // processor time is told in [s]
-constexpr double kClose = 0.1;  // of the higher bound: what the GPU's computing leaves open is no matter
+constexpr double kClose = 0.1;  // of the processor time: what the GPU's computing leaves open is no matter
 
 /// What the kernel counted of all threads of those who take batches. Those that run beside the first are in it, too.
 Share counted(const std::vector<const Slice*>& slices, const Roles& roles) {
@@ -56,8 +56,8 @@ OwnTime find_own_time(const Recording& recording, const std::vector<const Slice*
   }
   const std::optional<Share> gpu = lone_gpu_busy(seen);
   own.low = gpu ? std::max(0.0, busy.low - gpu->high) : 0;
-  if (gpu && busy.high - own.low <= kClose * busy.high) {
-    own.value = (own.low + busy.high) / 2;
+  if (gpu && gpu->high <= kClose * busy.value) {
+    own.value = std::max(0.0, busy.value - gpu->value / 2);
     own.evidence = fmt::format("its GPU computed for {:.1f} %, and may have been waited for by spinning no longer",
                                gpu->value * 100);
     return own;
