@@ -3,11 +3,15 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
 
 import pytest
 
 BINARY = os.environ.get("HEADRACE", str(pathlib.Path(__file__).parents[2] / "build/release/headrace"))
+
+# A shell that starts this in the background has it ignore Ctrl-C, and so would all that is started here.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Quick on any machine: tiny data, no cache state to make.
 TINY = """\
