@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kFewestRequests = 8;
 constexpr double kShortest = 0.05;  // [s]: looks are up to 0.01 s late
 constexpr double kLongest = 4.0;    // [s]: nobody asked for anything meanwhile
-constexpr double kFewestGroups = 8;
+constexpr double kFewestRequestGroups = 8;
 constexpr double kSameMix = 1e-6;  // of the square: what is left of bytes that do not go with the number of requests
 constexpr std::size_t kMostFollowed = 4;
 
@@ -52,7 +52,7 @@ void add_pace(Pace& to, const Pace& more) {
 }
 
 std::optional<PaceShares> pace_shares(const Pace& p) {
-  if (p.groups < kFewestGroups || p.nn <= 0 || p.bb <= 0 || p.t <= 0) return std::nullopt;
+  if (p.groups < kFewestRequestGroups || p.nn <= 0 || p.bb <= 0 || p.t <= 0) return std::nullopt;
   const double determinant = p.nn * p.bb - p.nb * p.nb;
   if (determinant <= kSameMix * p.nn * p.bb) return std::nullopt;
   const double x = (p.tn * p.bb - p.tb * p.nb) / determinant, y = (p.tb * p.nn - p.tn * p.nb) / determinant;
