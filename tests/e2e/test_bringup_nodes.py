@@ -183,15 +183,15 @@ def test_what_cannot_be_measured_says_why(hosts, headrace):
 
 
 def test_it_goes_on_as_it_was_started(hosts, headrace):
-    """--launch is kept, and run again only where nobody else can have written it there."""
+    """Hosts and --launch are kept, and gone to again only where nobody else can have written them there."""
     done = hosts(4)
     assert done.returncode == 0 and "--launch" not in done.stdout, done
     again = hosts(4, "--resume", launch=[])
     assert again.returncode == 0 and again.record["launch"].endswith("on-host {host}"), again
     headrace.path("cluster").chmod(0o777)
     refused = hosts(4, "--resume", launch=[])
-    assert refused.returncode == 2 and "say --launch and --remote again" in refused.stderr, refused
-    given = hosts(4, "--resume")
+    assert refused.returncode == 2 and "say --hosts, --launch again" in refused.stderr, refused
+    given = hosts(4, "--resume", "--hosts", "hosts")
     assert given.returncode == 0, given
 
 

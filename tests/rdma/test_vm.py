@@ -107,8 +107,12 @@ def code(vm, name):
     return int((vm / f"{name}.code").read_text())
 
 
+def run_of(vm, name):
+    return json.loads((vm / name / "run.json").read_text())
+
+
 def points(vm, name):
-    return json.loads((vm / name / "run.json").read_text())["points"]
+    return run_of(vm, name)["points"]
 
 
 def by_id(vm, name):
@@ -221,7 +225,10 @@ def measured(point):
 
 def test_launched_processes_meet_as_the_schedule_says(vm):
     found = by_id(vm, "mpi")
-    assert all_right(*found.values()) and code(vm, "mpi") == 0, told(vm, "mpi")
+    assert all_right(*found.values()), told(vm, "mpi")
+    # Four ranks share the machine's processors: a pair may look slow, and three repetitions accuse nobody.
+    judged = {judgement["outcome"] for judgement in run_of(vm, "mpi")["judgements"]}
+    assert (code(vm, "mpi"), judged) in ((0, set()), (11, {"INCONCLUSIVE"})), told(vm, "mpi")
     assert measured(found["rdma_write"]) == (["node-a", "node-b", "node-c", "node-d"],
                                              [(a, b) for a in range(4) for b in range(4) if a != b])
     assert 0 < metric(found["rdma_write"], "nic_bandwidth") <= metric(found["rdma_write"], "bandwidth") * 1.000001
