@@ -19,7 +19,7 @@ constexpr std::uint64_t kHello_ns = 5'000'000'000;  // strangers are dropped aft
 constexpr std::uint64_t kLongestHello = 4096;       // nobody makes this process hold more before it has shown the token
 constexpr std::size_t kMostStrangers = 64;          // at one time; then the oldest is dropped
 constexpr std::uint64_t kWrongToken_ns = 200'000'000;  // so long a wrong token keeps its sender busy
-constexpr double kLook_s = 0.1;
+constexpr double kListen_s = 0.1;
 
 }  // namespace
 
@@ -40,7 +40,7 @@ void Listener::wait_for_a_word() const {
   std::vector<int> waiting{socket_.get()};
   for (const Stranger& s : strangers_)
     if (s.refused.empty()) waiting.push_back(s.connection.fd());
-  system::readable(waiting, kLook_s);
+  system::readable(waiting, kListen_s);
 }
 
 void Listener::take_callers() {
