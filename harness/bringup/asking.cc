@@ -4,13 +4,11 @@
 
 namespace headrace::bringup {
 
-using Json = nlohmann::json;
-
 Asking::Asking(agents::Crowd& crowd, const std::vector<unsigned>& part) : crowd_(crowd), part_(part) {
   for (std::size_t i = 0; i < part.size(); ++i) member_[part[i]] = i;
 }
 
-std::map<unsigned, Answer> Asking::operator()(const std::map<unsigned, Json>& requests, double timeout_s) {
+std::map<unsigned, Answer> Asking::operator()(const std::map<unsigned, nlohmann::json>& requests, double timeout_s) {
   std::map<std::size_t, std::string> lines;
   for (const auto& [node, json] : requests) lines[member(node)] = json.dump();
   std::map<unsigned, Answer> answers;
@@ -20,11 +18,11 @@ std::map<unsigned, Answer> Asking::operator()(const std::map<unsigned, Json>& re
     answer.asked_s = reply.asked_s;
     answer.came_s = reply.came_s;
     if (!answer.why.empty()) continue;
-    Json json = Json::parse(reply.text, nullptr, false);
+    nlohmann::json json = nlohmann::json::parse(reply.text, nullptr, false);
     if (!json.is_object()) answer.why = "its agent's answer cannot be read";
     if (json.is_object() && json.contains("error"))
       answer.why = json["error"].is_string() ? json["error"].get<std::string>() : "its agent cannot do it";
-    answer.json = std::make_shared<const Json>(std::move(json));
+    answer.json = std::make_shared<const nlohmann::json>(std::move(json));
   }
   return answers;
 }

@@ -24,11 +24,9 @@
 namespace headrace::bringup {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kFacts_s = 60;  // libraries of GPUs may take their time
 constexpr double kOpen_s = 15, kClock_s = 10, kMeet_s = 5;
-constexpr double kPatience_s = 60;          // beyond what a pair should take: addresses that are tried
+constexpr double kPairPatience_s = 60;      // beyond what a pair should take: addresses that are tried
 constexpr double kBetween_s = 0.5;          // of a round: connections, and words to and fro
 constexpr int kClockTurns = 3;              // the quickest answer tells a clock best
 constexpr std::size_t kFewestPartners = 8;  // of those that are retested
@@ -117,7 +115,7 @@ class Session {
   /// What each host tells of itself, held against the others.
   void look() {
     note_missing();
-    std::map<unsigned, Json> facts, clocks;
+    std::map<unsigned, nlohmann::json> facts, clocks;
     for (const unsigned node : part_)
       if (there(node)) {
         facts[node] = {{"do", "facts"}, {"paths", record_.measuring.paths}};
@@ -292,16 +290,16 @@ class Session {
       if (const auto& rails = record_.nodes[node].host.rails; rail < rails.size()) plan.interface = rails[rail];
       return agents::plan_json(plan);
     };
-    std::map<unsigned, Json> open, measure;
+    std::map<unsigned, nlohmann::json> open, measure;
     for (const auto& [a, b] : round) open[b] = {{"do", "open"}, {"plan", plan(b)}};
     auto doors = ask(open, kOpen_s);
     for (const auto& [a, b] : round) {
       const auto& door = doors[b];
       if (!door.why.empty()) continue;
       measure[b] = {{"do", "answer"}};
-      measure[a] = {{"do", "call"}, {"plan", plan(a)}, {"door", door.json->value("door", Json())}};
+      measure[a] = {{"do", "call"}, {"plan", plan(a)}, {"door", door.json->value("door", nlohmann::json())}};
     }
-    auto ends = ask(measure, kMeet_s + 4 * record_.measuring.time_s + kPatience_s);
+    auto ends = ask(measure, kMeet_s + 4 * record_.measuring.time_s + kPairPatience_s);
     for (const auto& [a, b] : round) {
       const auto& door = doors[b];
       const auto& of_a = ends[a];

@@ -22,11 +22,10 @@
 namespace headrace::bringup {
 namespace {
 
-using Json = nlohmann::json;
 using results::StoredRun;
 
 constexpr std::size_t kMostInGroup = 16;
-constexpr double kPlace_s = 30, kMostOfGroup_s = 180, kMostOfLoad_s = 600, kPatience_s = 30;
+constexpr double kPlace_s = 30, kMostOfGroup_s = 180, kMostOfLoad_s = 600, kGroupPatience_s = 30;
 constexpr const char* kLoadFolder = "headrace-load";
 
 /// Files on all hosts for as long as this lives.
@@ -46,9 +45,9 @@ class PlacedThere {
   const std::map<unsigned, std::string>& failed() const { return failed_; }
 
  private:
-  std::map<unsigned, Json> all(Json request) const {
+  std::map<unsigned, nlohmann::json> all(nlohmann::json request) const {
     request["folder"] = folder_;
-    std::map<unsigned, Json> requests;
+    std::map<unsigned, nlohmann::json> requests;
     for (const unsigned node : nodes_)
       if (ask_.crowd().there(ask_.member(node))) requests[node] = request;
     return requests;
@@ -72,12 +71,6 @@ std::vector<unsigned> passed(const Record& record, const Asking& ask) {
   return nodes;
 }
 
-std::vector<std::string> names_of(const Record& record, const std::vector<unsigned>& nodes) {
-  std::vector<std::string> names;
-  for (const unsigned node : nodes) names.push_back(record.nodes[node].host.name);
-  return names;
-}
-
 /// Neighbours in the hosts file together; groups differ by one node at most, and none has less than two.
 std::vector<std::vector<unsigned>> groups_of(const std::vector<unsigned>& nodes) {
   const std::size_t count = (nodes.size() + kMostInGroup - 1) / kMostInGroup;
@@ -89,15 +82,15 @@ std::vector<std::vector<unsigned>> groups_of(const std::vector<unsigned>& nodes)
 /// All groups at once, each asked of its first node. What each run said.
 std::vector<std::optional<StoredRun>> run_groups(std::vector<GroupRun>& groups, const agents::RunWanted& wanted,
                                                  const Record& record, Asking& ask) {
-  std::map<unsigned, Json> requests;
+  std::map<unsigned, nlohmann::json> requests;
   for (const GroupRun& group : groups) {
     agents::RunWanted own = wanted;
-    own.hosts = names_of(record, group.nodes);
+    own.hosts = record.names_of(group.nodes);
     requests[group.nodes.front()] = agents::run_json(own);
     requests[group.nodes.front()]["do"] = "run";
   }
   const std::uint64_t begin_ns = now_ns();
-  auto answers = ask(requests, wanted.most_s + kPatience_s);
+  auto answers = ask(requests, wanted.most_s + kGroupPatience_s);
   std::vector<std::optional<StoredRun>> runs(groups.size());
   for (std::size_t g = 0; g < groups.size(); ++g) {
     Answer& answer = answers[groups[g].nodes.front()];
@@ -201,7 +194,7 @@ void measure_load(Record& record, const std::string& job_file, Asking& ask, Audi
   wanted.budget = "3min";
   wanted.most_s = kMostOfLoad_s;
   const auto runs = run_groups(all, wanted, record, ask);
-  std::map<unsigned, Json> clean;
+  std::map<unsigned, nlohmann::json> clean;
   for (const unsigned node : nodes) clean[node] = {{"do", "clean"}, {"at", wanted.at}, {"folder", wanted.folder}};
   ask(clean, kMostOfGroup_s);
   if (ask.crowd().stopped()) return;

@@ -27,12 +27,6 @@ std::string reason_of(const Record& record, unsigned node) {
   return "headrace: " + (words.empty() ? "no connections" : join(words));
 }
 
-std::vector<std::string> names_of(const Record& record, const std::vector<unsigned>& nodes) {
-  std::vector<std::string> names;
-  for (const unsigned node : nodes) names.push_back(record.nodes[node].host.name);
-  return names;
-}
-
 std::vector<std::string> shell_words(std::vector<std::string> names) {
   for (std::string& name : names) name = shell_word(name);
   return names;
@@ -72,14 +66,14 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
   if (scheduler == Scheduler::slurm) {
     for (const auto& [reason, nodes] : by_reason)
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=drain reason={}",
-                                           shell_word(compressed(names_of(record, nodes))), shell_word(reason)));
+                                           shell_word(compressed(record.names_of(nodes))), shell_word(reason)));
     if (!back.empty())
       commands.resume.push_back(
-          fmt::format("scontrol update nodename={} state=resume", shell_word(compressed(names_of(record, back)))));
+          fmt::format("scontrol update nodename={} state=resume", shell_word(compressed(record.names_of(back)))));
   } else {
     if (!commands.nodes.empty())
-      commands.drain.push_back(tainted(names_of(record, commands.nodes), "headrace=bad:NoSchedule --overwrite"));
-    if (!back.empty()) commands.resume.push_back(tainted(names_of(record, back), "headrace=bad:NoSchedule-"));
+      commands.drain.push_back(tainted(record.names_of(commands.nodes), "headrace=bad:NoSchedule --overwrite"));
+    if (!back.empty()) commands.resume.push_back(tainted(record.names_of(back), "headrace=bad:NoSchedule-"));
   }
   return commands;
 }

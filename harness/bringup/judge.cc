@@ -11,6 +11,7 @@
 #include "harness/bringup/flapping.h"
 #include "harness/bringup/judge_groups.h"
 #include "harness/bringup/judge_tests.h"
+#include "harness/record/pair_matrix.h"
 
 namespace headrace::bringup {
 namespace {
@@ -69,8 +70,7 @@ class Words {
     out.fault = broken.fault;
     name(out);
     out.text = broken.why;
-    if (out.fault.scope == Finding::Scope::link)
-      out.fix = "both get through elsewhere: look at the way between them, its routes and its switches";
+    if (out.fault.scope == Finding::Scope::link) out.fix = fmt::format("both get through elsewhere: {}", kLookAtWay);
     return out;
   }
 
@@ -101,10 +101,7 @@ class Words {
       case Finding::Scope::node:
         out.scope = "node";
         out.subject = node(fault.a);
-        out.fix = fmt::format(
-            "take it out; look at its cables, its port and the counters of its NIC (ethtool -S); then "
-            "--retest {}",
-            out.subject);
+        out.fix = fmt::format("take it out; {}; then --retest {}", kLookAtNode, out.subject);
         return;
       case Finding::Scope::nic:
         out.scope = "NIC";
@@ -115,7 +112,7 @@ class Words {
       case Finding::Scope::link:
         out.scope = "link";
         out.subject = end(fault.a, fault.rail) + " to " + end(fault.b, fault.rail);
-        out.fix = "both are as fast as others with others: look at the way between them, its routes and its switches";
+        out.fix = fmt::format("both are as fast as others with others: {}", kLookAtWay);
         return;
       case Finding::Scope::switch_fabric:
         out.scope = record_.switches[fault.a].substr(0, record_.switches[fault.a].find(' '));
@@ -407,6 +404,12 @@ std::optional<NodeState> node_state_named(std::string_view word) {
 std::size_t Record::nodes_that_are(NodeState state) const {
   return static_cast<std::size_t>(
       std::count_if(nodes.begin(), nodes.end(), [&](const NodeRecord& one) { return one.state == state; }));
+}
+
+std::vector<std::string> Record::names_of(std::span<const unsigned> which) const {
+  std::vector<std::string> names;
+  for (const unsigned node : which) names.push_back(nodes[node].host.name);
+  return names;
 }
 
 std::size_t Record::missing() const {

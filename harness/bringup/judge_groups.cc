@@ -22,12 +22,6 @@ Told told(const char* scope, std::string subject, std::string text, std::string 
   return one;
 }
 
-std::string names_of(const Record& record, const std::vector<unsigned>& nodes) {
-  std::vector<std::string> names;
-  for (const unsigned node : nodes) names.push_back(record.nodes[node].host.name);
-  return compressed(names);
-}
-
 /// What pairs within a group reached in this session, of what is usual.
 std::string pairs_of(const Record& record, const std::vector<unsigned>& nodes) {
   const auto in = [&](unsigned node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); };
@@ -63,7 +57,7 @@ std::vector<Told> slower_twice(const Record& record) {
       const GroupValue& known = first[before.group].values[before.value];
       if (first[before.group].nodes != group.nodes || known.point != value.point || known.metric != value.metric)
         continue;
-      const std::string subject = names_of(record, group.nodes);
+      const std::string subject = compressed(record.names_of(group.nodes));
       const std::string text =
           fmt::format("{} {}, and {} before, usually {} ({} other groups of {} nodes)", value.point,
                       format_in_unit(value.value, value.unit), format_in_unit(known.value, known.unit),
@@ -90,7 +84,8 @@ GroupsJudged judge_groups(const Record& record) {
   if (record.sessions.empty()) return judged;
   for (const GroupRun& run : record.sessions.back().groups) {
     if (!run.why.empty())
-      judged.faults.push_back(told("group", names_of(record, run.nodes), fmt::format("{}: {}", run.what, run.why),
+      judged.faults.push_back(told("group", compressed(record.names_of(run.nodes)),
+                                   fmt::format("{}: {}", run.what, run.why),
                                    "the other groups worked: start it by hand over these nodes, with fewer of them"));
     for (const LoadPhase& one : run.phases) {
       if (one.outcome == to_string(Outcome::fail))

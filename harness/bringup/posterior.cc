@@ -30,7 +30,7 @@ std::array<Place, kStates> places() {
 
 const std::array<Place, kStates> kPlaces = places();
 
-double normal(double x, double spread) {
+double density(double x, double spread) {
   return std::exp(-x * x / (2 * spread * spread)) / (spread * std::sqrt(2 * M_PI));
 }
 
@@ -114,7 +114,8 @@ double Posterior::likelihood(double log_ratio, std::size_t loss) const {
   const double off = told - kPlaces[loss].at;
   const double spread = std::hypot(noise_.spread, kPlaces[loss].width);
   const double glitch = off < 0 ? std::exp(off / kGlitch) / kGlitch : 0;
-  return (1 - noise_.transient) * ((1 - kWideShare) * normal(off, spread) + kWideShare * normal(off, kWide * spread)) +
+  return (1 - noise_.transient) *
+             ((1 - kWideShare) * density(off, spread) + kWideShare * density(off, kWide * spread)) +
          noise_.transient * glitch + 1e-9;
 }
 
@@ -215,7 +216,7 @@ void Posterior::learn() {
     for (unsigned p = 0; p < factors_[f].count; ++p) sound *= belief_[factors_[f].parts[p]][0];
     for (const double rate : links_[f].rates) {
       const double off = std::log(rate / noise_.reference[links_[f].rail]);
-      const double narrow = (1 - noise_.transient) * (1 - kWideShare) * normal(off, noise_.spread);
+      const double narrow = (1 - noise_.transient) * (1 - kWideShare) * density(off, noise_.spread);
       const double counts = sound * narrow / likelihood(off, 0);
       moved[links_[f].rail] += counts * off;
       weight[links_[f].rail] += counts;

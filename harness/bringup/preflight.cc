@@ -77,7 +77,7 @@ bool alike(const std::string& a, const std::string& b) {
   return a.find("iB") != a.npos && x && y && std::abs(*x - *y) <= 0.01 * std::max(*x, *y);
 }
 
-using Told = std::function<std::string(const Answered&)>;
+using TellsAnswer = std::function<std::string(const Answered&)>;
 using All = std::vector<std::reference_wrapper<const Answered>>;
 
 /// Who says what is usual: accepted ones where any are, else all.
@@ -88,7 +88,7 @@ All references(const All& all) {
 }
 
 /// What more than half tell; nothing where no value has so many.
-std::optional<std::string> usual(const All& all, const Told& told) {
+std::optional<std::string> usual(const All& all, const TellsAnswer& told) {
   std::map<std::string, std::size_t> values;
   for (const Answered& one : all) ++values[told(one)];
   for (const auto& [value, unused] : values) {
@@ -105,13 +105,13 @@ std::string fact(const Answered& one, const std::string& key) {
 }
 
 /// Does another one that is there tell the same, and was one of both accepted? Then that is how it is by now.
-bool has_changed_since(const All& all, const Answered& one, const Told& told) {
+bool has_changed_since(const All& all, const Answered& one, const TellsAnswer& told) {
   return std::any_of(all.begin(), all.end(), [&](const Answered& other) {
     return other.host != one.host && !other.kept && (other.accepted || one.accepted) && alike(told(other), told(one));
   });
 }
 
-void hold(const All& all, const std::string& what, const Told& told, FaultWhen when, const std::string& fix,
+void hold(const All& all, const std::string& what, const TellsAnswer& told, FaultWhen when, const std::string& fix,
           std::vector<Difference>& found) {
   const auto most = usual(references(all), told);
   if (!most) return;

@@ -5,6 +5,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,7 @@ struct Record {
 
   std::size_t nodes_that_are(NodeState state) const;
   std::size_t missing() const;
+  std::vector<std::string> names_of(std::span<const unsigned> which) const;
 };
 
 /// bringup.json.

@@ -140,9 +140,9 @@ unsigned within(const JsonPlace& place, unsigned least, unsigned most) {
 }
 
 constexpr double kMostRate = 1e15;
-double rate(const JsonPlace& place) { return within(place, 0.0, kMostRate); }
-double share(const JsonPlace& place) { return within(place, 0.0, 1.0); }
-double seconds(const JsonPlace& place) { return within(place, 0.0, kMostTime_s); }
+double rate_at(const JsonPlace& place) { return within(place, 0.0, kMostRate); }
+double share_at(const JsonPlace& place) { return within(place, 0.0, 1.0); }
+double seconds_at(const JsonPlace& place) { return within(place, 0.0, kMostTime_s); }
 
 NodeState state_from(const JsonPlace& place) {
   const std::string word = place.text();
@@ -216,9 +216,9 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
       one.a = both[0];
       one.b = both[1];
       one.rail = rail_at(item.at("rail"), record);
-      one.rate = some<double, 2>(item.at("rate"), rate);
-      one.resent = some<double, 2>(item.at("resent"), share);
-      const auto latency = some<double, 3>(item.at("latency_s"), seconds);
+      one.rate = some<double, 2>(item.at("rate"), rate_at);
+      one.resent = some<double, 2>(item.at("resent"), share_at);
+      const auto latency = some<double, 3>(item.at("latency_s"), seconds_at);
       one.latency_s = latency[0];
       one.latency_median_s = latency[1];
       one.latency_p99_s = latency[2];

@@ -16,10 +16,8 @@
 namespace headrace::bringup {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kMost_s = 180;  // of the configuration
-constexpr double kPatience_s = 30;
+constexpr double kTestPatience_s = 30;
 
 class Testing {
  public:
@@ -35,7 +33,7 @@ class Testing {
       wanted.config = record_.measuring.node_tests;
       wanted.job = record_.measuring.job;
       wanted.most_s = kMost_s;
-      std::map<unsigned, Json> requests;
+      std::map<unsigned, nlohmann::json> requests;
       for (const unsigned node : nodes_) requests[node] = agents::run_json(wanted);
       take_in(std::move(requests), kMost_s);
     }
@@ -45,9 +43,9 @@ class Testing {
   }
 
  private:
-  void take_in(std::map<unsigned, Json> requests, double most_s) {
+  void take_in(std::map<unsigned, nlohmann::json> requests, double most_s) {
     for (auto& request : requests) request.second["do"] = "run";
-    for (const auto& [node, answer] : ask_(requests, most_s + kPatience_s)) {
+    for (const auto& [node, answer] : ask_(requests, most_s + kTestPatience_s)) {
       std::string why = answer.why;
       if (why.empty()) try {
           add_run(tests_, node, results::parse_run(answer.json->at("run").get<std::string>(), "its run"));

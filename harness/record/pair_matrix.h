@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -73,6 +74,10 @@ PairMatrix median_matrix(const std::vector<const PairMatrix*>& several);
 /// One line per finding: "slow node: node3: 0.49 GB/s with its 3 partners, where others reach 0.98
 /// GB/s"; "slow rail: eth1: ..."; "slow link: ...".
 std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix);
+
+/// What to look at of a slow node, and between two that are fast with others.
+inline constexpr std::string_view kLookAtNode = "look at its cables, its port and the counters of its NIC (ethtool -S)";
+inline constexpr std::string_view kLookAtWay = "look at the way between them, its routes and its switches";
 
 /// "slow node", "node3", "0.49 GB/s with its 3 partners, where others reach 0.98 GB/s"; "slow
 /// rail", "eth1", ...; "slow link", "node0 to node1", ...; "unreached link" and "unreached node", with why.

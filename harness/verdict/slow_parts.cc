@@ -3,18 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <string>
 
-#include "harness/statistics/summary.h"
+#include "harness/statistics/robust.h"
 #include "harness/verdict/answers.h"
 
 namespace headrace::judging {
 namespace {
 
-constexpr double kDeviations = 2.5, kOfNormal = 1.4826;  // a standard deviation over a median absolute one
+constexpr double kDeviations = 2.5;  // from what sound pairs reach: most of them lie within
 
 /// Those that count, as one matrix of medians.
 PairMatrix middle_of(const RecordedPoint& point) {
@@ -63,16 +62,13 @@ std::string told(const Findings& findings) {
 /// What to look at, and how to test again what was mended.
 std::string look_at(const PairFinding& finding) {
   if (finding.part.starts_with("node "))
-    return fmt::format(
-        "take {} out; look at its cables, its port and the counters of its NIC (ethtool -S); then run the same command "
-        "again",
-        finding.subject);
+    return fmt::format("take {} out; {}; then run the same command again", finding.subject, kLookAtNode);
   if (finding.part.starts_with("NIC "))
     return fmt::format(
         "look at the cable of {}, its port and its counters (ethtool -S); then run the same command again",
         finding.subject);
   if (finding.part.starts_with("link "))
-    return "both ends are as fast as others with others: look at the way between them, its routes and its switches";
+    return fmt::format("both ends are as fast as others with others: {}", kLookAtWay);
   return fmt::format("look at what all of {} have in common: its switches, their uplinks and counters",
                      finding.subject);
 }
@@ -93,9 +89,8 @@ double noise_limit(const RecordedPoint& point, const Blame& blame, const PairMat
     if (r.counted && r.ok && r.pairs && r.pairs->names == middle.names)
       for (const double share : sound_shares(blame, *r.pairs)) sound.push_back(share);
   if (sound.empty()) return 0;
-  const double typical = statistics::median(sound);
-  for (double& share : sound) share = std::abs(share - typical);
-  return std::max(0.0, typical - kDeviations * kOfNormal * statistics::median(sound));
+  const statistics::Robust usual = statistics::robust(sound);
+  return std::max(0.0, usual.median - kDeviations * usual.spread);
 }
 
 /// Was the point measured again, and the part connected then?
@@ -129,9 +124,8 @@ Judgement cut_off(const RecordedPoint& point, const PairFinding& finding, double
     j.next_step = fmt::format("run the same command with --only '{}'", point.id);
     return j;
   }
-  j.next_step = finding.part.starts_with("link ")
-                    ? "both get through elsewhere: look at the way between them, its routes and its switches"
-                    : look_at(finding);
+  j.next_step =
+      finding.part.starts_with("link ") ? fmt::format("both get through elsewhere: {}", kLookAtWay) : look_at(finding);
   return j;
 }
 
