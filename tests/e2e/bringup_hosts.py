@@ -12,6 +12,17 @@ LAUNCH = ["--launch", f"{TOOLS}/on-host {{host}}"]
 QUICK = ["--time", "300ms", "--streams", "2"]
 PAIRS = ["--pairs-only"]
 
+# A job that all nodes load at once from one folder.
+SHARED_JOB = """\
+schema: 1
+job: shared
+cluster: {nodes: 8, gpus_per_node: 1}
+step: {time: 1s, micro_batch: 1}
+dataset: {layout: files, samples: 64, sample_size: 8KiB, path: "%s"}
+loader: {workers_per_gpu: 1}
+model: {parameters: 1e7}
+"""
+
 
 @pytest.fixture
 def hosts(headrace):

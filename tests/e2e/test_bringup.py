@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bringup_hosts import QUICK, TOOLS, hosts, leader_of, named, processes_of, states, wait_for  # noqa: F401
+from bringup_hosts import QUICK, SHARED_JOB, TOOLS, hosts, leader_of, named, processes_of, states, wait_for  # noqa: F401
 
 
 def test_nobody_is_accused_where_all_are_alike(hosts):
@@ -148,15 +148,7 @@ def test_hosts_that_are_unlike_the_others(hosts, headrace):
     info = pathlib.Path("/proc/meminfo").read_text().splitlines()
     headrace.write("meminfo", "\n".join([f"MemTotal: {int(info[0].split()[1]) // 2} kB", *info[1:]]) + "\n")
     headrace.path("shared/data").mkdir(parents=True)
-    headrace.write("job.yaml", f"""\
-schema: 1
-job: shared
-cluster: {{nodes: 8, gpus_per_node: 1}}
-step: {{time: 1s, micro_batch: 1}}
-dataset: {{layout: files, samples: 64, sample_size: 8KiB, path: "{headrace.path('shared/data')}"}}
-loader: {{workers_per_gpu: 1}}
-model: {{parameters: 1e7}}
-""")
+    headrace.write("job.yaml", SHARED_JOB % headrace.path("shared/data"))
     wrapper = headrace.path("reach")
     wrapper.write_text(f"""#!/bin/sh
 host=$1; shift

@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bringup_hosts import SHARED_JOB
+
 AGENT = pathlib.Path(__file__).with_name("fleet_agent.py")
 
 
@@ -208,15 +210,7 @@ def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
     """Whoever unpacks it owns all files: that does not say who wrote the launcher, the tests and the job in it."""
     headrace.path("data").mkdir()
     headrace.write("tests.yaml", "schema: 1\nworkloads: [{use: memory_copy}]\n")
-    headrace.write("job.yaml", f"""\
-schema: 1
-job: shared
-cluster: {{nodes: 8, gpus_per_node: 1}}
-step: {{time: 1s, micro_batch: 1}}
-dataset: {{layout: files, samples: 64, sample_size: 8KiB, path: "{headrace.path('data')}"}}
-loader: {{workers_per_gpu: 1}}
-model: {{parameters: 1e7}}
-""")
+    headrace.write("job.yaml", SHARED_JOB % headrace.path("data"))
     tests, job = ("--node-tests", "tests.yaml"), ("--job", "job.yaml", "--at", str(headrace.path("data")))
     paths = [{"path": str(headrace.path("data")), "there": True, "type": "ext4", "source": "x"}]
     answers = {name: {"facts": {"host": name, "machine": name, "facts": {}, "paths": paths}} for name in "abcdef"}
