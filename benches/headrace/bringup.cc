@@ -48,7 +48,8 @@ int bringup_verb(Arguments& given, const Shared& shared) {
 }
 
 void add_hosts_options(Verb& verb, HostsArguments& a) {
-  verb.option("--hosts FILE", a.hosts, "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2'");
+  verb.option("--hosts FILE", a.hosts,
+              "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2 rdma=mlx5_0'");
   verb.option("--job JOB", a.job, "All hosts must have the paths of this job; with --at, each measures what it does");
   verb.option(
       "--at DIR", a.at,
@@ -58,6 +59,9 @@ void add_hosts_options(Verb& verb, HostsArguments& a) {
               "Configuration of what each node measures by itself, all at once (default: configs/bring-up.yaml)");
   verb.option("--group-tests FILE", a.group_tests,
               "Configuration of what groups of nodes measure by mpirun (default: configs/bring-up-groups.yaml)");
+  verb.flag("--no-rdma", a.no_rdma,
+            "Measure pairs by TCP alone; else also by RDMA, where most nodes have it (rdma=none in the hosts file: not "
+            "there)");
   verb.flag("--pairs-only", a.pairs_only, "Leave out what nodes measure by themselves and what groups of them measure");
   verb.option(
       "--out DIR", a.out,

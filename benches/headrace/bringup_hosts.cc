@@ -18,6 +18,7 @@
 #include "harness/base/object_path.h"
 #include "harness/bringup/bring_up.h"
 #include "harness/bringup/hand_over.h"
+#include "harness/bringup/topology.h"
 #include "harness/config/layers.h"
 #include "harness/engine/engine.h"
 #include "harness/files/marked_folder.h"
@@ -143,6 +144,7 @@ void set_tests(Measuring& measuring, const HostsArguments& given, bool first) {
       std::find(measuring.paths.begin(), measuring.paths.end(), measuring.at) == measuring.paths.end())
     measuring.paths.push_back(measuring.at);
   measuring.pairs_only = given.pairs_only;
+  measuring.no_rdma = given.no_rdma;
   if (first || !given.node_tests.empty())
     measuring.node_tests = configuration(given.node_tests.empty() ? kNodeTests : given.node_tests, given.job);
   if (first || !given.group_tests.empty())
@@ -282,9 +284,7 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
   start.start_s = time_option("--start-timeout", given.start, "30s");
   start.retest = nodes_named(record, given.retest);
   if (given.dry_run) {
-    std::vector<Host> hosts_now;
-    for (const NodeRecord& node : record.nodes) hosts_now.push_back(node.host);
-    topology_of(hosts_now, record.switches);
+    topology_of(record);
     print(dry_run_text(record, start, Terminal(stdout, shared)));
     return 0;
   }

@@ -17,7 +17,7 @@ struct HostsArguments {
   std::vector<std::string> retest;
   std::optional<std::uint64_t> seed;
   unsigned streams = 4, most_rounds = 20;
-  bool pairs_only = false, resume = false, dry_run = false, every_link = false, no_report = false;
+  bool no_rdma = false, pairs_only = false, resume = false, dry_run = false, every_link = false, no_report = false;
 };
 
 /// So few nodes: each pair is measured, as that takes no longer.

@@ -4,6 +4,8 @@
 
 #include "harness/base/units.h"
 #include "harness/bringup/hand_over.h"
+#include "harness/bringup/pair_round.h"
+#include "harness/bringup/rails.h"
 
 namespace headrace::cli {
 namespace {
@@ -129,23 +131,24 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
 }
 
 Text dry_run_text(const Record& record, const Start& start, const Terminal& terminal) {
-  std::size_t rails = 1;
-  for (const NodeRecord& node : record.nodes) rails = std::max(rails, node.host.rails.size());
+  const unsigned by_tcp = tcp_rails(record);
   const unsigned rounds = likely_rounds(record);
   Text text = Text::format("nothing is started: --dry-run\nhosts     {}", record.nodes.size());
   if (!record.switches.empty()) text += Text::format(", {} switches or racks", record.switches.size());
-  if (rails > 1) text += Text::format(", {} rails", rails);
+  if (by_tcp > 1) text += Text::format(", {} rails", by_tcp);
   text += "\n" + in_lines(Text::format("agents    {}", start.commands.front()), terminal, 10) + "\n";
   text += Text::format("patience  {} for the first word of each, all at once\n", format_duration(start.start_s));
   for (const std::string& path : record.measuring.paths) text += Text::format("path      {}\n", path);
   if (!record.measuring.at.empty())
     text += Text::format("storage   what the job does, below {}\n", record.measuring.at);
   if (!start.retest.empty()) text += Text::format("retest    {} nodes, with accepted ones\n", start.retest.size());
-  return text + Text::format(
-                    "rounds    about {}, at most {}; {} sockets of a node at a time\ntime      about {} of pairs, "
-                    "besides starting the agents\n",
-                    rounds, std::max(rounds, record.measuring.search.most_rounds), record.measuring.streams + 1,
-                    format_duration(rounds * round_s(record)));
+  return text +
+         Text::format(
+             "rounds    about {}, at most {}; {} sockets of a node at a time\ntime      about {} of pairs, "
+             "besides starting the agents{}\n",
+             rounds, std::max(rounds, record.measuring.search.most_rounds), record.measuring.streams + 1,
+             format_duration(rounds * round_s(record)),
+             record.measuring.no_rdma ? "" : ", and as long again for each RDMA port of a node, where there are any");
 }
 
 }  // namespace headrace::cli

@@ -11,9 +11,12 @@
 #include "harness/agents/pair_json.h"
 #include "harness/agents/placed.h"
 #include "harness/agents/protocol.h"
+#include "harness/backends/loader.h"
 #include "harness/base/error.h"
 #include "harness/base/version.h"
+#include "harness/network/rdma_pair.h"
 #include "harness/network/tcp_pair.h"
+#include "harness/node.h"
 
 namespace headrace::agents {
 namespace {
@@ -48,7 +51,8 @@ class Agent {
   explicit Agent(int input) : input_(input) {}
   Json answer(const Json& asked) {
     const auto what = asked.at("do").get<std::string>();
-    if (what == "facts") return facts_json(asked.at("paths").get<std::vector<std::string>>());
+    if (what == "facts")
+      return facts_json(node_, asked.at("paths").get<std::vector<std::string>>(), asked.value("rdma", ""));
     if (what == "clock") return {{"now_s", wall_clock_s()}};
     if (what == "open") {
       door_ = std::make_unique<TcpPairListener>(plan_from(asked.at("plan")));
@@ -61,6 +65,21 @@ class Agent {
     }
     if (what == "call")
       return end_json(call_pair(door_from(asked.at("door").get<std::string>()), plan_from(asked.at("plan"))));
+    if (what == "open rdma") {
+      rdma_.reset();
+      rdma_ = std::make_unique<RdmaPair>(node_.backends().rdma(), rdma_plan_from(asked.at("plan")));
+      return {{"card", hex(rdma_->card())}};
+    }
+    if (what == "connect rdma") {
+      if (!rdma_) throw RunError("nothing was opened");
+      rdma_->connect(bytes_from(asked.at("card").get<std::string>()));
+      return Json::object();
+    }
+    if (what == "measure rdma") {
+      if (!rdma_) throw RunError("nothing was opened");
+      const std::unique_ptr<RdmaPair> pair = std::move(rdma_);
+      return rdma_end_json(pair->measure(asked.at("leads").get<bool>()));
+    }
     if (what == "run") return {{"run", own_run(run_from(asked), input_)}};
     if (what == "place" || what == "take away") {
       const Placed files{asked.at("folder").get<std::string>(), asked.value("config", ""), asked.value("job", "")};
@@ -73,7 +92,9 @@ class Agent {
 
  private:
   const int input_;
+  Node node_{""};  // no folder: nothing is written
   std::unique_ptr<TcpPairListener> door_;
+  std::unique_ptr<RdmaPair> rdma_;  // goes before the node's backends do
 };
 
 }  // namespace

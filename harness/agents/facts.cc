@@ -5,12 +5,18 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/backends/loader.h"
+#include "harness/base/error.h"
 #include "harness/machine/fingerprint.h"
+#include "harness/network/hosts_file.h"
+#include "harness/network/rdma_rails.h"
 #include "harness/node.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
+#include "harness/system/rdma_counters.h"
 
 namespace headrace::agents {
 namespace {
@@ -34,6 +40,16 @@ Json path_json(const std::string& path) {
   return json;
 }
 
+/// Throws where there are none, and says why.
+std::vector<std::string> rdma_ports(Node& node, const std::string& devices) {
+  if (devices == kNoRdma) throw RunError("the hosts file says rdma=none");
+  if (std::string why = node.backends().why_not(Gives::rdma); !why.empty()) throw RunError(why);
+  std::vector<std::string> names;
+  for (const RdmaPort* port : rdma_rails(node.backends().rdma().ports(), devices, 0).ports)
+    names.push_back(port->name());
+  return names;
+}
+
 }  // namespace
 
 double wall_clock_s() {
@@ -42,8 +58,7 @@ double wall_clock_s() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-Json facts_json(const std::vector<std::string>& paths) {
-  Node node("");  // no folder: nothing is written
+Json facts_json(Node& node, const std::vector<std::string>& paths, const std::string& rdma) {
   Json json{{"machine", machine()}, {"facts", Json::object()}, {"paths", Json::array()}};
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
@@ -51,6 +66,14 @@ Json facts_json(const std::vector<std::string>& paths) {
   for (const auto& [section, facts] : system::fingerprint(paths.empty() ? "/" : paths.front(), node))
     for (const auto& [key, value] : facts) json["facts"][section + "." + key] = value;
   for (const std::string& path : paths) json["paths"].push_back(path_json(path));
+  try {
+    const std::vector<std::string> ports = rdma_ports(node, rdma);
+    json["rdma_ports"] = ports;
+    json["rdma_counters"] = std::all_of(ports.begin(), ports.end(),
+                                        [](const std::string& port) { return system::rdma_counters(port).told; });
+  } catch (const std::exception& e) {
+    json["no_rdma"] = e.what();
+  }
   return json;
 }
 
@@ -62,6 +85,10 @@ HostFacts facts_from(const Json& json) {
   for (const Json& one : json.at("paths"))
     all.paths.push_back({one.at("path").get<std::string>(), one.at("there").get<bool>(), one.value("type", ""),
                          one.value("source", "")});
+  if (json.contains("rdma_ports")) all.rdma_ports = json["rdma_ports"].get<std::vector<std::string>>();
+  if (all.rdma_ports.size() > kMostRdmaPorts) throw RunError("it tells of more RDMA ports than can be");
+  all.no_rdma = json.value("no_rdma", "");
+  all.rdma_counters = json.value("rdma_counters", false);
   return all;
 }
 
@@ -70,6 +97,11 @@ nlohmann::ordered_json facts_kept(const HostFacts& all) {
   json["paths"] = nlohmann::ordered_json::array();
   for (const PathFacts& one : all.paths)
     json["paths"].push_back({{"path", one.path}, {"there", one.there}, {"type", one.type}, {"source", one.source}});
+  if (!all.rdma_ports.empty()) {
+    json["rdma_ports"] = all.rdma_ports;
+    json["rdma_counters"] = all.rdma_counters;
+  }
+  if (!all.no_rdma.empty()) json["no_rdma"] = all.no_rdma;
   return json;
 }
 

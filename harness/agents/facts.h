@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+namespace headrace {
+class Node;
+}
+
 namespace headrace::agents {
 
 /// CLOCK_REALTIME [s].
@@ -21,14 +25,20 @@ struct PathFacts {
   std::string type, source;  // of the mount that it is on
 };
 
+inline constexpr std::size_t kMostRdmaPorts = 64;  // of a host
+
 struct HostFacts {
   std::string host, machine;  // its own name; what tells it from every other machine and container
   Facts facts;                // of the fingerprint, by section and key
   std::vector<PathFacts> paths;
+  std::vector<std::string> rdma_ports{};  // its rails by RDMA, in order: "mlx5_0/1"
+  std::string no_rdma{};                  // why there are none
+  bool rdma_counters = false;             // all of them tell what they count
 };
 
-/// Of this host, as the protocol has them. Takes up to a second or two: libraries of GPUs are asked.
-nlohmann::json facts_json(const std::vector<std::string>& paths);
+/// Of this host, as the protocol has them. Takes up to a second or two: libraries of GPUs are asked. `rdma`: devices, as a
+/// hosts file names them.
+nlohmann::json facts_json(Node& node, const std::vector<std::string>& paths, const std::string& rdma);
 /// Throws std::exception where it is none.
 HostFacts facts_from(const nlohmann::json& json);
 /// The same, kept in a file.

@@ -11,6 +11,33 @@ namespace headrace::agents {
 
 using Json = nlohmann::json;
 
+namespace {
+
+Json latency_json(const PairLatency& latency) {
+  return {{"least", latency.least_s}, {"median", latency.median_s}, {"p99", latency.p99_s}};
+}
+
+PairLatency latency_from(const Json& json) {
+  const auto seconds = [&](const char* key) {
+    const auto time_s = json.at(key).get<double>();
+    if (!(time_s >= 0 && time_s <= 3600)) throw RunError("it tells a latency that cannot be");
+    return time_s;
+  };
+  return {seconds("least"), seconds("median"), seconds("p99")};
+}
+
+double rate_from(const Json& json) {
+  const auto rate = json.get<double>();
+  if (!(rate >= 0 && rate <= 1e15)) throw RunError("it tells a rate that cannot be");
+  return rate;
+}
+
+void check_plan(double time_s, unsigned connections) {
+  if (!(time_s > 0 && time_s <= 3600 && connections > 0 && connections <= 256)) throw RunError("no plan of a pair");
+}
+
+}  // namespace
+
 Json plan_json(const TcpPairPlan& plan) {
   return {{"time_s", plan.time_s}, {"streams", plan.streams}, {"meet_s", plan.meet_s}, {"interface", plan.interface}};
 }
@@ -21,51 +48,69 @@ TcpPairPlan plan_from(const Json& json) {
   plan.streams = json.at("streams").get<unsigned>();
   plan.meet_s = json.at("meet_s").get<double>();
   plan.interface = json.at("interface").get<std::string>();
-  if (!(plan.time_s > 0 && plan.time_s <= 3600 && plan.streams > 0 && plan.streams <= 256 && plan.meet_s > 0))
-    throw RunError("no plan of a pair");
+  check_plan(plan.time_s, plan.streams);
+  if (!(plan.meet_s > 0)) throw RunError("no plan of a pair");
   return plan;
 }
 
 Json end_json(const TcpPairEnd& end) {
   Json json{{"received", end.received}, {"segments", end.segments}, {"retransmitted", end.retransmitted}};
-  if (end.latency)
-    json["latency_s"] = {
-        {"least", end.latency->least_s}, {"median", end.latency->median_s}, {"p99", end.latency->p99_s}};
+  if (end.latency) json["latency_s"] = latency_json(*end.latency);
   return json;
 }
 
 TcpPairEnd end_from(const Json& json) {
   TcpPairEnd end;
-  const auto seconds = [](const Json& value) {
-    const auto time_s = value.get<double>();
-    if (!(time_s >= 0 && time_s <= 3600)) throw RunError("it tells a latency that cannot be");
-    return time_s;
-  };
-  end.received = json.at("received").get<double>();
-  if (!(end.received >= 0 && end.received <= 1e15)) throw RunError("it tells a rate that cannot be");
+  end.received = rate_from(json.at("received"));
   end.segments = json.at("segments").get<std::uint64_t>();
   end.retransmitted = json.at("retransmitted").get<std::uint64_t>();
-  if (json.contains("latency_s")) {
-    const Json& of = json["latency_s"];
-    end.latency.emplace();
-    end.latency->least_s = seconds(of.at("least"));
-    end.latency->median_s = seconds(of.at("median"));
-    end.latency->p99_s = seconds(of.at("p99"));
-  }
+  if (json.contains("latency_s")) end.latency = latency_from(json["latency_s"]);
   return end;
 }
 
-std::string door_text(const TcpDoor& door) {
+Json rdma_plan_json(const RdmaPairPlan& plan) {
+  return {{"port", plan.port}, {"time_s", plan.time_s}, {"queue_pairs", plan.queue_pairs}};
+}
+
+RdmaPairPlan rdma_plan_from(const Json& json) {
+  RdmaPairPlan plan;
+  plan.port = json.at("port").get<std::string>();
+  plan.time_s = json.at("time_s").get<double>();
+  plan.queue_pairs = json.at("queue_pairs").get<unsigned>();
+  check_plan(plan.time_s, plan.queue_pairs);
+  return plan;
+}
+
+Json rdma_end_json(const RdmaPairEnd& end) {
+  Json json{{"sent", end.sent}, {"sent_again", end.sent_again}, {"own_errors", end.own_errors}};
+  if (end.latency) json["latency_s"] = latency_json(*end.latency);
+  return json;
+}
+
+RdmaPairEnd rdma_end_from(const Json& json) {
+  RdmaPairEnd end;
+  end.sent = rate_from(json.at("sent"));
+  end.sent_again = json.at("sent_again").get<double>();
+  if (!(end.sent_again >= 0 && end.sent_again <= 1)) throw RunError("it tells a share that cannot be");
+  end.own_errors = json.at("own_errors").get<std::map<std::string, std::uint64_t>>();
+  if (json.contains("latency_s")) end.latency = latency_from(json["latency_s"]);
+  return end;
+}
+
+std::string hex(const std::string& bytes) {
   std::string text;
-  for (const char byte : door.packed()) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  for (const char byte : bytes) text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return text;
 }
 
-TcpDoor door_from(const std::string& text) {
+std::string bytes_from(const std::string& hex) {
   std::string bytes;
-  for (std::size_t i = 0; i + 1 < text.size(); i += 2)
-    bytes += static_cast<char>(std::strtoul(text.substr(i, 2).c_str(), nullptr, 16));
-  return TcpDoor::unpacked(bytes);
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes += static_cast<char>(std::strtoul(hex.substr(i, 2).c_str(), nullptr, 16));
+  return bytes;
 }
+
+std::string door_text(const TcpDoor& door) { return hex(door.packed()); }
+TcpDoor door_from(const std::string& text) { return TcpDoor::unpacked(bytes_from(text)); }
 
 }  // namespace headrace::agents

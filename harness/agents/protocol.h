@@ -2,11 +2,14 @@
 // agent's standard input and output.
 //
 //   agent      {"agent": 1, "version": "0.1.0"}                      once, when it is there
-//   collector  {"do": "facts", "paths": ["/data"]}
+//   collector  {"do": "facts", "paths": ["/data"], "rdma": "mlx5_0"}   which devices; "" = all of the fabric, "none"
 //   collector  {"do": "clock"}
 //   collector  {"do": "open", "plan": {...}}                        answered at once: where it is called
 //   collector  {"do": "answer"}                                     the pair's end that opened; answered when it is measured
 //   collector  {"do": "call", "plan": {...}, "door": "6e6f..."}     the other end
+//   collector  {"do": "open rdma", "plan": {...}}                   both ends of a pair over RDMA: a card
+//   collector  {"do": "connect rdma", "card": "6e6f..."}            the other's
+//   collector  {"do": "measure rdma", "leads": true}                both; one leads
 //   collector  {"do": "run", "config": "schema: 1...", "job": "", "at": "/scratch", "folder": "node1", ...}   own_run.h
 //   collector  {"do": "place", "folder": "/tmp/x", "config": "...", "job": ""}     files of a run on several hosts: placed.h
 //   collector  {"do": "take away", "folder": "/tmp/x"}

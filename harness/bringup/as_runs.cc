@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/file_text.h"
+#include "harness/bringup/rails.h"
 #include "harness/results/pair_metrics.h"
 
 namespace headrace::bringup {
@@ -14,16 +16,28 @@ namespace {
 using results::RatedPairs;
 using results::StoredMetric;
 
+/// What is told of pairs, by TCP and by RDMA.
+struct OfPairs {
+  const char *by_tcp, *by_rdma, *unit;
+  Better better;
+  double (*value)(const PairMeasured&);
+};
+constexpr std::array kOfPairs{
+    OfPairs{"rate", "rdma_rate", "B/s", Better::higher, [](const PairMeasured& one) { return one.slower(); }},
+    OfPairs{"latency", "rdma_latency", "s", Better::lower, [](const PairMeasured& one) { return one.latency_s; }},
+    OfPairs{"resent", "rdma_resent", "ratio", Better::lower,
+            [](const PairMeasured& one) { return one.more_resent(); }}};
+
 /// Of the middle pair of each round.
-StoredMetric of_rounds(const char* name, const char* unit, Better better, const SessionRecord& session,
-                       double (*value)(const PairMeasured&)) {
+StoredMetric of_rounds(const OfPairs& of, bool by_rdma, const Record& record, const SessionRecord& session) {
   StoredMetric one;
-  one.name = name;
-  one.unit = unit;
-  one.better = better;
+  one.name = by_rdma ? of.by_rdma : of.by_tcp;
+  one.unit = of.unit;
+  one.better = of.better;
   for (const RoundRecord& round : session.rounds) {
     StoredMetric of_round;
-    for (const PairMeasured& pair : round.pairs) of_round.values.push_back(value(pair));
+    for (const PairMeasured& pair : round.pairs)
+      if (is_rdma(record, pair.rail) == by_rdma) of_round.values.push_back(of.value(pair));
     if (of_round.values.empty()) continue;
     results::summarize_range(of_round);
     one.values.push_back(of_round.median);
@@ -34,15 +48,19 @@ StoredMetric of_rounds(const char* name, const char* unit, Better better, const 
 
 /// What met in each round, over each rail: a round is a repetition.
 std::vector<RatedPairs> rounds_of(const Record& record, const SessionRecord& session) {
-  std::size_t count = 1;
-  for (const NodeRecord& node : record.nodes) count = std::max(count, node.host.rails.size());
+  const unsigned by_tcp = tcp_rails(record);
+  unsigned count = by_tcp;
+  for (const RoundRecord& round : session.rounds)
+    for (const PairMeasured& one : round.pairs) count = std::max(count, one.rail + 1);
+  // What one rail by TCP is called does not hang on what else was measured.
+  const auto name = [&](unsigned node, unsigned rail) {
+    return rail == 0 && by_tcp == 1 ? record.nodes[node].host.name : end_name(record, node, rail);
+  };
   std::vector<RatedPairs> all;
   for (const RoundRecord& round : session.rounds)
-    for (std::size_t rail = 0; rail < count; ++rail) {
+    for (unsigned rail = 0; rail < count; ++rail) {
       RatedPairs& met = all.emplace_back();
-      for (const NodeRecord& node : record.nodes)
-        met.names.push_back(node.host.name +
-                            (count > 1 && rail < node.host.rails.size() ? " " + node.host.rails[rail] : ""));
+      for (unsigned node = 0; node < record.nodes.size(); ++node) met.names.push_back(name(node, rail));
       for (const PairMeasured& one : round.pairs)
         if (one.rail == rail) met.all.push_back({one.a, one.b, one.slower()});
     }
@@ -56,10 +74,10 @@ results::StoredPoint point_of(const Record& record, const SessionRecord& session
   point.params = {{"time", fmt::format("{} s", record.measuring.time_s)},
                   {"streams", std::to_string(record.measuring.streams)}};
   point.repetitions = static_cast<unsigned>(session.rounds.size());
-  point.metrics = {
-      of_rounds("rate", "B/s", Better::higher, session, [](const PairMeasured& one) { return one.slower(); }),
-      of_rounds("latency", "s", Better::lower, session, [](const PairMeasured& one) { return one.latency_s; }),
-      of_rounds("resent", "ratio", Better::lower, session, [](const PairMeasured& one) { return one.more_resent(); })};
+  for (const bool by_rdma : {false, true})
+    for (const OfPairs& of : kOfPairs)
+      if (StoredMetric one = of_rounds(of, by_rdma, record, session); !one.values.empty())
+        point.metrics.push_back(std::move(one));
   for (StoredMetric& one : results::pair_metrics(rounds_of(record, session))) point.metrics.push_back(std::move(one));
   return point;
 }

@@ -9,14 +9,17 @@
 #include <optional>
 #include <set>
 
-#include "harness/agents/pair_json.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
 #include "harness/base/version.h"
 #include "harness/bringup/asking.h"
 #include "harness/bringup/groups.h"
 #include "harness/bringup/judge.h"
+#include "harness/bringup/pair_round.h"
+#include "harness/bringup/port_errors.h"
+#include "harness/bringup/rails.h"
 #include "harness/bringup/test_nodes.h"
+#include "harness/bringup/topology.h"
 #include "harness/bringup/unreached.h"
 #include "harness/bringup/utc.h"
 #include "harness/statistics/robust.h"
@@ -25,9 +28,7 @@ namespace headrace::bringup {
 namespace {
 
 constexpr double kFacts_s = 60;  // libraries of GPUs may take their time
-constexpr double kOpen_s = 15, kClock_s = 10, kMeet_s = 5;
-constexpr double kPairPatience_s = 60;      // beyond what a pair should take: addresses that are tried
-constexpr double kBetween_s = 0.5;          // of a round: connections, and words to and fro
+constexpr double kClock_s = 10;
 constexpr int kClockTurns = 3;              // the quickest answer tells a clock best
 constexpr std::size_t kFewestPartners = 8;  // of those that are retested
 constexpr std::size_t kFewestMet = 4;       // by each of those, where so many are there
@@ -35,7 +36,7 @@ constexpr std::size_t kFewestMet = 4;       // by each of those, where so many a
 class Session {
  public:
   Session(Record& record, const Start& start, Audience& audience)
-      : record_(record), start_(start), audience_(audience), topology_(topology_of(hosts(), record.switches)) {}
+      : record_(record), start_(start), audience_(audience) {}
 
   void run() {
     choose();
@@ -55,6 +56,9 @@ class Session {
     ask_.emplace(crowd, part_);
     crowd.start(start_.start_s, [&](std::size_t known) { audience_.started(known, part_.size()); });
     look();
+    set_rdma_rails(record_, here());
+    topology_ = topology_of(record_);
+    unreached_.emplace(topology_.rails);
     audience_.looked(record_);
     test();
     replay();
@@ -70,12 +74,6 @@ class Session {
   }
 
  private:
-  std::vector<Host> hosts() const {
-    std::vector<Host> all;
-    for (const NodeRecord& node : record_.nodes) all.push_back(node.host);
-    return all;
-  }
-
   /// Who takes part; of a retest as many accepted ones as tell enough.
   void choose() {
     if (start_.retest.empty()) {
@@ -118,7 +116,7 @@ class Session {
     std::map<unsigned, nlohmann::json> facts, clocks;
     for (const unsigned node : part_)
       if (there(node)) {
-        facts[node] = {{"do", "facts"}, {"paths", record_.measuring.paths}};
+        facts[node] = {{"do", "facts"}, {"paths", record_.measuring.paths}, {"rdma", record_.nodes[node].host.rdma}};
         clocks[node] = {{"do", "clock"}};
       }
     std::map<unsigned, Answered> all;
@@ -212,7 +210,7 @@ class Session {
       for (const RoundRecord& round : record_.sessions[s].rounds) {
         std::vector<PairMeasured> counted;
         for (const PairMeasured& one : round.pairs)
-          if (replay.counts(s, one)) counted.push_back(one);
+          if (replay.counts(s, one) && one.rail < topology_.rails) counted.push_back(one);
         evidence_->add(counted);
       }
     const std::vector<bool> part = takes_part();
@@ -228,12 +226,9 @@ class Session {
     const double likely = std::max<double>(likely_rounds(record_), static_cast<double>(done) + 1);
     audience_.round(static_cast<unsigned>(done) + 1, round.size(),
                     (likely - static_cast<double>(done)) * one_round_s());
-    const std::uint64_t begin_ns = now_ns();
-    RoundRecord result;
-    for (unsigned rail = 0; rail < topology_.rails; ++rail) measure(round, rail, result);
+    RoundRecord result = measure_round(record_, round, *ask_);
     if (stopped()) return true;  // half a round says nothing of who failed
-    result.took_s = seconds_since(begin_ns);
-    for (const PairMeasured& one : result.pairs) unreached_.measured(one);
+    for (const PairMeasured& one : result.pairs) unreached_->measured(one);
     for (const auto& [a, b] : round) {
       met_[a].insert(b);
       met_[b].insert(a);
@@ -283,97 +278,48 @@ class Session {
     return std::find(start_.retest.begin(), start_.retest.end(), node) != start_.retest.end();
   }
 
-  void measure(const Round& round, unsigned rail, RoundRecord& result) {
-    Asking& ask = *ask_;
-    const auto plan = [&](unsigned node) {
-      TcpPairPlan plan{record_.measuring.time_s, record_.measuring.streams, kMeet_s, ""};
-      if (const auto& rails = record_.nodes[node].host.rails; rail < rails.size()) plan.interface = rails[rail];
-      return agents::plan_json(plan);
-    };
-    std::map<unsigned, nlohmann::json> open, measure;
-    for (const auto& [a, b] : round) open[b] = {{"do", "open"}, {"plan", plan(b)}};
-    auto doors = ask(open, kOpen_s);
-    for (const auto& [a, b] : round) {
-      const auto& door = doors[b];
-      if (!door.why.empty()) continue;
-      measure[b] = {{"do", "answer"}};
-      measure[a] = {{"do", "call"}, {"plan", plan(a)}, {"door", door.json->value("door", nlohmann::json())}};
-    }
-    auto ends = ask(measure, kMeet_s + 4 * record_.measuring.time_s + kPairPatience_s);
-    for (const auto& [a, b] : round) {
-      const auto& door = doors[b];
-      const auto& of_a = ends[a];
-      const auto& of_b = ends[b];
-      std::string why = !door.why.empty()   ? record_.nodes[b].host.name + ": " + door.why
-                        : !of_a.why.empty() ? record_.nodes[a].host.name + ": " + of_a.why
-                        : !of_b.why.empty() ? record_.nodes[b].host.name + ": " + of_b.why
-                                            : "";
-      if (why.empty()) try {
-          result.pairs.push_back(together(a, b, rail, agents::end_from(*of_a.json), agents::end_from(*of_b.json)));
-          continue;
-        } catch (const std::exception& e) {
-          why = e.what();
-        }
-      result.failed.push_back({a, b, rail, why});
-    }
-  }
-
-  static PairMeasured together(unsigned a, unsigned b, unsigned rail, const TcpPairEnd& of_a, const TcpPairEnd& of_b) {
-    const auto share = [](const TcpPairEnd& end) {
-      const auto sent = static_cast<double>(end.segments), again = static_cast<double>(end.retransmitted);
-      return sent > 0 ? std::min(1.0, again / sent) : 0;
-    };
-    PairMeasured one{a, b, rail, {of_b.received, of_a.received}, {share(of_a), share(of_b)}};
-    if (!of_a.latency) throw RunError("no latency was measured");
-    one.latency_s = of_a.latency->least_s;
-    one.latency_median_s = of_a.latency->median_s;
-    one.latency_p99_s = of_a.latency->p99_s;
-    return one;
-  }
-
   /// A pair that fails is tried again; twice, and its two meet no more. Where an agent has ended the reason is known.
   void look_at_failures(const RoundRecord& result) {
     for (std::size_t i = 0; i < part_.size(); ++i)
       if (crowd_->failure(i)) evidence_->lose(part_[i]);
     for (const FailedPair& one : result.failed) {
       if (!crowd_->there(ask_->member(one.a)) || !crowd_->there(ask_->member(one.b))) continue;
-      if (unreached_.failed(one) >= kTwice)
+      if (unreached_->failed(one) >= kTwice)
         evidence_->avoid(one.a, one.b);
       else
         again_.emplace_back(one.a, one.b);
     }
     for (const unsigned node : part_)
-      if (there(node) && !unreached_.cut_rails(node).empty()) evidence_->lose(node);
+      if (there(node) && !unreached_->cut_rails(node).empty()) evidence_->lose(node);
   }
 
   std::vector<Broken> broken() const {
-    std::vector<unsigned> here;
+    std::vector<Broken> all = unreached_->broken(record_, here());
+    for (Broken& one : port_errors(record_)) all.push_back(std::move(one));
+    return all;
+  }
+  std::vector<unsigned> here() const {
+    std::vector<unsigned> all;
     for (const unsigned node : part_)
-      if (there(node)) here.push_back(node);
-    return unreached_.broken(record_, here);
+      if (there(node)) all.push_back(node);
+    return all;
   }
 
   Record& record_;
   const Start& start_;
   Audience& audience_;
   const std::uint64_t began_ns_ = now_ns();
-  const Topology topology_;
+  Topology topology_;
   std::vector<unsigned> part_;  // nodes that take part, as the crowd numbers them
   agents::Crowd* crowd_ = nullptr;
   std::optional<Asking> ask_;
   std::optional<Evidence> evidence_;
-  Unreached unreached_{topology_.rails};
+  std::optional<Unreached> unreached_;
   Round again_;
   std::map<unsigned, std::set<unsigned>> met_;  // of each node, in this session
 };
 
 }  // namespace
-
-double round_s(const Record& record) {
-  std::size_t rails = 1;
-  for (const NodeRecord& node : record.nodes) rails = std::max(rails, node.host.rails.size());
-  return static_cast<double>(rails) * (3.1 * record.measuring.time_s + kBetween_s);
-}
 
 unsigned likely_rounds(const Record& record) {
   constexpr unsigned kUsual = 9;

@@ -37,8 +37,7 @@ struct Start {
 /// RunError where a retest has nobody to be paired with.
 void bring_up(Record& record, const Start& start, Audience& audience);
 
-/// How long a round takes where nothing goes wrong [s]; how many it may need.
-double round_s(const Record& record);
+/// How many rounds it may need.
 unsigned likely_rounds(const Record& record);
 
 }  // namespace headrace::bringup

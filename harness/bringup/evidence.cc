@@ -7,8 +7,9 @@ namespace {
 
 // Each scale is 1 / (1 + what was measured / the scale). A latency of twice the usual one is a loss of about kDelta.
 constexpr double kOfUsualLatency = 20;
-constexpr double kLeastLatency_s = 50e-6, kMostLatency_s = 1e-3;  // that a network of a cluster is taken to have
-constexpr double kResentScale = 0.05;                             // 0.26 % sent again are a loss of kDelta
+// That a network of a cluster is taken to have: a hop more must be no loss, which RDMA takes 1 to 2 us for.
+constexpr double kLeastLatency_s = 50e-6, kLeastRdmaLatency_s = 10e-6, kMostLatency_s = 1e-3;
+constexpr double kResentScale = 0.05;  // 0.26 % sent again are a loss of kDelta
 
 PartState worse(PartState a, PartState b) {
   constexpr std::array kOrder{PartState::accused, PartState::undecided, PartState::slower, PartState::cleared};
@@ -29,7 +30,7 @@ std::string_view to_string(Quality quality) {
   return "";
 }
 
-Evidence::Evidence(const Topology& topology, const SearchOptions& options) {
+Evidence::Evidence(const Topology& topology, const SearchOptions& options) : latency_scale_s_(topology.rails, 0) {
   SearchOptions each = options;
   each.alpha /= kQualities.size();
   for (std::size_t i = 0; i < kQualities.size(); ++i) {
@@ -57,7 +58,7 @@ double Evidence::on_scale(const PairMeasured& one, Quality quality) const {
     case Quality::rate:
       return std::max(one.slower(), 1.0);  // [B/s]; the search wants more than nothing
     case Quality::latency:
-      return 1 / (1 + one.latency_s / latency_scale_s_);
+      return 1 / (1 + one.latency_s / latency_scale_s_[one.rail]);
     case Quality::resent:
       return 1 / (1 + one.more_resent() / kResentScale);
   }
@@ -65,11 +66,17 @@ double Evidence::on_scale(const PairMeasured& one, Quality quality) const {
 }
 
 void Evidence::add(std::span<const PairMeasured> measured) {
-  if (latency_scale_s_ == 0 && !measured.empty()) {
+  const Topology& of = searches_.front().posterior().topology();
+  for (unsigned rail = 0; rail < of.rails; ++rail) {
+    if (latency_scale_s_[rail] > 0) continue;
     std::vector<double> all;
-    for (const PairMeasured& one : measured) all.push_back(one.latency_s);
+    for (const PairMeasured& one : measured)
+      if (one.rail == rail) all.push_back(one.latency_s);
+    if (all.empty()) continue;
     std::nth_element(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2), all.end());
-    latency_scale_s_ = kOfUsualLatency * std::clamp(all[all.size() / 2], kLeastLatency_s, kMostLatency_s);
+    latency_scale_s_[rail] =
+        kOfUsualLatency *
+        std::clamp(all[all.size() / 2], of.is_rdma(rail) ? kLeastRdmaLatency_s : kLeastLatency_s, kMostLatency_s);
   }
   for (std::size_t i = 0; i < kQualities.size(); ++i) {
     std::vector<PairRate> rates;

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <array>
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,9 +23,11 @@ std::string_view to_string(Quality quality);
 struct PairMeasured {
   unsigned a = 0, b = 0, rail = 0;
   std::array<double, 2> rate{};    // a to b, b to a [B/s]
-  std::array<double, 2> resent{};  // share of the segments that a, and that b, sent
+  std::array<double, 2> resent{};  // share of the segments, or packets, that a, and that b, sent
   double latency_s = 0;            // the least time from a small message to its answer
   double latency_median_s = 0, latency_p99_s = 0;
+  /// By RDMA: by how much each end's port counted errors of its own.
+  std::array<std::map<std::string, std::uint64_t>, 2> errors{};
 
   double slower() const { return std::min(rate[0], rate[1]); }
   double more_resent() const { return std::max(resent[0], resent[1]); }
@@ -59,8 +64,8 @@ class Evidence {
   /// As a share of the best that could be, so that what must not be missed is a loss of kDelta or more.
   double on_scale(const PairMeasured& one, Quality quality) const;
 
-  std::vector<Search> searches_;  // along kQualities
-  double latency_scale_s_ = 0;    // 0: nothing was measured yet
+  std::vector<Search> searches_;         // along kQualities
+  std::vector<double> latency_scale_s_;  // of each rail; 0: nothing was measured yet
 };
 
 }  // namespace headrace::bringup

@@ -11,6 +11,7 @@
 #include "harness/bringup/flapping.h"
 #include "harness/bringup/judge_groups.h"
 #include "harness/bringup/judge_tests.h"
+#include "harness/bringup/rails.h"
 #include "harness/record/pair_matrix.h"
 
 namespace headrace::bringup {
@@ -90,10 +91,7 @@ class Words {
 
  private:
   std::string node(unsigned number) const { return record_.nodes[number].host.name; }
-  std::string end(unsigned number, unsigned rail) const {
-    const auto& rails = record_.nodes[number].host.rails;
-    return node(number) + (rail < rails.size() ? " " + rails[rail] : "");
-  }
+  std::string end(unsigned number, unsigned rail) const { return end_name(record_, number, rail); }
 
   void name(Told& out) const {
     const Fault& fault = out.fault;
@@ -106,8 +104,8 @@ class Words {
       case Finding::Scope::nic:
         out.scope = "NIC";
         out.subject = end(fault.a, fault.rail);
-        out.fix =
-            fmt::format("look at its cable, its port and its counters (ethtool -S); then --retest {}", node(fault.a));
+        out.fix = fmt::format("look at its cable, its port and its counters ({}); then --retest {}",
+                              is_rdma(record_, fault.rail) ? "rdma statistic, perfquery" : "ethtool -S", node(fault.a));
         return;
       case Finding::Scope::link:
         out.scope = "link";
@@ -173,8 +171,8 @@ class Words {
         return fmt::format("latency {} at the least {}, usually {}", seconds(median(map(of, &PairMeasured::latency_s))),
                            pairs, seconds(median(map(others, &PairMeasured::latency_s))));
       case Quality::resent:
-        return fmt::format("{} of the segments sent again {}, usually {}",
-                           share(median(map(of, &PairMeasured::more_resent))), pairs,
+        return fmt::format("{} of the {} sent again {}, usually {}", share(median(map(of, &PairMeasured::more_resent))),
+                           is_rdma(record_, fault.rail) ? "packets" : "segments", pairs,
                            share(median(map(others, &PairMeasured::more_resent))));
     }
     return "";
@@ -229,10 +227,8 @@ std::string counted(std::size_t count, const char* what) {
 }
 
 std::vector<double> usual_rates(const Record& record, const Evidence& evidence) {
-  std::size_t rails = 1;
-  for (const NodeRecord& node : record.nodes) rails = std::max(rails, node.host.rails.size());
   std::vector<double> rates;
-  for (unsigned rail = 0; rail < rails; ++rail) rates.push_back(evidence.usual_rate(rail));
+  for (unsigned rail = 0; rail < rails(record); ++rail) rates.push_back(evidence.usual_rate(rail));
   return rates;
 }
 

@@ -28,7 +28,9 @@ double Search::information(unsigned about, unsigned with) const {
   const Topology& of = posterior_.topology();
   unsigned rail = 0;  // the one that least is known of
   for (unsigned other = 1; other < of.rails; ++other)
-    if (entropy(posterior_.end(about, other)) > entropy(posterior_.end(about, rail))) rail = other;
+    if (of.has(about, other) && of.has(with, other) &&
+        entropy(posterior_.end(about, other)) > entropy(posterior_.end(about, rail)))
+      rail = other;
   Slowest others;
   others.with(posterior_.end(with, rail));
   if (of.apart(about, with)) {
@@ -129,7 +131,8 @@ Round Search::chosen_pairs() {
   }
   const auto doubt = [&](unsigned node) {
     double most = 0;
-    for (unsigned rail = 0; rail < of.rails; ++rail) most = std::max(most, entropy(posterior_.end(node, rail)));
+    for (unsigned rail = 0; rail < of.rails; ++rail)
+      if (of.has(node, rail)) most = std::max(most, entropy(posterior_.end(node, rail)));
     return most;
   };
   std::vector<std::pair<double, unsigned>> order;

@@ -15,7 +15,7 @@
 #include "harness/bringup/group_run.h"
 #include "harness/bringup/node_tests.h"
 #include "harness/bringup/preflight.h"
-#include "harness/bringup/topology.h"
+#include "harness/network/hosts_file.h"
 #include "harness/verdict/word.h"
 
 namespace headrace::bringup {
@@ -61,6 +61,7 @@ struct SessionRecord {
   std::vector<GroupRun> groups{};
   std::vector<unsigned> passed{};            // who was measured in it, and found well
   std::map<unsigned, std::string> failed{};  // or bad, and what was told of it
+  unsigned rdma_rails = 0;                   // so many ports of each node were measured by RDMA
 };
 
 inline constexpr double kLeastTime_s = 1e-3, kMostTime_s = 3600;  // of one way of a pair
@@ -73,6 +74,7 @@ struct Measuring {
   std::string node_tests;          // configuration of what each node measures by itself
   std::string groups;              // and of what groups of them do
   std::string job, at;             // what the job does is measured below that folder; "" = it is not
+  bool no_rdma = false;            // pairs go by TCP alone; of this session
   bool pairs_only = false;         // neither, nor what groups of nodes measure; of this session
   SearchOptions search;
 };

@@ -8,6 +8,7 @@
 #include "harness/bringup/group_run_json.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/node_tests_json.h"
+#include "harness/bringup/rails.h"
 #include "harness/bringup/record.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
@@ -27,6 +28,7 @@ Json host_json(const Host& host) {
   if (!host.rack.empty()) json["rack"] = host.rack;
   if (!host.leaf_switch.empty()) json["switch"] = host.leaf_switch;
   if (!host.rails.empty()) json["rail"] = host.rails;
+  if (!host.rdma.empty()) json["rdma"] = host.rdma;
   return json;
 }
 
@@ -45,11 +47,13 @@ Json node_json(const NodeRecord& node) {
 }
 
 Json pair_json(const PairMeasured& one) {
-  return {{"nodes", {one.a, one.b}},
-          {"rail", one.rail},
-          {"rate", one.rate},
-          {"resent", one.resent},
-          {"latency_s", {one.latency_s, one.latency_median_s, one.latency_p99_s}}};
+  Json json{{"nodes", {one.a, one.b}},
+            {"rail", one.rail},
+            {"rate", one.rate},
+            {"resent", one.resent},
+            {"latency_s", {one.latency_s, one.latency_median_s, one.latency_p99_s}}};
+  if (!one.errors[0].empty() || !one.errors[1].empty()) json["errors"] = one.errors;
+  return json;
 }
 
 Json session_json(const SessionRecord& session) {
@@ -69,6 +73,7 @@ Json session_json(const SessionRecord& session) {
   for (const auto& [node, told] : session.failed) bad.push_back({{"node", node}, {"told", told}});
   return {{"started_utc", session.started_utc},
           {"elapsed_s", session.elapsed_s},
+          {"rdma_rails", session.rdma_rails},
           {"retest", session.retest},
           {"tests", tests},
           {"rounds", rounds},
@@ -144,6 +149,12 @@ double rate_at(const JsonPlace& place) { return within(place, 0.0, kMostRate); }
 double share_at(const JsonPlace& place) { return within(place, 0.0, 1.0); }
 double seconds_at(const JsonPlace& place) { return within(place, 0.0, kMostTime_s); }
 
+std::map<std::string, std::uint64_t> errors_at(const JsonPlace& place) {
+  std::map<std::string, std::uint64_t> errors;
+  place.each_member([&](const std::string& name, const JsonPlace& count) { errors[name] = count.whole(); });
+  return errors;
+}
+
 NodeState state_from(const JsonPlace& place) {
   const std::string word = place.text();
   if (const auto state = node_state_named(word)) return *state;
@@ -163,6 +174,7 @@ NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& befo
   node.host.rack = place.text("rack", "");
   node.host.leaf_switch = place.text("switch", "");
   if (place.has("rail")) node.host.rails = place.at("rail").texts();
+  node.host.rdma = place.text("rdma", "");
   node.state = state_from(place.at("state"));
   if (place.has("facts")) try {
       node.facts = agents::facts_from(place.at("facts").value());
@@ -174,8 +186,8 @@ NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& befo
   return node;
 }
 
-unsigned rail_at(const JsonPlace& place, const Record& record) {
-  return within(place, 0u, static_cast<unsigned>(std::max<std::size_t>(1, record.nodes.front().host.rails.size())) - 1);
+unsigned rail_at(const JsonPlace& place, const Record& record, const SessionRecord& session) {
+  return within(place, 0u, tcp_rails(record) + session.rdma_rails - 1);
 }
 
 std::array<unsigned, 2> two_nodes(const JsonPlace& place, const Record& record) {
@@ -189,6 +201,8 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
   SessionRecord session;
   session.started_utc = place.at("started_utc").text();
   session.elapsed_s = place.number("elapsed_s", 0);
+  if (place.has("rdma_rails"))
+    session.rdma_rails = within(place.at("rdma_rails"), 0u, static_cast<unsigned>(agents::kMostRdmaPorts));
   if (place.has("tests"))
     place.at("tests").each([&](const JsonPlace& item) {
       session.tests.push_back(node_tests_from(item));
@@ -215,18 +229,19 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
       const auto both = two_nodes(item.at("nodes"), record);
       one.a = both[0];
       one.b = both[1];
-      one.rail = rail_at(item.at("rail"), record);
+      one.rail = rail_at(item.at("rail"), record, session);
       one.rate = some<double, 2>(item.at("rate"), rate_at);
       one.resent = some<double, 2>(item.at("resent"), share_at);
       const auto latency = some<double, 3>(item.at("latency_s"), seconds_at);
       one.latency_s = latency[0];
       one.latency_median_s = latency[1];
       one.latency_p99_s = latency[2];
+      if (item.has("errors")) one.errors = some<std::map<std::string, std::uint64_t>, 2>(item.at("errors"), errors_at);
       round.pairs.push_back(one);
     });
     at.at("failed").each([&](const JsonPlace& item) {
       const auto both = two_nodes(item.at("nodes"), record);
-      round.failed.push_back({both[0], both[1], rail_at(item.at("rail"), record), item.at("why").text()});
+      round.failed.push_back({both[0], both[1], rail_at(item.at("rail"), record, session), item.at("why").text()});
     });
     session.rounds.push_back(std::move(round));
   });

@@ -122,6 +122,24 @@ std::vector<bool> Search::accused_ends() const {
   return accused;
 }
 
+/// Of the nodes of a switch, on the rail where most of them are accused.
+Search::OfSwitch Search::worst_rail(unsigned leaf, const std::vector<bool>& accused) const {
+  const Topology& of = posterior_.topology();
+  OfSwitch worst;
+  for (unsigned rail = 0; rail < of.rails; ++rail) {
+    OfSwitch now;
+    for (unsigned node = 0; node < of.nodes; ++node) {
+      if (of.leaf(node) != leaf || !of.has(node, rail)) continue;
+      ++now.nodes;
+      if (!accused[rail * of.nodes + node]) continue;
+      ++now.bad;
+      now.loss += mean_loss(posterior_.end(node, rail));
+    }
+    if (rail == 0 || now.bad > worst.bad) worst = now;
+  }
+  return worst;
+}
+
 void Search::judge() {
   const Topology& of = posterior_.topology();
   findings_.clear();
@@ -131,6 +149,7 @@ void Search::judge() {
   });
   for (std::size_t end = 0; end < of.ends(); ++end)
     if (accused[end]) ends_[end] = PartState::accused;
+  for (const unsigned end : of.absent) ends_[end] = PartState::cleared;
 
   // A switch whose way out is slow, and one most of whose nodes are slow with each other, too.
   std::vector<std::size_t> candidates;
@@ -144,15 +163,7 @@ void Search::judge() {
                                        [&](std::size_t s) { return healthy(posterior_.leaf_switch(s)); }))
     slow_switch[one] = true;
   for (unsigned one = 0; one < switches_.size(); ++one) {
-    unsigned nodes = 0, bad_nodes = 0;
-    double loss = 0;
-    for (unsigned node = 0; node < of.nodes; ++node) {
-      if (of.leaf(node) != one) continue;
-      ++nodes;
-      if (!accused[node]) continue;
-      ++bad_nodes;
-      loss += mean_loss(posterior_.end(node, 0));
-    }
+    const auto [nodes, bad_nodes, loss] = worst_rail(one, accused);
     const bool as_a_whole = bad_nodes >= 4 && 3 * bad_nodes >= 2 * nodes;
     const Weights& belief = posterior_.leaf_switch(one);
     if (slow_switch[one] || as_a_whole) switches_[one] = PartState::accused;
@@ -163,9 +174,10 @@ void Search::judge() {
   }
 
   for (unsigned node = 0; node < of.nodes; ++node) {
-    unsigned slow = 0, undecided = 0, slower = 0;
+    unsigned rails = 0, slow = 0, undecided = 0, slower = 0;
     double loss = 0, wrong = 0;
     for (unsigned rail = 0; rail < of.rails; ++rail) {
+      rails += of.has(node, rail);
       const PartState state = ends_[rail * of.nodes + node];
       undecided += state == PartState::undecided;
       slower += state == PartState::slower;
@@ -179,7 +191,7 @@ void Search::judge() {
                    : slower > 0    ? PartState::slower
                                    : PartState::cleared;
     if (slow == 0 || (of.leaf(node) != kNoSwitch && slow_switch[of.leaf(node)])) continue;
-    if (slow == of.rails) {
+    if (slow == rails) {
       findings_.push_back({Finding::Scope::node, node, 0, 0, loss / slow, wrong});
       continue;
     }

@@ -64,6 +64,11 @@ class Search {
   void judge();
   bool rounds_left() const;
   std::vector<bool> accused_ends() const;
+  struct OfSwitch {
+    unsigned nodes = 0, bad = 0;
+    double loss = 0;  // of the bad ones, added
+  };
+  OfSwitch worst_rail(unsigned leaf, const std::vector<bool>& accused) const;
   bool agreed(unsigned node, unsigned rail, const std::vector<bool>& accused) const;
   double information(unsigned about, unsigned with) const;
   Round random_matching();

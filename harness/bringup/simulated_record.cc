@@ -9,6 +9,8 @@
 #include "harness/bringup/bring_up.h"
 #include "harness/bringup/judge.h"
 #include "harness/bringup/made_fleet.h"
+#include "harness/bringup/pair_round.h"
+#include "harness/bringup/topology.h"
 
 namespace headrace::bringup {
 namespace {
@@ -53,9 +55,7 @@ Record simulated_record(const FleetPlan& plan, std::uint64_t seed, const std::fu
   record.measuring.search = plan.search;
   record.measuring.search.seed = random.next() >> 12;  // every reader of JSON takes it
   record.nodes = nodes_of(made);
-  std::vector<Host> hosts;
-  for (const NodeRecord& node : record.nodes) hosts.push_back(node.host);
-  Evidence evidence(topology_of(hosts, record.switches), record.measuring.search);
+  Evidence evidence(topology_of(record), record.measuring.search);
   record.sessions.push_back({"1970-01-01T00:00:00Z", {}, {}});  // no time: the same seed writes the same
   SessionRecord& session = record.sessions.back();
   const std::vector<bool> all(plan.nodes, true);

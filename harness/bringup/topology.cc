@@ -2,14 +2,22 @@
 
 #include <algorithm>
 
+#include "harness/bringup/rails.h"
+
 namespace headrace::bringup {
 
-Topology topology_of(const std::vector<Host>& hosts, std::vector<std::string>& names) {
-  Topology topology{static_cast<unsigned>(hosts.size()), 1, {}};
+Topology topology_of(Record& record) {
+  const auto nodes = static_cast<unsigned>(record.nodes.size());
+  Topology topology{.nodes = nodes, .rails = rails(record), .switch_of = {}, .rdma_rails = rdma_rails(record)};
+  for (unsigned node = 0; node < nodes; ++node)
+    for (unsigned rail = tcp_rails(record); rail < topology.rails; ++rail)
+      if (!has_rail(record, node, rail)) topology.absent.insert(rail * nodes + node);
+  std::vector<std::string>& names = record.switches;
   names.clear();
-  for (const Host& host : hosts) topology.rails = std::max(topology.rails, static_cast<unsigned>(host.rails.size()));
-  const bool any_switch = std::any_of(hosts.begin(), hosts.end(), [](const Host& h) { return !h.leaf_switch.empty(); });
-  for (const Host& host : hosts) {
+  const bool any_switch = std::any_of(record.nodes.begin(), record.nodes.end(),
+                                      [](const NodeRecord& node) { return !node.host.leaf_switch.empty(); });
+  for (const NodeRecord& node : record.nodes) {
+    const Host& host = node.host;
     const std::string name = any_switch          ? host.leaf_switch.empty() ? "" : "switch " + host.leaf_switch
                              : host.rack.empty() ? ""
                                                  : "rack " + host.rack;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/bringup/rails.h"
+
 namespace headrace::bringup {
 
 void Unreached::measured(const PairMeasured& one) {
@@ -55,7 +57,8 @@ std::vector<Broken> Unreached::broken(const Record& record, const std::vector<un
       }
       const auto scope = whole ? Finding::Scope::node : Finding::Scope::nic;
       all.push_back(
-          {{scope, node, 0, whole ? 0 : rail, 0, {}}, fmt::format("no TCP connection with {} ({})", names, reason)});
+          {{scope, node, 0, whole ? 0 : rail, 0, {}},
+           fmt::format("no {} connection with {} ({})", is_rdma(record, rail) ? "RDMA" : "TCP", names, reason)});
       if (whole) break;
     }
   }

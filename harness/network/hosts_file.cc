@@ -13,7 +13,7 @@ namespace headrace {
 namespace {
 
 // "slots" are MPI's. A key that is nearly one of these is a slip; any other one is kept.
-const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail"};
+const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail", "rdma"};
 
 constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:";
 constexpr std::string_view kMark = "\xEF\xBB\xBF";  // U+FEFF, with which some editors begin a file
@@ -77,6 +77,7 @@ class Reader {
     const std::string text = word.text.substr(equal + 1);
     if (key == "rack") host.rack = text;
     if (key == "switch") host.leaf_switch = text;
+    if (key == "rdma") host.rdma = text;
     if (!known) host.others[key] = text;
     if (key != "rail") return;
     for (std::size_t at = 0; at <= text.size();) {

@@ -8,10 +8,14 @@
 
 namespace headrace {
 
-/// One line of a hosts file: "root@node01 slots=8 rack=r1 switch=s1 rail=eth1,eth2 pdu=p4".
+/// Instead of RDMA devices: it is to use none.
+inline constexpr const char* kNoRdma = "none";
+
+/// One line of a hosts file: "root@node01 slots=8 rack=r1 switch=s1 rail=eth1,eth2 rdma=mlx5_0,mlx5_1 pdu=p4".
 struct Host {
   std::string name, rack, leaf_switch;
   std::vector<std::string> rails;               // its network interface of each rail; none: whichever leads there
+  std::string rdma{};                           // devices, as rdma_rails() reads them; "": any of its fabric; kNoRdma
   std::map<std::string, std::string> others{};  // "pdu": whatever else may be shared
   std::string user{};  // whom a launcher logs in as, which schedulers know nothing of; "" = as it does
 

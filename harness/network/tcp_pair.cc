@@ -29,8 +29,6 @@ constexpr double kWarm = 0.2;                                      // of the tim
 constexpr double kUntil = 0.9;                                     // the other end is still sending then
 constexpr double kSilence_s = 5;                                   // of the other end
 constexpr std::size_t kPing = 64;                                  // bytes
-constexpr std::size_t kMostPings = 400;
-constexpr double kPinging = 0.3;          // of the time, at most
 constexpr char kMore = 'm', kLast = 'l';  // the first byte of each block, or ping
 
 [[noreturn]] void gone() { throw RunError("the other end went silent, or closed the connection"); }
@@ -60,9 +58,10 @@ void keep_little(int fd, std::size_t bytes) {
 }
 
 /// Asks, and waits for each answer.
-TcpLatency ping(int fd, double time_s) {
+PairLatency ping(int fd, double time_s) {
   char message[kPing] = {kMore};
   std::vector<double> times;
+  times.reserve(kMostPings);
   for (const Deadline end(kPinging * time_s); times.empty() || (!end.over() && times.size() < kMostPings);) {
     const std::uint64_t begin_ns = now_ns();
     if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s)) ||
@@ -72,8 +71,7 @@ TcpLatency ping(int fd, double time_s) {
   }
   message[0] = kLast;
   if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s))) gone();
-  std::sort(times.begin(), times.end());
-  return {times.front(), times[times.size() / 2], times[times.size() * 99 / 100]};
+  return latency_of(std::move(times));
 }
 
 void echo(int fd) {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "harness/network/pair_latency.h"
 #include "harness/network/tcp_door.h"
 
 namespace headrace {
@@ -19,16 +20,11 @@ struct TcpPairPlan {
   std::string interface;  // bound to this one; "" = as routes say
 };
 
-/// From a small message to its answer, as programs see it [s].
-struct TcpLatency {
-  double least_s = 0, median_s = 0, p99_s = 0;
-};
-
 /// What one end saw.
 struct TcpPairEnd {
   double received = 0;                            // of the other's payload [B/s], without the first fifth of the time
   std::uint64_t segments = 0, retransmitted = 0;  // that this end sent at a third of the speed
-  std::optional<TcpLatency> latency;              // of the calling end
+  std::optional<PairLatency> latency;             // of the calling end
 };
 
 /// The end that is called.

@@ -4,33 +4,23 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <filesystem>
 #include <span>
 
 #include "harness/system/kernel_files.h"
 #include "harness/system/pcie.h"
+#include "harness/system/rdma_counters.h"
 
 namespace headrace::system {
 namespace {
 
 namespace fs = std::filesystem;
 
-// InfiniBand and RoCE (Documentation/ABI/stable/sysfs-class-infiniband): damaged or lost on the
-// wire, links that fell, retries and timeouts of the transport.
-constexpr const char* kRdmaErrors[] = {"symbol_error",
-                                       "link_error_recovery",
-                                       "link_downed",
-                                       "port_rcv_errors",
-                                       "port_rcv_remote_physical_errors",
-                                       "local_link_integrity_errors",
-                                       "excessive_buffer_overrun_errors",
-                                       "port_xmit_discards"};
-constexpr const char* kRdmaHardwareErrors[] = {"out_of_sequence", "packet_seq_err", "local_ack_timeout_err",
-                                               "rnr_nak_retry_err", "rx_icrc_encapsulated"};
 // Ethernet. Dropped packets are not among them: a busy host drops some of what nobody waits for.
-constexpr const char* kEthernetErrors[] = {"rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors",
-                                           "tx_carrier_errors"};
+constexpr std::array<std::string_view, 5> kEthernetErrors{"rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors",
+                                                          "tx_carrier_errors"};
 
 std::string line(const std::string& path) { return read_line(path).value_or(""); }
 
@@ -49,9 +39,9 @@ std::string behind_colon(const std::string& text) {
 /// "2.5 GT/s PCIe", "16.0 GT/s PCIe"; 0 for "Unknown".
 unsigned generation_of(const std::string& speed) { return pcie_generation_at(leading_number(speed)); }
 
-void read_counters(const std::string& folder, std::span<const char* const> names, NetworkLink& link) {
-  for (const char* name : names)
-    if (const auto count = read_number(folder + "/" + name)) link.errors[name] = *count;
+void read_counters(const std::string& folder, std::span<const std::string_view> names, NetworkLink& link) {
+  for (const std::string_view name : names)
+    if (const auto count = read_number(fmt::format("{}/{}", folder, name))) link.errors[std::string(name)] = *count;
 }
 
 /// Virtual functions lead to the one that they are of; a function with several plugs numbers them.
@@ -109,8 +99,8 @@ NetworkLink rdma_port(const std::string& device, const std::string& name, const 
     if (!with.empty() && std::find(link.interfaces.begin(), link.interfaces.end(), with) == link.interfaces.end())
       link.interfaces.push_back(with);
   }
-  read_counters(folder + "/counters", kRdmaErrors, link);
-  read_counters(folder + "/hw_counters", kRdmaHardwareErrors, link);
+  read_counters(folder + "/counters", kWireErrors, link);
+  read_counters(folder + "/hw_counters", kTransportErrors, link);
   return link;
 }
 

@@ -16,16 +16,22 @@
 namespace headrace::bringup {
 namespace {
 
+Record record_of(const std::string& hosts) {
+  Record record;
+  for (const Host& host : hosts_from(hosts, "hosts")) record.nodes.emplace_back().host = host;
+  return record;
+}
+
 TEST(BringUpHosts, SwitchesGoBeforeRacks) {
-  std::vector<std::string> names;
-  const auto racks = hosts_from("a rack=r1 slots=8\nb rack=r2 # spare\n\nc rack=r1\n", "hosts");
-  EXPECT_EQ(topology_of(racks, names).switch_of, (std::vector<unsigned>{0, 1, 0}));
-  EXPECT_EQ(names, (std::vector<std::string>{"rack r1", "rack r2"}));
-  const auto switches = hosts_from("a rack=r1 switch=s1 rail=e0,e1\nb rack=r1 rail=e0,e1\n", "hosts");
-  const Topology topology = topology_of(switches, names);
+  Record racks = record_of("a rack=r1 slots=8\nb rack=r2 # spare\n\nc rack=r1\n");
+  EXPECT_EQ(topology_of(racks).switch_of, (std::vector<unsigned>{0, 1, 0}));
+  EXPECT_EQ(racks.switches, (std::vector<std::string>{"rack r1", "rack r2"}));
+  Record switches = record_of("a rack=r1 switch=s1 rail=e0,e1\nb rack=r1 rail=e0,e1\n");
+  const Topology topology = topology_of(switches);
   EXPECT_EQ(topology.switch_of, (std::vector<unsigned>{0, kNoSwitch}));
   EXPECT_EQ(topology.rails, 2u);
-  EXPECT_TRUE(topology_of(hosts_from("a\nb\n", "hosts"), names).switch_of.empty());
+  Record plain = record_of("a\nb\n");
+  EXPECT_TRUE(topology_of(plain).switch_of.empty());
   EXPECT_THROW(hosts_from("a rail=e0\nb\n", "hosts"), UsageError);
   EXPECT_THROW(hosts_from("a rail=e0,e0\n", "hosts"), UsageError);
   EXPECT_THROW(hosts_from("# nobody\n", "hosts"), UsageError);

@@ -19,11 +19,12 @@ namespace headrace::testing {
 
 /// What goes wrong on the way.
 struct HostRdmaFaults {
-  bool corrupts = false;    // every payload's first bit
-  bool loses = false;       // nothing arrives, nobody is told
-  int fails_with = 0;       // status of every completion
-  std::uint64_t after = 0;  // so many requests go well
-  unsigned drops = 0;       // datagrams: each so many-th; 0 = none
+  bool corrupts = false;     // every payload's first bit
+  std::uint32_t spares = 0;  // shorter ones come well [B]
+  bool loses = false;        // nothing arrives, nobody is told
+  int fails_with = 0;        // status of every completion
+  std::uint64_t after = 0;   // so many requests go well
+  unsigned drops = 0;        // datagrams: each so many-th; 0 = none
   bool echoes =
       false;  // datagrams without data: each comes once more, late: when another queue pair of its endpoint is used
 };
@@ -135,8 +136,9 @@ class HostEndpoint final : public RdmaEndpoint {
       const bool faulty = fabric_->requests++ >= fabric_->faults.after;
       if (faulty && fabric_->faults.loses) continue;
       if (unfinished_ > settings_.tx_depth * settings_.queue_pairs) return ENOMEM;
-      const int status = faulty && fabric_->faults.fails_with != 0 ? fabric_->faults.fails_with
-                                                                   : move(queue, w, faulty && fabric_->faults.corrupts);
+      const int status = faulty && fabric_->faults.fails_with != 0
+                             ? fabric_->faults.fails_with
+                             : move(queue, w, faulty && fabric_->faults.corrupts && w.length >= fabric_->faults.spares);
       if (!w.signaled && status == 0) continue;
       unfinished_ = 0;
       done_.push_back({w.id, status, 0, 0, queue});
