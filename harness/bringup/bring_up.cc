@@ -59,6 +59,7 @@ class Session {
     set_rdma_rails(record_, here());
     topology_ = topology_of(record_);
     unreached_.emplace(topology_.rails);
+    if (!start_.retest.empty()) count_partners();
     audience_.looked(record_);
     test();
     replay();
@@ -216,6 +217,27 @@ class Session {
     const std::vector<bool> part = takes_part();
     for (unsigned node = 0; node < record_.nodes.size(); ++node)
       if (!part[node] || !there(node)) evidence_->lose(node);
+    for (const auto& [a, b] : avoided_) evidence_->avoid(a, b);
+  }
+
+  /// Those that repaired nodes are paired with reached each other before.
+  void count_partners() {
+    for (const SessionRecord& session : record_.sessions)
+      for (const RoundRecord& round : session.rounds)
+        for (const PairMeasured& one : round.pairs)
+          if (!is_retested(one.a) && !is_retested(one.b)) unreached_->measured(one);
+  }
+
+  /// What nobody gets through is measured no more, and no part of any node. Returns whether there is such a rail that is new.
+  bool give_up_dead_rails() {
+    bool found = false;
+    for (unsigned rail = 0; rail < topology_.rails; ++rail) {
+      if (dead_.contains(rail) || !unreached_->dead(rail)) continue;
+      found = true;
+      dead_.insert(rail);
+      for (unsigned node = 0; node < topology_.nodes; ++node) topology_.absent.insert(rail * topology_.nodes + node);
+    }
+    return found;
   }
 
   /// False: the search needs no more.
@@ -226,7 +248,7 @@ class Session {
     const double likely = std::max<double>(likely_rounds(record_), static_cast<double>(done) + 1);
     audience_.round(static_cast<unsigned>(done) + 1, round.size(),
                     (likely - static_cast<double>(done)) * one_round_s());
-    RoundRecord result = measure_round(record_, round, *ask_);
+    RoundRecord result = measure_round(record_, round, dead_, *ask_);
     if (stopped()) return true;  // half a round says nothing of who failed
     for (const PairMeasured& one : result.pairs) unreached_->measured(one);
     for (const auto& [a, b] : round) {
@@ -239,6 +261,7 @@ class Session {
     for (const unsigned node : part_)
       if (!there(node)) evidence_->lose(node);
     record_.sessions.back().rounds.push_back(std::move(result));
+    if (give_up_dead_rails()) replay();
     judge(record_, {*evidence_, broken(), takes_part(), false});
     keep();
     audience_.measured(record_.sessions.back().rounds.back(), record_);
@@ -284,10 +307,12 @@ class Session {
       if (crowd_->failure(i)) evidence_->lose(part_[i]);
     for (const FailedPair& one : result.failed) {
       if (!crowd_->there(ask_->member(one.a)) || !crowd_->there(ask_->member(one.b))) continue;
-      if (unreached_->failed(one) >= kTwice)
-        evidence_->avoid(one.a, one.b);
-      else
+      if (unreached_->failed(one) < kTwice) {
         again_.emplace_back(one.a, one.b);
+      } else if (!unreached_->dead(one.rail)) {
+        evidence_->avoid(one.a, one.b);
+        avoided_.emplace_back(one.a, one.b);
+      }
     }
     for (const unsigned node : part_)
       if (there(node) && !unreached_->cut_rails(node).empty()) evidence_->lose(node);
@@ -315,7 +340,8 @@ class Session {
   std::optional<Asking> ask_;
   std::optional<Evidence> evidence_;
   std::optional<Unreached> unreached_;
-  Round again_;
+  Round again_, avoided_;
+  std::set<unsigned> dead_;                     // rails
   std::map<unsigned, std::set<unsigned>> met_;  // of each node, in this session
 };
 

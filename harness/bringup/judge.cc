@@ -71,6 +71,15 @@ class Words {
     out.fault = broken.fault;
     name(out);
     out.text = broken.why;
+    if (out.fault.scope == Finding::Scope::shared) {
+      out.scope = "rail";
+      out.subject = rail_name(record_, 0, out.fault.rail);
+      out.fix =
+          is_rdma(record_, out.fault.rail)
+              ? "look at what all nodes share: limits on locked memory, UDP port 4791, the subnet manager; where it is "
+                "not to be used, --no-rdma"
+              : "look at what all nodes share: addresses, routes, firewalls, the rail's switch";
+    }
     if (out.fault.scope == Finding::Scope::link) out.fix = fmt::format("both get through elsewhere: {}", kLookAtWay);
     return out;
   }
@@ -117,7 +126,7 @@ class Words {
         out.subject = record_.switches[fault.a].substr(out.scope.size() + 1);
         out.fix = "look at its uplinks and their counters, and at what its nodes share";
         return;
-      case Finding::Scope::shared:  // judge_tests() names those
+      case Finding::Scope::shared:  // whoever finds that names it
         return;
     }
   }

@@ -21,7 +21,7 @@ class Replay {
   std::vector<std::size_t> since_;  // of each node: the session of its last retest
 };
 
-/// A link, or a node, that cannot be connected at all.
+/// A link, a NIC, a node, or a rail (shared) that cannot be connected at all, or counts errors.
 struct Broken {
   Fault fault;
   std::string why;

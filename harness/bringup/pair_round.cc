@@ -139,10 +139,11 @@ class OneRail {
 
 }  // namespace
 
-RoundRecord measure_round(const Record& record, const Round& round, Asking& ask) {
+RoundRecord measure_round(const Record& record, const Round& round, const std::set<unsigned>& dead, Asking& ask) {
   const std::uint64_t begin_ns = now_ns();
   RoundRecord result;
   for (unsigned rail = 0; rail < rails(record) && !ask.crowd().stopped(); ++rail) {
+    if (dead.contains(rail)) continue;
     OneRail one(record, round, rail, ask, result);
     is_rdma(record, rail) ? one.by_rdma() : one.by_tcp();
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "harness/bringup/slowest.h"
 
@@ -104,8 +105,15 @@ void Posterior::add(const PairRate& measured) {
 }
 
 std::size_t Posterior::meetings(unsigned a, unsigned b) const {
-  const auto found = index_.find({std::min(a, b), std::max(a, b)});  // of the first rail, as of all
-  return found == index_.end() ? 0 : links_[found->second].rates.size();
+  std::optional<std::size_t> fewest;
+  for (unsigned rail = 0; rail < topology_.rails; ++rail) {
+    if (!topology_.has(a, rail) || !topology_.has(b, rail)) continue;
+    const unsigned first = rail * topology_.nodes;
+    const auto found = index_.find({first + std::min(a, b), first + std::max(a, b)});
+    const std::size_t times = found == index_.end() ? 0 : links_[found->second].rates.size();
+    fewest = std::min(fewest.value_or(times), times);
+  }
+  return fewest.value_or(0);
 }
 
 double Posterior::likelihood(double log_ratio, std::size_t loss) const {

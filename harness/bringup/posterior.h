@@ -74,6 +74,7 @@ class Posterior {
     Weights belief{};  // of the way between them alone
   };
   const std::vector<Link>& links() const { return links_; }
+  /// Over the rail, of those that both have, over which they met least often.
   std::size_t meetings(unsigned a, unsigned b) const;
   /// How likely a rate of exp(`log_ratio`) times the usual one is where the slowest part loses kLosses[loss].
   double likelihood(double log_ratio, std::size_t loss) const;

@@ -37,6 +37,15 @@ std::vector<std::pair<unsigned, std::string>> Unreached::cut_from(unsigned node,
   return others;
 }
 
+std::optional<std::string> Unreached::dead(unsigned rail) const {
+  if (any_works(rail)) return std::nullopt;
+  for (const auto& [way, times] : failed_) {
+    const auto& [a, b, over] = way;
+    if (over == rail && times.count >= kTwice && works(a) && works(b)) return times.why;
+  }
+  return std::nullopt;
+}
+
 std::vector<unsigned> Unreached::cut_rails(unsigned node) const {
   std::vector<unsigned> rails;
   for (unsigned rail = 0; rail < rails_; ++rail)
@@ -66,9 +75,10 @@ std::vector<Broken> Unreached::broken(const Record& record, const std::vector<un
     const auto& [a, b, rail] = way;
     if (times.count < kTwice) continue;
     if (works(a, rail) && works(b, rail)) all.push_back({{Finding::Scope::link, a, b, rail, 0, {}}, times.why});
-    if (!any_works(rail) && works(a) && works(b))
-      all.push_back({{Finding::Scope::link, a, b, rail, 0, {}}, "nobody reaches anybody over this rail: " + times.why});
   }
+  for (unsigned rail = 0; rail < rails_; ++rail)
+    if (const auto why = dead(rail))
+      all.push_back({{Finding::Scope::shared, 0, 0, rail, 0, {}}, "nobody reaches anybody over it: " + *why});
   return all;
 }
 

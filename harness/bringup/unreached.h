@@ -21,9 +21,12 @@ class Unreached {
   /// Returns how often these two failed over this rail.
   unsigned failed(const FailedPair& one);
 
+  /// Nobody gets through to anybody over this rail, who do over others; and why not.
+  std::optional<std::string> dead(unsigned rail) const;
   /// Rails of a node over which nobody gets through to it, and at least two who tried do to others.
   std::vector<unsigned> cut_rails(unsigned node) const;
-  /// Of nodes that are there: those that are cut off, or a NIC of theirs is, and links between two that get through elsewhere.
+  /// Of nodes that are there: those that are cut off, or a NIC of theirs is, and links between two that get through elsewhere; and
+  /// rails that are dead, which nodes share.
   std::vector<Broken> broken(const Record& record, const std::vector<unsigned>& there) const;
 
  private:

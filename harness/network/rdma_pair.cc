@@ -1,8 +1,6 @@
 #include "harness/network/rdma_pair.h"
 
 #include <fmt/format.h>
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -32,7 +30,8 @@ constexpr unsigned kWords = 4;                // likewise, of words
 constexpr double kAlive_s = 0.5;              // so often a sign of life
 constexpr double kWarm = 0.2;                 // of the time
 constexpr double kSettle_s = 0.01;            // what was acknowledged may still be on its way into memory
-constexpr unsigned kSpins = 2000;             // that the processor is not given away for
+constexpr double kSpin_s = 100e-6;            // several times what RDMA takes
+constexpr std::chrono::microseconds kNap{10};
 
 enum class Mark : std::uint64_t { ping, data_follows, alive, done };
 
@@ -52,19 +51,24 @@ struct Words {
   alignas(64) Word there;
 };
 
-/// The processor is given away after a while: what the kernel does for the device may need it.
+/// Looks all the time at first, so that what comes soon is seen at once; then the processor is left to those that share it, the
+/// kernel's part of a software device among them.
 class Spin {
  public:
   explicit Spin(double patience_s) : deadline_(patience_s) {}
   /// False: nothing came for too long.
   bool wait() {
     if (++count_ % 64 != 0) return true;
-    if (count_ > kSpins) ::sched_yield();
+    if (seconds_since(begin_ns_) > kSpin_s) {
+      std::this_thread::sleep_for(kNap);
+      count_ = 63;
+    }
     return !deadline_.over();
   }
 
  private:
-  Deadline deadline_;
+  const std::uint64_t begin_ns_ = now_ns();
+  const Deadline deadline_;
   unsigned count_ = 0;
 };
 
@@ -274,7 +278,7 @@ class RdmaPair::Ends {
     for (unsigned i = 0; i < kDepth; ++i)
       for (unsigned queue = 0; queue < plan_.queue_pairs; ++queue) post(queue);
     std::uint64_t signs = 0;
-    for (Spin spin(plan_.silence_s); arrived < messages_;) {
+    for (std::optional<Spin> spin(plan_.silence_s); arrived < messages_;) {
       const std::uint64_t time_ns = now_ns();
       if (static_cast<double>(time_ns - begin_ns) > 1e9 * kAlive_s * static_cast<double>(signs + 1)) {
         ++signs;
@@ -284,10 +288,10 @@ class RdmaPair::Ends {
         if (time_ns < end_ns) post(done.queue);
       });
       if (count == 0) {
-        if (!spin.wait()) gone();
+        if (!spin->wait()) gone();
         continue;
       }
-      spin = Spin(plan_.silence_s);
+      spin.emplace(plan_.silence_s);
       arrived += count;
       last_ns = time_ns;
       if (from_ns == 0 && time_ns >= warm_ns) {

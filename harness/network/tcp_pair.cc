@@ -29,7 +29,7 @@ constexpr double kWarm = 0.2;                                      // of the tim
 constexpr double kUntil = 0.9;                                     // the other end is still sending then
 constexpr double kSilence_s = 5;                                   // of the other end
 constexpr std::size_t kPing = 64;                                  // bytes
-constexpr char kMore = 'm', kLast = 'l';  // the first byte of each block, or ping
+constexpr char kMore = 'm', kLast = 'l';                           // the first byte of each block, or ping
 
 [[noreturn]] void gone() { throw RunError("the other end went silent, or closed the connection"); }
 

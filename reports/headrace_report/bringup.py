@@ -56,6 +56,7 @@ class Pair:
     rate: Tuple[float, float]
     resent: Tuple[float, float]
     latency_s: Tuple[float, float, float]  # least, median, p99
+    errors: List[Dict[str, int]] = field(default_factory=list)  # by RDMA: by how much either end's port counted errors of its own
 
 
 @dataclass(frozen=True)
@@ -148,6 +149,7 @@ class Session:
     elapsed_s: float = 0.0
     tests: List[NodeTests] = field(default_factory=list)
     groups: List[GroupRun] = field(default_factory=list)
+    rdma_rails: int = 0
 
 
 @dataclass(frozen=True)
@@ -244,8 +246,22 @@ class Bringup:
         return self
 
     @property
-    def rails(self) -> int:
+    def tcp_rails(self) -> int:
         return max([1, *(len(node.rail) for node in self.nodes)])
+
+    @property
+    def rails(self) -> int:
+        """Those by TCP, then those by RDMA."""
+        return self.tcp_rails + max([0, *(session.rdma_rails for session in self.sessions)])
+
+    def rail_name(self, node: int, rail: int) -> str:
+        """"" where the only one needs no name."""
+        of = self.nodes[node]
+        if rail < self.tcp_rails:
+            return of.rail[rail] if rail < len(of.rail) else "TCP" if self.rails > self.tcp_rails else ""
+        ports = (of.facts or {}).get("rdma_ports", [])
+        number = rail - self.tcp_rails
+        return ports[number] if number < len(ports) else f"RDMA port {number}"
 
     def pairs(self) -> Iterator[Pair]:
         """Of all sessions, as far as they count: what a node reached before its last retest does not."""

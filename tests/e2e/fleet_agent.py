@@ -1,5 +1,6 @@
 """What `headrace bringup` starts on a host, of a fleet that is made up: fleet_agent.py VERSION FLEET HOST. FLEET is a JSON
-document: "rates" by host [B/s]; "dark": hosts, or "host interface", that nobody gets through to; "answers": what a host says in
+document: "rates" by host, or "host port" [B/s]; "dark": hosts, or "host interface", that nobody gets through to; "rdma": the ports of each host;
+"errors" that they count, by "host port"; "answers": what a host says in
 place of the right answer, by what it is asked ("hello", "facts"...); "hang": it says nothing at all."""
 
 import json
@@ -26,6 +27,12 @@ def end(other):
             "latency_s": {"least": 1e-4, "median": 1e-4, "p99": 1e-4}}
 
 
+def rdma_end(port, other):
+    rates = fleet.get("rates", {})
+    return {"sent": min(rates.get(one, 1e9) for one in (f"{me} {port}", other)), "sent_again": 0,
+            "own_errors": fleet.get("errors", {}).get(f"{me} {port}", {}), "latency_s": {"least": 1e-5, "median": 1e-5, "p99": 1e-5}}
+
+
 def run(hosts):
     text = json.loads(pathlib.Path(fleet["run"]).read_text())
     share = shares.pop(0) if hosts and shares else 1
@@ -45,13 +52,23 @@ for line in sys.stdin:
     asked = json.loads(line)
     interface = asked.get("plan", {}).get("interface", "")
     if asked["do"] == "facts":
-        say("facts", {"host": me, "machine": me, "facts": {}, "paths": []})
+        ports = fleet.get("rdma", {}).get(me, [])
+        say("facts", {"host": me, "machine": me, "facts": {}, "paths": [], "rdma_ports": ports, "rdma_counters": True}
+            | ({} if ports else {"no_rdma": "no RDMA device"}))
     elif asked["do"] == "clock":
         say("clock", {"now_s": time.time()})
     elif asked["do"] == "open":
         say("open", {"door": me})
     elif asked["do"] == "answer":
         say("answer", end(me))
+    elif asked["do"] == "open rdma":
+        port = asked["plan"]["port"]
+        say("open rdma", {"card": f"{me} {port}"} if not is_dark(me, port) else {"error": "memlock is 64 KiB"})
+    elif asked["do"] == "connect rdma":
+        other = asked["card"]
+        say("connect rdma", {})
+    elif asked["do"] == "measure rdma":
+        say("measure rdma", rdma_end(port, other))
     elif asked["do"] == "run" and "run" in fleet:
         say("run", run(asked["hosts"]))
     elif asked["do"] in ("place", "take away"):

@@ -40,6 +40,10 @@ def named(told):
     return [(one["scope"], one["subject"]) for one in told.record["faults"]]
 
 
+def pairs_over(told, rail):
+    return {tuple(sorted(pair["nodes"])) for one in told.record["sessions"] for met in one["rounds"] for pair in met["pairs"] if pair["rail"] == rail}
+
+
 def states(told):
     return {node["name"]: node["state"] for node in told.record["nodes"]}
 
@@ -59,8 +63,70 @@ def test_a_node_that_nobody_reaches_by_any_rail(fleet):
 
 def test_a_rail_that_nobody_gets_through(fleet):
     told = fleet("abcdef", rails=" rail=eth0,eth1", dark=[f"{name} eth1" for name in "abcdef"])
-    assert told.code == 10 and {scope for scope, _ in named(told)} == {"link"}, told
-    assert "nobody reaches anybody over this rail" in told.out and told.record["hand_over"]["bad_nodes"] == "", told
+    assert told.code == 10 and named(told) == [("rail", "eth1")], told
+    assert "nobody reaches anybody over it" in told.out and told.record["hand_over"]["bad_nodes"] == "", told
+    # The other rail is measured as if there were no second one.
+    assert states(told) == dict.fromkeys("abcdef", "accepted"), told
+    assert len(pairs_over(told, 0)) == 15 and pairs_over(told, 1) == set(), told
+
+
+RDMA = {node: ["nic0/1", "nic1/1"] for node in "abcdef"}
+
+
+def test_a_port_that_is_slow_by_rdma_alone(fleet):
+    told = fleet("abcdef", rdma=RDMA, rates={"c nic1/1": 5e8})
+    assert told.code == 10 and named(told) == [("NIC", "c nic1/1")], told
+    assert states(told) == dict.fromkeys("abdef", "accepted") | {"c": "confirmed"}, told
+    assert told.record["usual_rate"] == pytest.approx([1e9] * 3, rel=0.05), told
+    told = fleet("abcdef", "--retest", "c", rdma=RDMA)
+    assert told.code == 0 and named(told) == [] and states(told)["c"] == "retested", told
+    assert len(pairs_over(told, 2)) == 15, told
+
+
+def test_a_port_that_counts_errors_of_its_own(fleet):
+    told = fleet("abcdef", rdma=RDMA, errors={"c nic1/1": {"symbol_error": 2}})
+    assert told.code == 10 and named(told) == [("NIC", "c nic1/1")], told
+    assert "its port counted errors of its own in 5 of 5 pairs (symbol_error +10)" in told.record["faults"][0]["told"], told
+
+
+def test_errors_that_most_ports_count_accuse_nobody(fleet):
+    told = fleet("abcdef", rdma=RDMA, errors={f"{node} nic1/1": {"symbol_error": 2} for node in "abcd"})
+    assert told.code == 0 and named(told) == [], told
+    assert any("errors" in pair for one in told.record["sessions"][0]["rounds"] for pair in one["pairs"]), told
+
+
+def test_a_node_that_has_fewer_ports(fleet):
+    """What it has is measured, and nobody waits for what it has not."""
+    told = fleet("abcdef", rdma=RDMA | {"c": ["nic0/1"]})
+    assert told.code == 10 and named(told) == [("node", "c")], told
+    assert "1 RDMA ports; the others: 2" in told.record["faults"][0]["told"], told
+    assert len(pairs_over(told, 1)) == 15 and all(2 not in pair for pair in pairs_over(told, 2)), told
+
+
+def test_rdma_that_nobody_gets_through_costs_tcp_nothing(fleet):
+    """As where logins may lock too little memory: it is told once, and what TCP says of a node is not lost."""
+    dark = [f"{node} {port}" for node in "abcdef" for port in ("nic0/1", "nic1/1")]
+    told = fleet("abcdef", rdma=RDMA, dark=dark, rates={"d": 5e8})
+    assert told.code == 10 and named(told) == [("node", "d"), ("rail", "nic0/1"), ("rail", "nic1/1")], told
+    assert "memlock is 64 KiB" in told.out and "--no-rdma" in told.out, told
+    assert states(told) == dict.fromkeys("abcef", "accepted") | {"d": "confirmed"}, told
+
+
+def test_a_port_that_nobody_reaches_is_known_in_a_retest_too(fleet):
+    assert named(fleet("abcdef", rdma=RDMA, rates={"c": 5e8})) == [("NIC", "c TCP")]
+    told = fleet("abcdef", "--retest", "c", rdma=RDMA, dark=["c nic1/1"])
+    assert told.code == 10 and named(told) == [("NIC", "c nic1/1")] and states(told)["c"] == "confirmed", told
+
+
+def test_rdma_is_left_out_where_it_is_not_wanted_or_not_there(fleet, headrace):
+    told = fleet("abcdef", "--hosts", "hosts", "--no-rdma", rdma=RDMA)
+    assert told.code == 0 and {"step": "pairs by RDMA", "why": "--no-rdma"} in told.record["skipped"], told
+    told = fleet("abcdef", "--resume", rdma=RDMA)  # it is in a later session
+    assert told.code == 0 and [one["rdma_rails"] for one in told.record["sessions"]] == [0, 2], told
+    assert len(pairs_over(told, 2)) == 15, told
+    headrace.path("cluster").rename(headrace.path("first"))
+    told = fleet("abcdef", rails=" rdma=none", rdma=RDMA)
+    assert {"step": "pairs by RDMA", "why": "the hosts file says rdma=none"} in told.record["skipped"], told
 
 
 def test_what_was_bad_before_is_bad_until_it_is_tested_again(fleet, headrace):

@@ -291,3 +291,58 @@ def test_a_firewall_for_rdma_alone_is_told(vm):
     assert point["status"] == "error"
     for words in ("rank 1 (node-b)", "transport retry counter exceeded", "a firewall on UDP port 4791"):
         assert words in point["reason"], point["reason"]
+
+
+def brought_up(vm, name):
+    return json.loads((vm / name / "bringup.json").read_text())
+
+
+def named(record):
+    return [(fault["scope"], fault["subject"]) for fault in record["faults"]]
+
+
+def by_rdma(record):
+    """Pairs over the second rail: the first one is TCP."""
+    return [pair for session in record["sessions"] for round_ in session["rounds"] for pair in round_["pairs"] if pair["rail"] == 1]
+
+
+def test_a_bringup_measures_pairs_by_rdma_too(vm):
+    record = brought_up(vm, "up_healthy")
+    # Four hosts share two processors with all that the machine does: some may look slower for it, none as if it were broken.
+    assert code(vm, "up_healthy") in (0, 10, 11) and all(fault["loss"] < 0.3 for fault in record["faults"]), told(vm, "up_healthy")
+    assert record["sessions"][0]["rdma_rails"] == 1 and len(record["usual_rate"]) == 2
+    assert {tuple(pair["nodes"]) for pair in by_rdma(record)} == {(a, b) for a in range(4) for b in range(a + 1, 4)}
+    for pair in by_rdma(record):
+        assert min(pair["rate"]) > 0 and 0 < pair["latency_s"][0] <= pair["latency_s"][1] <= pair["latency_s"][2], pair
+    assert [skipped["step"] for skipped in record["skipped"]] == ["node tests", "collectives", "storage load"], record["skipped"]
+
+
+@pytest.mark.parametrize("name, words", [
+    ("up_lossy", ["of the packets sent again"]),
+    ("up_late", ["latency", "at the least"]),
+    ("up_down", ["no RDMA connection with", "RDMA port nic3/1 is DOWN"]),
+])
+def test_a_port_that_is_bad_where_tcp_is_well_is_named(vm, name, words):
+    record = brought_up(vm, name)
+    assert code(vm, name) == 10, told(vm, name)
+    assert ("NIC", "node3 nic3/1") in named(record), (named(record), told(vm, name))
+    [fault] = [one for one in record["faults"] if one["subject"] == "node3 nic3/1"]
+    for word in words:
+        assert word in fault["told"], fault
+    assert {node["name"]: node["state"] for node in record["nodes"]}["node3"] == "confirmed"
+
+
+def test_rdma_can_be_left_out_of_a_bringup(vm):
+    record = brought_up(vm, "up_tcp")
+    assert all("nic" not in subject for _, subject in named(record)), told(vm, "up_tcp")
+    assert by_rdma(record) == [] and {"step": "pairs by RDMA", "why": "--no-rdma"} in record["skipped"]
+
+
+def test_what_rdma_pairs_reached_is_compared_and_kept_over_time(vm):
+    """By the very files that the bring-ups left."""
+    done = subprocess.run([BINARY, "compare", vm / "up_healthy", vm / "up_lossy", "--format", "json", "--no-report"],
+                          capture_output=True, text=True)
+    assert done.returncode in (0, 10, 11), done
+    metrics = {line.split('"')[3] for line in done.stdout.splitlines() if '"metric":' in line}
+    assert {"rate", "rdma_rate", "rdma_latency", "rdma_resent"} <= metrics, (metrics, done.stdout[:2000])
+    assert any("nic3/1" in metric for metric in metrics), metrics

@@ -142,6 +142,34 @@ TEST(BringUp, NamesOneNicOfANode) {
   EXPECT_EQ(search.findings()[0].rail, 1u);
 }
 
+TEST(BringUp, WhatANodeDoesNotHaveIsNotWaitedFor) {
+  const Topology topology{.nodes = 16, .rails = 2, .switch_of = {}, .absent = {16 + 5}};
+  Search search(topology, {});
+  for (Round round = search.next(); !round.empty(); round = search.next()) {
+    std::vector<PairRate> measured;
+    for (const auto& [a, b] : round)
+      for (unsigned rail = 0; rail < 2; ++rail)
+        if (topology.has(a, rail) && topology.has(b, rail))
+          measured.push_back({a, b, rail, noisy(a, b, rail, search.rounds()) * (a == 5 || b == 5 ? 0.7 : 1)});
+    search.add(measured);
+  }
+  EXPECT_TRUE(search.undecided().empty());
+  ASSERT_EQ(search.findings().size(), 1u);
+  EXPECT_EQ(search.findings()[0].scope, Finding::Scope::node);  // all that it has is slow
+  EXPECT_EQ(search.findings()[0].a, 5u);
+}
+
+TEST(BringUp, NamesASwitchWhoseNodesAreSlowByOneRailAlone) {
+  Topology topology{.nodes = 64, .rails = 2, .switch_of = {}};
+  for (unsigned node = 0; node < 64; ++node) topology.switch_of.push_back(node / 8);
+  const Search search = searched(topology, [](auto a, auto b, auto rail, auto round) {
+    return noisy(a, b, rail, round) * (rail == 1 && (a / 8 == 2 || b / 8 == 2) ? 0.8 : 1);
+  });
+  ASSERT_EQ(search.findings().size(), 1u);
+  EXPECT_EQ(search.findings()[0].scope, Finding::Scope::switch_fabric);
+  EXPECT_EQ(search.findings()[0].a, 2u);
+}
+
 TEST(BringUp, NamesASwitchMostOfWhoseNodesAreSlow) {
   Topology topology{.nodes = 64, .rails = 1, .switch_of = {}};
   for (unsigned node = 0; node < 64; ++node) topology.switch_of.push_back(node / 8);

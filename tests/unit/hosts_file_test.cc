@@ -33,6 +33,8 @@ TEST(HostsFile, TellsWhereEachStands) {
 TEST(HostsFile, NamesRailsInOrder) {
   const auto hosts = hosts_from("a rail=eth2,eth1\nb rail=eth1,eth2\n", "hosts");
   EXPECT_EQ(hosts[0].rails, (std::vector<std::string>{"eth2", "eth1"}));
+  EXPECT_EQ(hosts_from("a rdma=mlx5_0,mlx5_3:1\n", "hosts")[0].rdma, "mlx5_0,mlx5_3:1");
+  EXPECT_NE(refused("a rdm=mlx5_0\n").find("hosts:1:3: no key 'rdm'; did you mean 'rdma'?"), std::string::npos);
   EXPECT_NE(refused("a rail=e0,e0\n").find("each once"), std::string::npos);
   EXPECT_NE(refused("a rail=e0\nb\n").find("hosts:2: b has 0 rails, and a has 1"), std::string::npos);
 }

@@ -106,7 +106,12 @@ def _facts(bringup: Bringup) -> List[Tuple[str, str]]:
         facts.append(("state", f"still going on after round {len(bringup.sessions[-1].rounds)}" if bringup.sessions else "still going on"))
     if bringup.simulated:
         facts.append(("simulated", bringup.simulated))
-    return facts + [("usual rate", ", ".join(quantity(rate, "B/s") for rate in bringup.usual_rate) or "\u2013"), ("exit code", str(bringup.exit_code))]
+    return facts + [("usual rate", _usual(bringup)), ("exit code", str(bringup.exit_code))]
+
+
+def _usual(bringup: Bringup) -> str:
+    named = [(quantity(rate, "B/s"), bringup.rail_name(0, rail)) for rail, rate in enumerate(bringup.usual_rate)]
+    return ", ".join(f"{rate} ({name})" if name else rate for rate, name in named) or "\u2013"
 
 
 def _found(bringup: Bringup) -> str:
@@ -146,8 +151,9 @@ def _met(bringup: Bringup) -> List[Met]:
             met[end].partners.add(other)
             if usual > 0:
                 met[end].rates.append(min(pair.rate) / usual)
-            met[end].latencies.append(pair.latency_s[0])
-            met[end].resent.append(max(pair.resent))
+            if pair.rail < bringup.tcp_rails:  # RDMA is of another scale: the table of pairs has it
+                met[end].latencies.append(pair.latency_s[0])
+                met[end].resent.append(max(pair.resent))
     return met
 
 
@@ -188,7 +194,7 @@ def _tested(bringup: Bringup) -> List[Tuple[str, str, str]]:
     if bringup.rails > 1:
         rails = {pair.rail for pair in bringup.pairs()}
         rows.append(("rails", f"{len(rails)} of {bringup.rails}", _unknown(bringup.rails - len(rails), "was", "were", "not measured")))
-    rows.append(("of each pair", ", ".join(QUALITIES.values()), "RDMA is not: rdma_write measures it"))
+    rows.append(("of each pair", ", ".join(QUALITIES.values()), "" if bringup.rails > bringup.tcp_rails else "by TCP alone"))
     for what, tested in (("nodes, each by itself", {one.node for session in bringup.sessions for tests in session.tests for one in tests.nodes}),
                          ("nodes, in groups", {node for session in bringup.sessions for group in session.groups for node in group.nodes})):
         if tested or not bringup.simulated:

@@ -55,7 +55,7 @@ def draw(document: Bringup) -> Optional[Figure]:
 
 
 def _rail(document: Bringup, rail: int) -> str:
-    named = next((node.rail[rail] for node in document.nodes if rail < len(node.rail)), "")
+    named = document.rail_name(0, rail)
     return f" over {named}" if named else ""
 
 
@@ -130,7 +130,7 @@ def _table(document: Bringup, pairs: List) -> Table:
     rows = []
     for pair in pairs[:TABLE_ROWS]:
         a, b = (document.nodes[number] for number in pair.nodes)
-        rail = a.rail[pair.rail] if pair.rail < len(a.rail) else ""
+        rail = document.rail_name(pair.nodes[0], pair.rail)
         rows.append([a.name, b.name, *([rail] if document.rails > 1 else []), quantity(pair.rate[0], "B/s"), quantity(pair.rate[1], "B/s"),
                      share(min(pair.rate) / document.usual(pair.rail)), quantity(pair.latency_s[0], "s"), quantity(pair.latency_s[2], "s"),
                      percent(max(pair.resent)) if max(pair.resent) > 0 else f"0{NBSP}%"])
