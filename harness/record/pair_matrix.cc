@@ -116,7 +116,8 @@ bool reaches_anybody(const PairMatrix& matrix, std::size_t end) {
   return false;
 }
 
-/// Ends that nobody reaches, and at least two who tried do reach others; and links between two that get through elsewhere.
+/// Ends that nobody reaches, and at least two who tried do reach others; and links between two that get through elsewhere,
+/// as far as rates tell.
 std::vector<PairFinding> unreached(const PairMatrix& matrix) {
   constexpr unsigned kWitnesses = 2;
   std::vector<PairFinding> all;
@@ -130,6 +131,7 @@ std::vector<PairFinding> unreached(const PairMatrix& matrix) {
   std::vector<bool> dead(matrix.rails.size(), true);
   for (std::size_t end = 0; end < matrix.names.size() && !dead.empty(); ++end)
     if (reaches_anybody(matrix, end)) dead[end / ends] = false;
+  if (std::find(dead.begin(), dead.end(), false) == dead.end()) dead.assign(dead.size(), false);
   for (std::size_t rail = 0; rail < dead.size(); ++rail) {
     const auto of_rail = [&](const UnreachedPair& pair) { return pair.a / ends == rail; };
     const auto first = std::find_if(matrix.unreached.begin(), matrix.unreached.end(), of_rail);
@@ -154,7 +156,7 @@ std::vector<PairFinding> unreached(const PairMatrix& matrix) {
       with += (with.empty() ? "" : ", ") + matrix.names[pair.a == end ? pair.b : pair.a];
       why = pair.why;
     }
-    one.told = fmt::format("no TCP connection with {} ({})", with, why);
+    one.told = fmt::format("no connection with {} ({})", with, why);
     one.ends = {end};
   }
   for (const UnreachedPair& pair : matrix.unreached) {
@@ -254,12 +256,17 @@ PairMatrix median_matrix(const std::vector<const PairMatrix*>& several) {
   if (several.empty()) return {};
   PairMatrix middle(several.front()->names);
   middle.rails = several.front()->rails;
-  middle.unreached = several.front()->unreached;
+  std::set<std::pair<std::size_t, std::size_t>> cut;
+  for (const PairMatrix* m : several)
+    for (const UnreachedPair& pair : m->unreached)
+      if (m->names == middle.names && cut.emplace(std::min(pair.a, pair.b), std::max(pair.a, pair.b)).second)
+        middle.unreached.push_back(pair);
   for (std::size_t a = 0; a < middle.names.size(); ++a) {
     for (std::size_t b = 0; b < middle.names.size(); ++b) {
       std::vector<double> values;
       for (const PairMatrix* m : several)
-        if (m->names == middle.names && m->rate[a][b] >= 0) values.push_back(m->rate[a][b]);
+        if (m->names == middle.names && m->rate[a][b] >= 0 && !cut.contains({std::min(a, b), std::max(a, b)}))
+          values.push_back(m->rate[a][b]);
       middle.rate[a][b] = median(values);
     }
   }

@@ -27,7 +27,7 @@ PairRounds bisection_rounds(unsigned n);
 /// after the other.
 PairRounds rails_rounds(unsigned nodes, unsigned rails, bool at_once);
 
-/// Two ends that cannot be connected, and why.
+/// Two ends between which nothing gets through, and why.
 struct UnreachedPair {
   unsigned a = 0, b = 0;
   std::string why;
@@ -68,7 +68,7 @@ struct Blame {
 /// that are blamed themselves do not count, so the worst is looked at first. Otherwise the link is named.
 Blame blame(const PairMatrix& matrix, double share = 0.75);
 
-/// Per pair the median of what was measured.
+/// Per pair the median of what was measured; of one that could not be connected, or broke, in any of them, nothing.
 PairMatrix median_matrix(const std::vector<const PairMatrix*>& several);
 
 /// One line per finding: "slow node: node3: 0.49 GB/s with its 3 partners, where others reach 0.98

@@ -200,7 +200,16 @@ TEST(PairFindings, WhoIsReachedByNobodyIsANode) {
   const auto found = pair_findings(blame(m), m);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].part, "node node2");
-  EXPECT_EQ(found[0].told, "no TCP connection with node0, node1, node3 (timed out)");
+  EXPECT_EQ(found[0].told, "no connection with node0, node1, node3 (timed out)");
+}
+
+/// As of latencies: who gets through elsewhere is not known.
+TEST(PairFindings, WithoutRatesNobodyIsANodeAndNoRailIsDead) {
+  PairMatrix m({"node0", "node1"}, {"rail0", "rail1"});
+  cut(m, 0, 1);
+  const auto found = pair_findings(blame(m), m);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].part, "link node0 rail0 to node1 rail0");
 }
 
 TEST(PairFindings, OfTwoHalvesNobodyIsANode) {  // 0 and 1 reach each other, and so do 2 and 3
@@ -229,6 +238,15 @@ TEST(PairFindings, WhatAllLoseTogetherIsNoShare) {
     for (double& rate : row) rate /= 10;
   EXPECT_NEAR(*share_of(node, found, slower), 0.5, 1e-9);
   EXPECT_NEAR(*share_of(node, found, healthy), 1, 1e-9);
+}
+
+TEST(PairMatrix, WhoPartsInOneOfSeveralIsNotReached) {
+  PairMatrix a = matrix(3, {}), b = matrix(3, {}), c = matrix(3, {});
+  for (PairMatrix* m : {&b, &c}) cut(*m, 0, 2);
+  const PairMatrix middle = median_matrix({&a, &b, &c});
+  EXPECT_EQ(middle.unreached, (std::vector<UnreachedPair>{{0, 2, "timed out"}}));
+  EXPECT_EQ(middle.rate[0][2], -1);
+  EXPECT_EQ(middle.rate[0][1], 1);
 }
 
 TEST(PairMatrix, MedianOfSeveral) {
