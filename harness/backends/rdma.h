@@ -133,6 +133,9 @@ class RdmaEndpoint {
   /// Queue pair i talks to queue pair i of `other`; of several others, each is connected to its own queue pairs by a
   /// call with the first of them and of the other's. Throws RunError.
   virtual void connect(const RdmaAddress& other, unsigned first = 0, unsigned others_first = 0, unsigned count = 0) = 0;
+  /// Gives `count` queue pairs up for good, connected or failed: nothing comes by them, and nothing posted to them
+  /// completes any more; what had before may still be polled. The others go on. Throws RunError.
+  virtual void give_up(unsigned first, unsigned count) = 0;
   /// Registers memory for local and remote use. Throws RunError: memlock too small says the number needed.
   virtual std::unique_ptr<RdmaMemory> enroll(std::span<unsigned char> memory) = 0;
   /// A device's memory by its dma-buf: `length` bytes from `offset` of `fd`, known to the other end by `address`.
@@ -150,6 +153,8 @@ class RdmaEndpoint {
   virtual int poll(std::span<RdmaCompletion> done) noexcept = 0;
   virtual int poll_received(std::span<RdmaCompletion> done) noexcept = 0;
 
+  /// Has a completion failed since nothing gets through to the other end? Else of the memory, or of this program.
+  virtual bool cut_off(int status) const = 0;
   /// A failed completion in words, with what to do.
   virtual std::string why(int status) const = 0;
 };

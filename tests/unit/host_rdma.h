@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,12 +20,14 @@ namespace headrace::testing {
 
 /// What goes wrong on the way.
 struct HostRdmaFaults {
-  bool corrupts = false;     // every payload's first bit
-  std::uint32_t spares = 0;  // shorter ones come well [B]
-  bool loses = false;        // nothing arrives, nobody is told
-  int fails_with = 0;        // status of every completion
-  std::uint64_t after = 0;   // so many requests go well
-  unsigned drops = 0;        // datagrams: each so many-th; 0 = none
+  bool corrupts = false;                                // every payload's first bit
+  std::uint32_t spares = 0;                             // shorter ones come well [B]
+  bool loses = false;                                   // nothing arrives, nobody is told
+  int fails_with = 0;                                   // status of every completion
+  std::set<std::pair<std::string, std::string>> cut{};  // of ports' owners: nothing gets from the first to the second
+  bool refuses_cut = false;                             // they cannot even be connected
+  std::uint64_t after = 0;                              // so many requests go well
+  unsigned drops = 0;                                   // datagrams: each so many-th; 0 = none
   bool echoes =
       false;  // datagrams without data: each comes once more, late: when another queue pair of its endpoint is used
 };
@@ -45,6 +48,7 @@ class HostFabric {
   struct Queue {
     std::deque<RdmaCompletion>* received = nullptr;
     unsigned index = 0;
+    std::string owner;
     bool datagrams = false;
     std::deque<Receive> receives;
     std::deque<Message> waiting;  // for a receive
@@ -92,8 +96,13 @@ class HostFabric {
 
 class HostEndpoint final : public RdmaEndpoint {
  public:
-  HostEndpoint(std::shared_ptr<HostFabric> fabric, const RdmaPort& port, const RdmaSettings& settings)
-      : fabric_(std::move(fabric)), settings_(settings), others_(settings.queue_pairs) {
+  HostEndpoint(std::shared_ptr<HostFabric> fabric, const RdmaPort& port, const RdmaSettings& settings,
+               std::string owner)
+      : fabric_(std::move(fabric)),
+        settings_(settings),
+        owner_(std::move(owner)),
+        others_(settings.queue_pairs),
+        failed_(settings.queue_pairs) {
     address_.ethernet = port.ethernet;
     address_.mtu = port.mtu;
     address_.reads = 16;
@@ -104,6 +113,7 @@ class HostEndpoint final : public RdmaEndpoint {
       HostFabric::Queue& queue = fabric_->queues[fabric_->next_queue++];
       queue.received = &received_;
       queue.index = i;
+      queue.owner = owner_;
       queue.datagrams = settings.transport == RdmaTransport::datagram;
     }
   }
@@ -116,6 +126,11 @@ class HostEndpoint final : public RdmaEndpoint {
   unsigned mtu() const override { return address_.mtu; }
   void connect(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count) override {
     if (count == 0) count = settings_.queue_pairs - first;
+    {
+      const std::lock_guard lock(fabric_->mutex);
+      if (fabric_->faults.refuses_cut && is_cut(fabric_->queues.at(other.queue_pairs.at(others_first))))
+        throw RunError("the address does not answer");
+    }
     for (unsigned i = 0; i < count; ++i) others_[first + i] = other.queue_pairs.at(others_first + i);
   }
   std::unique_ptr<RdmaMemory> enroll(std::span<unsigned char> memory) override {
@@ -128,10 +143,25 @@ class HostEndpoint final : public RdmaEndpoint {
     throw RunError("host memory has no dma-buf");
   }
 
+  void give_up(unsigned first, unsigned count) override {
+    const std::lock_guard lock(fabric_->mutex);
+    for (unsigned i = first; i < first + count; ++i) {
+      given_up_.insert(i);
+      HostFabric::Queue& own = fabric_->queues.at(address_.queue_pairs[i]);
+      own.receives.clear();
+      own.waiting.clear();
+    }
+  }
+
   int post(unsigned queue, std::span<const RdmaWork> work) noexcept override {
     const std::lock_guard lock(fabric_->mutex);
     if (work.size() > kMostPosted) return EINVAL;
     for (const RdmaWork& w : work) {
+      if (given_up_.contains(queue)) return EINVAL;
+      if (failed_[queue]) {  // nothing but a completion is left of it, whether asked for or not
+        done_.push_back({w.id, kFlushed, 0, 0, queue});
+        continue;
+      }
       ++unfinished_;
       const bool faulty = fabric_->requests++ >= fabric_->faults.after;
       if (faulty && fabric_->faults.loses) continue;
@@ -142,12 +172,18 @@ class HostEndpoint final : public RdmaEndpoint {
       if (!w.signaled && status == 0) continue;
       unfinished_ = 0;
       done_.push_back({w.id, status, 0, 0, queue});
+      if (status == kRetries) fail(queue);
     }
     return 0;
   }
   int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t, std::uint32_t id) noexcept override {
     const std::lock_guard lock(fabric_->mutex);
     HostFabric::Queue& own = fabric_->queues[address_.queue_pairs[queue]];
+    if (given_up_.contains(queue)) return EINVAL;
+    if (failed_[queue]) {
+      received_.push_back({id, kFlushed, 0, 0, queue});
+      return 0;
+    }
     if (own.receives.size() >= std::max(settings_.rx_depth, 1u)) return ENOMEM;
     own.receives.push_back({to, length, id});
     HostFabric::match(own);
@@ -155,6 +191,7 @@ class HostEndpoint final : public RdmaEndpoint {
   }
   int poll(std::span<RdmaCompletion> done) noexcept override { return take(done_, done); }
   int poll_received(std::span<RdmaCompletion> done) noexcept override { return take(received_, done); }
+  bool cut_off(int status) const override { return status == kFlushed || status == kRetries; }
   std::string why(int status) const override { return "status " + std::to_string(status); }
 
  private:
@@ -162,6 +199,21 @@ class HostEndpoint final : public RdmaEndpoint {
    public:
     explicit Memory(std::uint32_t key) { local_key_ = remote_key_ = key; }
   };
+
+  /// As libibverbs numbers them.
+  static constexpr int kLocalLength = 1, kFlushed = 5, kRemoteAccess = 10, kRetries = 12;
+
+  bool is_cut(const HostFabric::Queue& other) const {
+    return fabric_->requests >= fabric_->faults.after && fabric_->faults.cut.contains({owner_, other.owner});
+  }
+
+  /// As queue pairs do: what it should receive ends, too, and it never recovers.
+  void fail(unsigned queue) {
+    failed_[queue] = true;
+    HostFabric::Queue& own = fabric_->queues.at(address_.queue_pairs[queue]);
+    for (const HostFabric::Receive& receive : own.receives) received_.push_back({receive.id, kFlushed, 0, 0, queue});
+    own.receives.clear();
+  }
 
   int take(std::deque<RdmaCompletion>& from, std::span<RdmaCompletion> to) noexcept {
     const std::lock_guard lock(fabric_->mutex);
@@ -175,9 +227,9 @@ class HostEndpoint final : public RdmaEndpoint {
 
   /// The status.
   int move(unsigned queue, const RdmaWork& w, bool corrupts) {
-    constexpr int kLocalLength = 1, kRemoteAccess = 10, kRetries = 12;
     const auto found = fabric_->queues.find(others_[queue]);
     if (found == fabric_->queues.end()) return kRetries;
+    if (is_cut(found->second)) return found->second.datagrams ? 0 : kRetries;
     const auto* local = static_cast<const unsigned char*>(w.local);
     const bool sends = w.op == RdmaOp::send || w.op == RdmaOp::send_immediate;
     if (found->second.datagrams) {
@@ -213,8 +265,11 @@ class HostEndpoint final : public RdmaEndpoint {
 
   std::shared_ptr<HostFabric> fabric_;
   RdmaSettings settings_;
+  std::string owner_;
   RdmaAddress address_;
   std::vector<std::uint32_t> others_;
+  std::vector<bool> failed_;
+  std::set<unsigned> given_up_;
   std::deque<RdmaCompletion> done_, received_;
   std::uint64_t unfinished_ = 0;
 };
@@ -222,10 +277,10 @@ class HostEndpoint final : public RdmaEndpoint {
 /// Ports that are always up; all backends of one fabric are wired together.
 class HostRdmaBackend final : public RdmaBackend {
  public:
-  /// `down`: of the ports, by their number from 0.
+  /// `down`: of the ports, by their number from 0. `owner`: whom HostRdmaFaults::cut names, by "a host0".
   explicit HostRdmaBackend(std::shared_ptr<HostFabric> fabric, unsigned ports = 1,
-                           const std::vector<unsigned>& down = {})
-      : fabric_(std::move(fabric)) {
+                           const std::vector<unsigned>& down = {}, std::string owner = "")
+      : fabric_(std::move(fabric)), owner_(std::move(owner)) {
     for (unsigned i = 0; i < ports; ++i) ports_.push_back(port_of("host" + std::to_string(i)));
     for (const unsigned i : down) {
       ports_.at(i).active = false;
@@ -235,7 +290,7 @@ class HostRdmaBackend final : public RdmaBackend {
   std::optional<std::string> unusable() const override { return std::nullopt; }
   const std::vector<RdmaPort>& ports() const override { return ports_; }
   std::unique_ptr<RdmaEndpoint> open(const RdmaPort& port, const RdmaSettings& settings) override {
-    return std::make_unique<HostEndpoint>(fabric_, port, settings);
+    return std::make_unique<HostEndpoint>(fabric_, port, settings, owner_ + " " + port.device);
   }
 
  private:
@@ -253,6 +308,7 @@ class HostRdmaBackend final : public RdmaBackend {
   }
 
   std::shared_ptr<HostFabric> fabric_;
+  std::string owner_;
   std::vector<RdmaPort> ports_;
 };
 

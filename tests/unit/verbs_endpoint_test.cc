@@ -18,6 +18,7 @@ namespace {
 /// What was asked of the library.
 struct Asked {
   std::vector<ibv_qp_attr> init, receive, send;  // of each queue pair, by the state that it was put in
+  std::vector<std::uint32_t> given_up;           // queue pairs' numbers
   std::vector<unsigned> access;                  // of each memory
   std::vector<ibv_qp_init_attr> made;
   std::vector<ibv_ah_attr> ways;
@@ -72,7 +73,11 @@ ibv_qp* ibv_create_qp(ibv_pd*, ibv_qp_init_attr* wanted) {
   return &queue;
 }
 int ibv_destroy_qp(ibv_qp*) { return 0; }
-int ibv_modify_qp(ibv_qp*, ibv_qp_attr* attributes, int) {
+int ibv_modify_qp(ibv_qp* queue, ibv_qp_attr* attributes, int) {
+  if (attributes->qp_state == IBV_QPS_RESET) {
+    asked.given_up.push_back(queue->qp_num);
+    return 0;
+  }
   (attributes->qp_state == IBV_QPS_INIT  ? asked.init
    : attributes->qp_state == IBV_QPS_RTR ? asked.receive
                                          : asked.send)
@@ -147,6 +152,24 @@ TEST_F(VerbsEndpoint, AReceiverIsTriedForEverAndASenderIsNot) {
     EXPECT_EQ(a.rnr_retry, 7);
     EXPECT_LT(a.retry_cnt, 7);
   }
+}
+
+TEST_F(VerbsEndpoint, SomeQueuePairsAreGivenUpAndTheOthersGoOn) {
+  const auto end = open(infiniband(), {.queue_pairs = 4});
+  connect(*end);
+  end->give_up(1, 2);
+  const std::vector<std::uint32_t>& numbers = end->address().queue_pairs;
+  EXPECT_EQ(asked.given_up, (std::vector<std::uint32_t>{numbers[1], numbers[2]}));
+}
+
+/// What is wrong with memory, or with the program, is nothing of the way between two ends.
+TEST_F(VerbsEndpoint, OnlyWhatDoesNotComeThroughIsCutOff) {
+  const auto end = open(infiniband());
+  for (const int status : {IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR})
+    EXPECT_TRUE(end->cut_off(status)) << end->why(status);
+  for (const int status : {IBV_WC_LOC_PROT_ERR, IBV_WC_LOC_LEN_ERR, IBV_WC_REM_ACCESS_ERR, IBV_WC_REM_INV_REQ_ERR,
+                           IBV_WC_REM_OP_ERR, IBV_WC_GENERAL_ERR})
+    EXPECT_FALSE(end->cut_off(status)) << end->why(status);
 }
 
 TEST_F(VerbsEndpoint, OrderIsRelaxedForBandwidthAlone) {

@@ -57,6 +57,17 @@ int Endpoint::receive(unsigned queue, void* to, std::uint32_t length, std::uint3
   return ibv_post_recv(queues_[queue].get(), &request, &bad);
 }
 
+void Endpoint::give_up(unsigned first, unsigned count) {
+  ibv_qp_attr none{};
+  none.qp_state = IBV_QPS_RESET;
+  for (unsigned i = first; i < first + count; ++i)
+    change(queues_.at(i).get(), none, IBV_QP_STATE, "give a queue pair up");
+}
+
+bool Endpoint::cut_off(int status) const {
+  return status == IBV_WC_RETRY_EXC_ERR || status == IBV_WC_RNR_RETRY_EXC_ERR || status == IBV_WC_WR_FLUSH_ERR;
+}
+
 std::string Endpoint::why(int status) const { return port_.name() + ": " + completion_text(status, mtu_); }
 
 int Endpoint::access() const noexcept {

@@ -23,6 +23,7 @@ class Endpoint : public RdmaEndpoint {
 
   const RdmaAddress& address() const override { return address_; }
   unsigned mtu() const override { return mtu_; }
+  void give_up(unsigned first, unsigned count) override;
   std::unique_ptr<RdmaMemory> enroll(std::span<unsigned char> memory) override;
   std::unique_ptr<RdmaMemory> enroll_dma_buf(int fd, std::uint64_t offset, std::uint64_t length,
                                              std::uint64_t address) override;
@@ -30,6 +31,7 @@ class Endpoint : public RdmaEndpoint {
               std::uint32_t id) noexcept override;
   int poll(std::span<RdmaCompletion> done) noexcept override { return poll(sent_.get(), done); }
   int poll_received(std::span<RdmaCompletion> done) noexcept override { return poll(received_.get(), done); }
+  bool cut_off(int status) const override;
   std::string why(int status) const override;
 
  protected:
