@@ -70,7 +70,7 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
     if (!cast.team.empty()) runner.node().set_team(cast.team);
     const auto down = cast.down.find(cast.hosts[ranks->rank()]);
     runner.node().backends().replace_rdma(std::make_unique<HostRdmaBackend>(
-        fabric, ports, down == cast.down.end() ? std::vector<unsigned>{} : down->second));
+        fabric, ports, down == cast.down.end() ? std::vector<unsigned>{} : down->second, cast.hosts[ranks->rank()]));
     if (parameters.find("memory: gpu") != std::string::npos) gpus = give_gpus(runner.node());
     try {
       if (runner.node().team_index() < runner.node().team().size()) {
@@ -235,6 +235,115 @@ TEST_P(RdmaPairs, StayOnTheirRails) {
   EXPECT_GT(all[0].metrics.at("total_bandwidth"), 0);
 }
 
+/// Where a rank is given up early enough for a test, and others are not.
+constexpr const char* kCut = ", time: 10ms, buffer: 64KiB, huge_pages: false, peer_timeout: 2s";
+
+HostRdmaFaults cut(const std::vector<std::pair<std::string, std::string>>& links) {
+  HostRdmaFaults faults;
+  for (const auto& [a, b] : links) faults.cut.insert({{a, b}, {b, a}});
+  return faults;
+}
+
+/// "b to c: rank 1 (b): to rank 2 (c): status 12" for each pair that was left out.
+std::string left_out(const std::optional<PairMatrix>& matrix) {
+  std::string all;
+  for (const UnreachedPair& pair : matrix ? matrix->unreached : std::vector<UnreachedPair>{})
+    all += (all.empty() ? "" : "; ") + matrix->names[pair.a] + " to " + matrix->names[pair.b] + ": " + pair.why;
+  return all;
+}
+
+/// What is told of those: "node d: no connection with ...".
+std::string findings(const std::optional<PairMatrix>& matrix) {
+  std::string all;
+  for (const PairFinding& one : pair_findings(blame(*matrix), *matrix))
+    if (one.below == 0) all += (all.empty() ? "" : "; ") + one.part + ": " + one.told;
+  return all;
+}
+
+TEST_P(RdmaPairs, LeaveOutTwoBetweenWhomNothingGetsThrough) {
+  for (const auto& [more, pairs] :
+       {std::pair("direction: each_way, queue_pairs: 2", "ab ac ad ba bd ca cd da db dc"),
+        std::pair("direction: both, tx_depth: 16", "ab ac ad ba bd ca cd da db dc"),
+        std::pair("direction: one_way, post_list: 4", "ab ad ca cd db"), std::pair("schedule: ring", "ab cd da")}) {
+    const auto all =
+        run_ranks(4, GetParam(), std::string("message_size: 4KiB, ") + more + kCut, cut({{"b host0", "c host0"}}));
+    for (const Outcome& o : all) EXPECT_EQ(o.error, "") << more;
+    EXPECT_EQ(measured(all[0].pairs), pairs) << more;
+    const std::string told = left_out(all[0].pairs);
+    EXPECT_TRUE(told == "b to c: rank 1 (b): to rank 2 (c): status 12" ||
+                told == "b to c: rank 2 (c): to rank 1 (b): status 12")
+        << more << ": " << told;
+    EXPECT_GT(all[0].metrics.at("nic_bandwidth"), 0) << more;
+    EXPECT_GE(all[0].metrics.at("total_bandwidth"), all[0].metrics.at("slowest_bandwidth")) << more;
+  }
+}
+
+TEST_P(RdmaPairs, LeaveOutTwoThatCannotBeConnected) {
+  HostRdmaFaults faults = cut({{"b host0", "c host0"}});
+  faults.refuses_cut = true;
+  for (const char* more : {"", ", connect: rdma_cm, direction: each_way"}) {
+    const auto all = run_ranks(4, GetParam(), std::string("message_size: 4KiB") + more + kCut, faults);
+    for (const Outcome& o : all) EXPECT_EQ(o.error, "") << more;
+    EXPECT_EQ(left_out(all[0].pairs), "b to c: rank 1 (b): to rank 2 (c): the address does not answer") << more;
+    EXPECT_EQ(measured(all[0].pairs).find("bc"), std::string::npos) << more;
+  }
+}
+
+TEST_P(RdmaPairs, LeaveOutTwoOfThoseThatGoToAndFro) {
+  const auto all = run_ranks(4, GetParam(), std::string("measure: latency, message_size: 64B") + kCut,
+                             cut({{"b host0", "c host0"}}));
+  for (const Outcome& o : all) EXPECT_EQ(o.error, "");
+  EXPECT_NE(left_out(all[0].pairs).find("b to c: "), std::string::npos) << left_out(all[0].pairs);
+  EXPECT_EQ(measured(all[0].pairs), "");
+  EXPECT_GT(all[0].metrics.at("slowest_latency_ns"), 0);
+  EXPECT_EQ(findings(all[0].pairs).find("link b to c: rank "), 0u) << findings(all[0].pairs);
+}
+
+/// Who gets through to nobody is told as a node; no turn is whole then.
+TEST_P(RdmaPairs, LeaveOutWhomNothingReaches) {
+  const auto all = run_ranks(4, GetParam(), std::string("message_size: 4KiB") + kCut,
+                             cut({{"a host0", "d host0"}, {"b host0", "d host0"}, {"c host0", "d host0"}}));
+  for (const Outcome& o : all) EXPECT_EQ(o.error, "");
+  EXPECT_EQ(measured(all[0].pairs), "ab bc ca");
+  EXPECT_FALSE(all[0].metrics.contains("total_bandwidth"));
+  const std::string told = findings(all[0].pairs);
+  EXPECT_EQ(told.find("node d: no connection with "), 0u) << told;
+  EXPECT_EQ(told.find(';'), std::string::npos) << told;
+}
+
+/// A queue pair that fails in a later repetition, or after some messages.
+TEST_P(RdmaPairs, LeaveOutTwoThatPartLater) {
+  HostRdmaFaults faults = cut({{"b host0", "c host0"}});
+  for (const std::uint64_t after : {50u, 2000u}) {
+    faults.after = after;
+    const auto all = run_ranks(4, GetParam(), std::string("message_size: 4KiB, direction: both") + kCut, faults, 3);
+    for (const Outcome& o : all) EXPECT_EQ(o.error, "") << after;
+    EXPECT_EQ(measured(all[0].pairs), "ab ac ad ba bd ca cd da db dc") << after;
+    EXPECT_EQ(all[0].pairs->unreached.size(), 1u) << after;
+  }
+}
+
+TEST_P(RdmaPairs, EndWhereNobodyIsLeftToMeasure) {
+  const auto two = run_ranks(2, GetParam(), std::string("message_size: 4KiB") + kQuick, cut({{"a host0", "b host0"}}));
+  EXPECT_EQ(two[0].error, "to rank 1 (b): status 12");
+  EXPECT_FALSE(two[1].error.empty());
+  std::vector<std::pair<std::string, std::string>> links;
+  for (const char a : {'a', 'b', 'c', 'd', 'e', 'f'})
+    for (char b = 'a'; b < a; ++b) links.emplace_back(std::string(1, a) + " host0", std::string(1, b) + " host0");
+  const auto none = run_ranks(6, GetParam(), std::string("message_size: 4KiB") + kQuick, cut(links));
+  for (const Outcome& o : none) EXPECT_EQ(o.error, none[0].error);  // before all have tried all
+  EXPECT_NE(none[0].error.find("status 12"), std::string::npos) << none[0].error;
+}
+
+/// What is no fault of the way between two leaves nobody out.
+TEST_P(RdmaPairs, EndWhereDataIsWrongOrMemoryIsNotThere) {
+  for (const auto& [faults, words] : {std::pair(HostRdmaFaults{.corrupts = true}, "wrong data on"),
+                                      {HostRdmaFaults{.fails_with = 10}, "status 10"}}) {
+    const auto all = run_ranks(4, GetParam(), std::string("message_size: 4KiB") + kQuick, faults, 1);
+    for (const Outcome& o : all) EXPECT_NE(o.error.find(words), std::string::npos) << o.error;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Rdma, RdmaPairs, ::testing::Values("rdma_write", "rdma_read", "rdma_send"));
 
 TEST(RdmaPair, RailsWantOneRankAtEachPortOfEachNode) {
@@ -298,6 +407,32 @@ TEST(RdmaPair, TroubleOfOnePairIsToldToAll) {
   const auto all = run_ranks(4, "rdma_write", std::string("schedule: ring, message_size: 4KiB") + kQuick,
                              {.fails_with = 5, .after = 200}, 3);
   for (const Outcome& o : all) EXPECT_NE(o.error.find("status 5"), std::string::npos) << o.error;
+}
+
+/// Of several ports of a rank the others go on.
+TEST(RdmaPair, LeavesOutOnePortOfSeveral) {
+  for (const char* more : {"direction: both", "direction: each_way, queue_pairs: 2"}) {
+    const auto all =
+        run_cast({{"a", "b"}, {2, 2}, {}}, "rdma_write", std::string("rails: all, message_size: 4KiB, ") + more + kCut,
+                 cut({{"a host1", "b host1"}}));
+    for (const Outcome& o : all) EXPECT_EQ(o.error, "") << more;
+    EXPECT_EQ(measured(all[0].pairs), "a port 0b port 0 b port 0a port 0") << more;
+    ASSERT_EQ(all[0].pairs->unreached.size(), 1u) << more;
+    EXPECT_EQ(findings(all[0].pairs).find("rail port 1: nobody reaches anybody over it: rank "), 0u);
+  }
+}
+
+/// Nobody acknowledges datagrams: who waits for them tells. What came the other way before counts for nothing.
+TEST(RdmaPair, LeavesOutTwoWhoseDatagramsAllGetLost) {
+  HostRdmaFaults faults;
+  faults.cut = {{"c host0", "b host0"}};
+  const auto all = run_ranks(3, "rdma_send",
+                             std::string("transport: ud, message_size: 1KiB, direction: each_way") + kCut, faults, 3);
+  for (const Outcome& o : all) EXPECT_EQ(o.error, "");
+  EXPECT_EQ(measured(all[0].pairs), "ab ac ba ca");
+  EXPECT_EQ(left_out(all[0].pairs).find("b to c: rank 1 (b): nothing came from rank 2 (c) for 2 s"), 0u)
+      << left_out(all[0].pairs);
+  EXPECT_LT(all[0].metrics.at("lost_share"), 1);  // of those that are left
 }
 
 TEST(RdmaPair, RefusesWhatDoesNotFit) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "harness/base/clock.h"
 
@@ -39,7 +40,13 @@ RdmaLink::RdmaLink(const RdmaTraffic& traffic, const Ranks& ranks, RdmaEndpoint&
 
 void RdmaLink::connect(const RdmaCard& other, unsigned others_first) {
   if (other.length != area_.length()) throw RunError("the two ends' buffers differ: is `buffer` the same on both?");
-  endpoint_.connect(other.address, first_queue_, others_first, traffic_.queue_pairs);
+  try {
+    endpoint_.connect(other.address, first_queue_, others_first, traffic_.queue_pairs);
+  } catch (const Unsupported&) {
+    throw;
+  } catch (const RunError& e) {
+    throw LinkError("to " + ranks_.who(partner_) + ": " + e.what());
+  }
   others_memory_ = other.memory;
   sample_.local_key = area_.local_key();
   sample_.remote_key = other.key;
@@ -85,6 +92,31 @@ void RdmaLink::check(const RdmaMoved& others, std::uint64_t others_key, std::vec
       area_.check(slot_of(q, lanes_[q].first + n), traffic_.size, others_key, wrong);
 }
 
+/// What was in flight has completed, or never will: none of it is to be taken for another link's.
+void RdmaLink::give_up() {
+  endpoint_.give_up(first_queue_, traffic_.queue_pairs);
+  std::array<RdmaCompletion, 32> done;
+  while (check_poll(endpoint_.poll(done)) > 0) continue;
+  while (const int count = check_poll(endpoint_.poll_received(done)))
+    for (const RdmaCompletion& c : std::span(done).first(static_cast<std::size_t>(count)))
+      if (!is_own(c) && c.status == 0) put_back(c);
+}
+
+void RdmaLink::failed(int status) const {
+  const std::string why = "to " + ranks_.who(partner_) + ": " + endpoint_.why(status);
+  if (endpoint_.cut_off(status)) throw LinkError(why);
+  throw RunError(why);
+}
+
+/// A queue pair that fails ends its receives, too: the message that it failed of tells why.
+void RdmaLink::receive_failed(int status) {
+  std::array<RdmaCompletion, 16> done;
+  while (const int count = check_poll(endpoint_.poll(done)))
+    for (const RdmaCompletion& c : std::span(done).first(static_cast<std::size_t>(count)))
+      if (is_own(c)) check_done(c);
+  failed(status);
+}
+
 // ---- The timed region: nothing below allocates, unless it throws.
 
 /// So many more on queue pair `q`; `last`: the last of them has a completion whatever its turn.
@@ -111,8 +143,9 @@ unsigned RdmaLink::reap(Recorder& recorder) {
   const std::uint64_t now = now_ns();
   for (int i = 0; i < count; ++i) {
     const RdmaCompletion& c = done[static_cast<unsigned>(i)];
+    if (!is_own(c)) continue;  // the word that ended another link's stream of sends
     check_done(c);
-    if (c.id == 0) {  // a word; of another link's, where it ended a stream of sends
+    if (c.id == 0) {  // a word
       if (traffic_.counts_arrivals()) --lanes_[c.queue - first_queue_].words;
       continue;
     }
@@ -131,11 +164,11 @@ unsigned RdmaLink::take_received() {
   const int count = check_poll(endpoint_.poll_received(done));
   for (int i = 0; i < count; ++i) {
     const RdmaCompletion& c = done[static_cast<unsigned>(i)];
-    check_done(c);
-    if (c.queue < first_queue_ || c.queue - first_queue_ >= traffic_.queue_pairs) {
-      put_back(c);
+    if (!is_own(c)) {
+      if (c.status == 0) put_back(c);
       continue;
     }
+    if (c.status != 0) receive_failed(c.status);
     const unsigned q = c.queue - first_queue_;
     ++lanes_[q].received;
     if (traffic_.counts_arrivals())

@@ -11,6 +11,7 @@
 #include "harness/base/error.h"
 #include "harness/network/rdma_wire.h"
 #include "harness/record/recorder.h"
+#include "workloads/network/link_error.h"
 #include "workloads/network/rdma_area.h"
 #include "workloads/network/rdma_lane.h"
 #include "workloads/network/rdma_traffic.h"
@@ -29,30 +30,38 @@ class RdmaLink {
 
   unsigned partner() const noexcept { return partner_; }
 
-  /// `other`: the partner's end, whose queue pairs from `others_first` on lead here. Throws RunError.
+  /// `other`: the partner's end, whose queue pairs from `others_first` on lead here. Throws RunError, LinkError.
   void connect(const RdmaCard& other, unsigned others_first);
 
   /// Untimed, before the partner may send anything. `leads`: this end begins.
   void make_ready(bool leads);
 
-  /// Timed. Throws RunError: the device failed, or nothing came from the partner, or a rank is gone.
+  /// Timed. Throws LinkError: nothing gets through, or comes from the partner; RunError: the device failed, or a rank is
+  /// gone.
   void move(Recorder& recorder);
   const RdmaMoved& moved() const noexcept { return moved_; }
 
   /// Untimed: is what came here what an area filled with `others_key` sent? `others`: what the partner moved.
   void check(const RdmaMoved& others, std::uint64_t others_key, std::vector<WrongBlock>& wrong);
 
+  /// Untimed, when nothing got through: the link is not used again. Other links of the endpoint go on.
+  void give_up();
+
  private:
   void check_post(int code) const {
     if (code != 0) throw system_error("post to", ranks_.who(partner_), code);
   }
   void check_done(const RdmaCompletion& done) const {
-    if (done.status != 0) throw RunError("to " + ranks_.who(partner_) + ": " + endpoint_.why(done.status));
+    if (done.status != 0) failed(done.status);
   }
+  [[noreturn]] void failed(int status) const;
+  [[noreturn]] void receive_failed(int status);
   int check_poll(int count) const {
     if (count < 0) throw system_error("poll", "a completion queue", -count);
     return count;
   }
+
+  bool is_own(const RdmaCompletion& done) const noexcept { return done.queue - first_queue_ < traffic_.queue_pairs; }
 
   void post_receive(unsigned q) {
     RdmaLane& lane = lanes_[q];

@@ -76,7 +76,7 @@ unsigned char RdmaLink::wait_for(std::uint64_t number, StallWatch& watch) {
   if (traffic_.sends()) {
     RdmaCompletion done;
     while (check_poll(endpoint_.poll_received({&done, 1})) == 0) wait(watch);
-    check_done(done);
+    if (done.status != 0) receive_failed(done.status);
     ++lane.received;
     const unsigned char mark = *last;
     if (lane.receives - lane.received < traffic_.rx_depth) post_receive(0);
@@ -99,8 +99,10 @@ void RdmaLink::collect_now() {
   std::array<RdmaCompletion, 8> done;
   const int count = check_poll(endpoint_.poll(done));
   for (int i = 0; i < count; ++i) {
-    check_done(done[static_cast<unsigned>(i)]);
-    lanes_[0].acknowledged += done[static_cast<unsigned>(i)].id;
+    const RdmaCompletion& c = done[static_cast<unsigned>(i)];
+    if (!is_own(c)) continue;
+    check_done(c);
+    lanes_[0].acknowledged += c.id;
   }
 }
 

@@ -50,13 +50,17 @@ Footprint RdmaPair::footprint() const {
 }
 
 std::optional<PairMatrix> RdmaPair::pairs() const {
-  if (peer() || traffic_.latency || ranks_->rank() != 0) return std::nullopt;
+  if (peer() || ranks_->rank() != 0) return std::nullopt;
+  if (traffic_.latency && unreached_.empty()) return std::nullopt;  // it has no rates
   return matrix_;
 }
 
 std::string RdmaPair::why_missing(std::string_view metric) const {
   if (traffic_.latency) return "measure: latency tells no bandwidth";
-  return metric == "nic_bandwidth" ? why_no_port_ : "";
+  if (metric == "nic_bandwidth" && !why_no_port_.empty()) return why_no_port_;
+  if (unreached_.empty()) return "";
+  if (metric == "nic_bandwidth") return "no port gets through to one of another node";
+  return metric == "total_bandwidth" ? "of the pairs of each turn one was left out" : "";
 }
 
 void RdmaPair::run(Worker& worker) {
@@ -126,6 +130,7 @@ void RdmaPair::make_ready(unsigned, std::uint64_t seed) {
   std::vector<std::string> slots;
   for (unsigned slot = 0; slot < slots_; ++slot) slots.push_back("port " + std::to_string(slot));
   matrix_ = slots_ == 1 ? schedule_.matrix() : PairMatrix(schedule_.matrix().names, slots);
+  matrix_.unreached = unreached_;
 }
 
 void RdmaPair::start(Worker& worker) {
@@ -163,11 +168,18 @@ void RdmaPair::tell(const Repetition& repetition, MetricSink& sink) const {
     double slowest = INFINITY;
     for (const Met& m : met_)
       if (m.between_hosts) slowest = std::min(slowest, m.one_way);
-    sink.put("nic_bandwidth", slowest);
+    if (std::isfinite(slowest)) sink.put("nic_bandwidth", slowest);
   }
-  std::vector<double> of_turn(schedule_.turns().size(), 0);
+  const auto& turns = schedule_.turns();
+  std::vector<double> of_turn(turns.size(), 0);
   for (const Met& m : met_) of_turn[m.turn] += m.value;
-  if (n > of_turn.size()) sink.put("total_bandwidth", *std::min_element(of_turn.begin(), of_turn.end()));
+  double least = INFINITY;
+  bool several = false;
+  for (std::size_t turn = 0; turn < turns.size(); ++turn) {
+    several = several || turns[turn].size() > 1;
+    if (whole(turns[turn])) least = std::min(least, of_turn[turn]);
+  }
+  if (several && std::isfinite(least)) sink.put("total_bandwidth", least);
 }
 
 void RdmaPair::take_down(Node&) { rails_.clear(); }
@@ -191,7 +203,7 @@ void RdmaPair::begin_turn() {
     bool leads;
     if (!meets(turn_, partner, leads)) return std::string();
     for (const auto& rail : rails_)
-      if (RdmaLink* link = rail->link(partner)) link->make_ready(leads);
+      if (RdmaLink* link = link_to(*rail, partner)) link->make_ready(leads);
     return std::string();
   });
 }
@@ -201,7 +213,7 @@ void RdmaPair::move(RdmaRail& rail, Recorder& recorder) noexcept {
     unsigned partner;
     bool leads;
     if (!meets(turn_, partner, leads)) return;
-    if (RdmaLink* link = rail.link(partner)) link->move(recorder);
+    if (RdmaLink* link = link_to(rail, partner)) link->move(recorder);
   } catch (...) {
     rail.trouble = std::current_exception();
   }
@@ -215,16 +227,18 @@ std::exception_ptr RdmaPair::trouble() const {
 
 void RdmaPair::tell_what_moved() {
   const double longest_s = kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s;
-  in_concert(*ranks_, "the pairs have moved", wait_s(longest_s), [this] {
-    if (const auto trouble = this->trouble()) std::rethrow_exception(trouble);
-    return std::string();
-  });
   unsigned partner = 0;
   bool leads;
   const bool met = meets(turn_, partner, leads);
+  leave_out_after_turn(in_concert(*ranks_, "the pairs have moved", wait_s(longest_s), [&] {
+    std::string cuts;
+    for (const auto& rail : rails_)
+      if (rail->trouble) cuts += told_cut(*rail, partner);
+    return cuts;
+  }));
   std::vector<RdmaMoved> own(slots_);
   for (const auto& rail : rails_)
-    if (const RdmaLink* link = met ? rail->link(partner) : nullptr) own[rail->slot] = link->moved();
+    if (const RdmaLink* link = met ? link_to(*rail, partner) : nullptr) own[rail->slot] = link->moved();
   const std::string words(reinterpret_cast<const char*>(own.data()), own.size() * sizeof own.front());
   const auto read = [this](const std::string& said) {
     std::vector<RdmaMoved> moved(slots_);
@@ -243,31 +257,35 @@ void RdmaPair::tell_what_moved() {
 
 void RdmaPair::add_up(const std::vector<std::vector<RdmaMoved>>& moved) {
   const auto size = static_cast<double>(traffic_.size);
-  for (const auto& [from, to] : schedule_.turns()[turn_]) {
+  for (const PairSchedule::Meeting& of : schedule_.turns()[turn_]) {
+    const auto& [from, to] = of;
     if (traffic_.latency) {
-      const double rate = moved[from].front().per_s();
-      if (rate > 0) met_.push_back({turn_, 1e9 / rate / (traffic_.reads() ? 1 : 2)});
+      const double rate = joined(of) ? moved[from].front().per_s() : 0;
+      if (rate > 0) met_.push_back({of, turn_, 1e9 / rate / (traffic_.reads() ? 1 : 2)});
       continue;
     }
-    const std::size_t a = schedule_.end_of(from), b = schedule_.end_of(to);
-    Met met{turn_, 0, INFINITY, between_hosts({from, to})};
+    Met met{of, turn_, 0, INFINITY, between_hosts(of)};
     for (unsigned slot = 0; slot < slots_; ++slot) {
-      if (!has(from, slot) || !has(to, slot)) continue;
+      if (!joined(of, slot)) continue;
       const RdmaMoved &one = moved[from][slot], &other = moved[to][slot];
       const bool counts = traffic_.counts_arrivals();
       const double there = (counts ? other.arrived_per_s() : one.per_s()) * size;
       const double back = !traffic_.both() ? 0 : (counts ? one.arrived_per_s() : other.per_s()) * size;
       met.value += there + back;
       met.one_way = std::min(met.one_way, traffic_.both() ? std::min(there, back) : there);
-      const std::size_t row = slots_ == 1 ? 0 : slot * std::size_t{ranks_->size()};
-      matrix_.rate[row + a][row + b] = there;
-      if (traffic_.both()) matrix_.rate[row + b][row + a] = back;
+      const unsigned a = end_of(from, slot), b = end_of(to, slot);
+      matrix_.rate[a][b] = there;
+      if (traffic_.both()) matrix_.rate[b][a] = back;
       if (!counts) continue;
       sent_ += static_cast<double>(one.messages + other.messages);
       arrived_ += static_cast<double>(one.arrived + other.arrived);
     }
     if (std::isfinite(met.one_way)) met_.push_back(met);
   }
+  // What went one way counts for nothing where nothing came the other way.
+  matrix_.unreached = unreached_;
+  for (const UnreachedPair& pair : unreached_) matrix_.rate[pair.a][pair.b] = matrix_.rate[pair.b][pair.a] = -1;
+  std::erase_if(met_, [this](const Met& met) { return !joined(met.of); });
 }
 
 std::string RdmaPair::check_data(std::size_t turn) {
@@ -276,7 +294,8 @@ std::string RdmaPair::check_data(std::size_t turn) {
   if (!meets(turn, partner, leads)) return "";
   std::vector<WrongBlock> wrong;
   for (const auto& rail : rails_)
-    if (RdmaLink* link = rail->link(partner)) link->check(partners_.at(rail->slot), key_of(partner, rail->slot), wrong);
+    if (RdmaLink* link = link_to(*rail, partner))
+      link->check(partners_.at(rail->slot), key_of(partner, rail->slot), wrong);
   if (!wrong.empty())
     throw RunError("wrong data on " + ranks_->host(ranks_->rank()) + ": " + wrong.front().file + " at offset " +
                    std::to_string(wrong.front().offset) + " differs from what " + ranks_->host(partner) + " sent");

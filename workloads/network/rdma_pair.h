@@ -72,11 +72,13 @@ class RdmaPair : public Paired {
 
  private:
   static constexpr double kConnect_s = 30;
-  static constexpr double kSlack_s = 60;  // for others to fill their buffers, and to check their data
-  static constexpr double kOverrun = 4;   // messages in flight at the end of `time` still have to arrive
+  static constexpr double kResolve_s = 3;  // an address that does not answer takes so long
+  static constexpr double kSlack_s = 60;   // for others to fill their buffers, and to check their data
+  static constexpr double kOverrun = 4;    // messages in flight at the end of `time` still have to arrive
 
   /// What one meeting gave: B/s, or the latency [ns].
   struct Met {
+    PairSchedule::Meeting of;
     std::size_t turn;
     double value;
     double one_way = 0;  // B/s of the slower direction of the slowest port
@@ -107,8 +109,31 @@ class RdmaPair : public Paired {
 
   /// Memory and queue pairs of one port to all partners; its card.
   std::string open(Node& node, RdmaRail& rail);
-  void connect_to(RdmaRail& rail, RdmaLink& link, const RdmaCard& card);
+  /// `cards`: what each rank's open() said, by slot.
+  void connect_all(const std::vector<std::string>& cards);
+  template <class Wanted>
+  void connect_some(const std::vector<std::string>& cards, const Wanted& wanted);
+  void connect_to(RdmaRail& rail, RdmaLink& link, const std::string& cards);
   void note_ways();
+
+  /// The link of a port to a partner; nullptr: there is none, or it is left out.
+  RdmaLink* link_to(RdmaRail& rail, unsigned partner) const;
+  /// Does nothing get through between two ranks' ports?
+  bool is_left_out(const PairSchedule::Meeting& m, unsigned slot) const;
+  /// Do two ranks both drive a port in `slot`, that are not left out?
+  bool joined(const PairSchedule::Meeting& m, unsigned slot) const;
+  bool joined(const PairSchedule::Meeting& m) const;
+  /// Is nothing of the turn left out?
+  bool whole(const PairSchedule::Turn& turn) const;
+  /// The row and column of the matrix.
+  unsigned end_of(unsigned rank, unsigned slot) const;
+  /// Of this rank, for leave_out(): that nothing gets through from a port to `partner`. Throws other trouble of the port.
+  std::string told_cut(const RdmaRail& rail, unsigned partner) const;
+  /// Links that one of their ends `said` nothing gets through are left out from now on, on all ranks alike. The first of
+  /// `tellers` tells why. Throws RunError where none is left to measure.
+  void leave_out(const std::vector<std::string>& said, const std::vector<unsigned>& tellers);
+  void leave_out_after_turn(const std::vector<std::string>& said);
+  void give_up(RdmaRail& rail, unsigned partner) noexcept;
 
   /// The meeting of this rank in a turn, and whom it meets; false: it rests.
   bool meets(std::size_t turn, unsigned& partner, bool& leads) const;
@@ -139,6 +164,8 @@ class RdmaPair : public Paired {
   unsigned slots_ = 1;        // of the rank that has most
   PairSchedule schedule_;
   std::vector<std::unique_ptr<RdmaRail>> rails_;  // a worker each
+  std::vector<UnreachedPair> unreached_;          // of the matrix's ends, the same on every rank; stay left out
+  bool any_got_through_ = false;
   std::uint64_t seed_ = 0;
   std::size_t turn_ = 0;
   std::unique_ptr<std::barrier<>> together_;  // this rank's workers, between turns

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "harness/backends/loader.h"
@@ -17,6 +18,8 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
   ranks_ = &ranks;
   notes_.clear();
   rails_.clear();
+  unreached_.clear();
+  any_got_through_ = false;
   const std::vector<std::string> said = in_concert(ranks, "choose ports", kConnect_s, [&] {
     choose_ports(on_gpu_ ? &node.backends().gpu() : nullptr, node.backends().rdma());
     std::string own;
@@ -54,18 +57,43 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
     }
     return own.bytes();
   });
-  in_concert(ranks, "queue pairs connected", kConnect_s, [&] {
+  connect_all(cards);
+  note_ways();
+}
+
+/// Where the kernel's manager connects, one end asks and waits until the other answers: pair by pair, so that one that
+/// nobody answers keeps no third waiting.
+void RdmaPair::connect_all(const std::vector<std::string>& cards) {
+  if (!end_.managed()) return connect_some(cards, [](const RdmaRail&, const RdmaLink&) { return true; });
+  std::set<const RdmaLink*> tried;
+  for (std::size_t turn = 0; turn < schedule_.turns().size(); ++turn)
+    for (unsigned slot = 0; slot < slots_; ++slot)
+      connect_some(cards, [&](const RdmaRail& rail, const RdmaLink& link) {
+        unsigned partner;
+        bool leads;
+        return rail.slot == slot && meets(turn, partner, leads) && partner == link.partner() &&
+               tried.insert(&link).second;
+      });
+}
+
+template <class Wanted>
+void RdmaPair::connect_some(const std::vector<std::string>& cards, const Wanted& wanted) {
+  const auto said = in_concert(*ranks_, "queue pairs connected", kConnect_s + kResolve_s * ranks_->size(), [&] {
+    std::string cuts;
     for (const auto& rail : rails_) {
       for (RdmaLink& link : rail->links) {
-        wire::Reader theirs(cards.at(link.partner()));
-        std::string card;
-        for (unsigned slot = 0; slot <= rail->slot; ++slot) theirs.get(card);
-        connect_to(*rail, link, card_from(card));
+        if (!wanted(*rail, link)) continue;
+        try {
+          connect_to(*rail, link, cards.at(link.partner()));
+        } catch (const LinkError&) {
+          rail->trouble = std::current_exception();
+          cuts += told_cut(*rail, link.partner());
+        }
       }
     }
-    return std::string();
+    return cuts;
   });
-  note_ways();
+  leave_out(said, ranks_->everyone());
 }
 
 void RdmaPair::choose_ports(GpuBackend* gpus, RdmaBackend& rdma) {
@@ -165,7 +193,11 @@ std::string RdmaPair::open(Node& node, RdmaRail& rail) {
       RdmaCard{rail.endpoint->address(), rail.area->address(), rail.area->length(), rail.area->remote_key()});
 }
 
-void RdmaPair::connect_to(RdmaRail& rail, RdmaLink& link, const RdmaCard& card) {
+void RdmaPair::connect_to(RdmaRail& rail, RdmaLink& link, const std::string& cards) {
+  wire::Reader all(cards);
+  std::string own;
+  for (unsigned slot = 0; slot <= rail.slot; ++slot) all.get(own);
+  const RdmaCard card = card_from(own);
   const std::vector<unsigned> theirs = partners(link.partner(), rail.slot);
   const auto at = std::find(theirs.begin(), theirs.end(), ranks_->rank()) - theirs.begin();
   link.connect(card, static_cast<unsigned>(at) * traffic_.queue_pairs);

@@ -19,7 +19,7 @@ struct RdmaRail {
   std::unique_ptr<RdmaEndpoint> endpoint;
   std::unique_ptr<RdmaArea> area;  // goes before the endpoint
   std::vector<RdmaLink> links;     // one per partner; go before both
-  std::exception_ptr trouble;      // what went wrong in a turn; stays, for queue pairs that have failed stay so
+  std::exception_ptr trouble;      // what went wrong in a turn; stays, unless only one link is left out for it
 
   RdmaLink* link(unsigned partner) {
     const auto at = std::find_if(links.begin(), links.end(), [&](const RdmaLink& l) { return l.partner() == partner; });

@@ -9,6 +9,7 @@
 
 #include "harness/backends/ranks.h"
 #include "harness/base/clock.h"
+#include "workloads/network/link_error.h"
 
 namespace headrace::network {
 
@@ -19,7 +20,7 @@ class StallWatch {
   StallWatch(const Ranks& ranks, unsigned from, double patience_s)
       : ranks_(ranks), from_(from), patience_s_(patience_s) {}
   void moved() noexcept { idle_ = 0; }
-  /// Throws RunError when nothing moved for so long, or when a rank is gone; both name it.
+  /// Throws LinkError when nothing moved for so long, RunError when a rank is gone; both name it.
   void waited() {
     if (++idle_ % kYield != 0) return;
     ::sched_yield();  // the other end may need this processor
@@ -41,7 +42,7 @@ class StallWatch {
     }
     if (seconds(since_ns_) < patience_s_) return;
     const std::string here = ranks_.host(ranks_.rank());
-    throw RunError(
+    throw LinkError(
         fmt::format("nothing came from {} for {:g} s (peer_timeout): it is gone, or the network between it and "
                     "{} passes nothing on",
                     ranks_.who(from_), patience_s_, here));

@@ -1,0 +1,109 @@
+// Links of RdmaPair's pairs that are left out, since nothing gets through: which, why, and whether any is left.
+#include <algorithm>
+
+#include "harness/ranks/wire.h"
+#include "workloads/network/rdma_pair.h"
+
+namespace headrace::network {
+namespace {
+
+// Each costs a time limit: where nothing ever got through to anybody in so many turns, the network is not there.
+constexpr std::size_t kTurnsOfNothing = 3;
+
+}  // namespace
+
+RdmaLink* RdmaPair::link_to(RdmaRail& rail, unsigned partner) const {
+  return is_left_out({ranks_->rank(), partner}, rail.slot) ? nullptr : rail.link(partner);
+}
+
+bool RdmaPair::is_left_out(const PairSchedule::Meeting& m, unsigned slot) const {
+  if (unreached_.empty()) return false;
+  const auto [a, b] = std::minmax({end_of(m.from, slot), end_of(m.to, slot)});
+  return std::any_of(unreached_.begin(), unreached_.end(),
+                     [a = a, b = b](const UnreachedPair& pair) { return pair.a == a && pair.b == b; });
+}
+
+bool RdmaPair::joined(const PairSchedule::Meeting& m, unsigned slot) const {
+  return has(m.from, slot) && has(m.to, slot) && !is_left_out(m, slot);
+}
+
+bool RdmaPair::joined(const PairSchedule::Meeting& m) const {
+  for (unsigned slot = 0; slot < slots_; ++slot)
+    if (joined(m, slot)) return true;
+  return false;
+}
+
+bool RdmaPair::whole(const PairSchedule::Turn& turn) const {
+  return std::none_of(turn.begin(), turn.end(), [this](const auto& m) {
+    for (unsigned slot = 0; slot < slots_; ++slot)
+      if (is_left_out(m, slot)) return true;
+    return false;
+  });
+}
+
+unsigned RdmaPair::end_of(unsigned rank, unsigned slot) const {
+  return (slots_ == 1 ? 0 : slot * ranks_->size()) + static_cast<unsigned>(schedule_.end_of(rank));
+}
+
+std::string RdmaPair::told_cut(const RdmaRail& rail, unsigned partner) const {
+  try {
+    std::rethrow_exception(rail.trouble);
+  } catch (const LinkError& e) {
+    if (peer()) throw;  // nobody else is there to be measured
+    return wire::Writer().put(rail.slot).put(partner).put(std::string(e.what())).bytes();
+  }
+}
+
+void RdmaPair::leave_out(const std::vector<std::string>& said, const std::vector<unsigned>& tellers) {
+  struct Cut {
+    unsigned slot, teller, partner;
+  };
+  std::vector<Cut> cuts;
+  for (const unsigned teller : tellers) {
+    for (wire::Reader in(said.at(teller)); !in.empty();) {
+      const Cut cut{in.get<unsigned>(), teller, in.get<unsigned>()};
+      const auto why = in.get<std::string>();
+      if (is_left_out({teller, cut.partner}, cut.slot)) continue;  // its other end told, too
+      const auto [a, b] = std::minmax({end_of(teller, cut.slot), end_of(cut.partner, cut.slot)});
+      unreached_.push_back({a, b, ranks_->who(teller) + ": " + why});
+      cuts.push_back(cut);
+    }
+  }
+  if (cuts.empty()) return;
+  const auto& turns = schedule_.turns();
+  const bool any_left = std::any_of(turns.begin(), turns.end(), [this](const PairSchedule::Turn& turn) {
+    return std::any_of(turn.begin(), turn.end(), [this](const auto& m) { return joined(m); });
+  });
+  for (const auto& rail : rails_) {
+    if (!any_left && rail->trouble) std::rethrow_exception(rail->trouble);  // stays for the next repetition
+    rail->trouble = nullptr;
+  }
+  if (!any_left) throw RunError(unreached_.front().why);
+  const unsigned self = ranks_->rank();
+  for (const Cut& cut : cuts)
+    for (const auto& rail : rails_)
+      if (rail->slot == cut.slot && (cut.teller == self || cut.partner == self))
+        give_up(*rail, cut.teller == self ? cut.partner : cut.teller);
+}
+
+/// Others are at other steps by now: what goes wrong here they are told when all come together again.
+void RdmaPair::give_up(RdmaRail& rail, unsigned partner) noexcept {
+  try {
+    if (RdmaLink* link = rail.link(partner)) link->give_up();
+  } catch (...) {
+    rail.trouble = std::current_exception();
+  }
+}
+
+void RdmaPair::leave_out_after_turn(const std::vector<std::string>& said) {
+  std::vector<unsigned> tellers;  // who sends knows more than who waits
+  const PairSchedule::Turn& turn = schedule_.turns()[turn_];
+  for (const auto& m : turn) tellers.push_back(m.from);
+  for (const auto& m : turn) tellers.push_back(m.to);
+  leave_out(said, tellers);
+  any_got_through_ =
+      any_got_through_ || std::any_of(turn.begin(), turn.end(), [this](const auto& m) { return joined(m); });
+  if (!any_got_through_ && turn_ + 1 >= kTurnsOfNothing) throw RunError(unreached_.front().why);
+}
+
+}  // namespace headrace::network
