@@ -70,10 +70,11 @@ std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) 
   if (matrices.empty()) return notes;
   result.pairs = median_matrix(matrices);
   result.blame = blame(*result.pairs);
-  if (!judging::tells_what_is_usual(*result.pairs, result.nodes))  // else they are judged
-    for (std::string& line : told(result.blame, *result.pairs))
-      notes.push_back(line + fmt::format("; of fewer than {} nodes, or as many pairs, nobody can tell what is usual",
-                                         judging::kFewestNodes));
+  if (judging::tells_what_is_usual(*result.pairs, result.nodes)) return notes;  // they are judged
+  for (const PairFinding& one : pair_findings(result.blame, *result.pairs))
+    if (one.below > 0)  // who is cut off is judged whatever is usual
+      notes.push_back(fmt::format("{}: {}: {}; of fewer than {} nodes, or as many pairs, nobody can tell what is usual",
+                                  one.kind, one.subject, one.told, judging::kFewestNodes));
   return notes;
 }
 

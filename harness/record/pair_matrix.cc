@@ -362,11 +362,4 @@ std::vector<double> sound_shares(const Blame& blame, const PairMatrix& matrix) {
   return shares;
 }
 
-std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix) {
-  std::vector<std::string> lines;
-  for (const PairFinding& one : pair_findings(blame, matrix))
-    lines.push_back(one.kind + ": " + one.subject + ": " + one.told);
-  return lines;
-}
-
 }  // namespace headrace

@@ -71,10 +71,6 @@ Blame blame(const PairMatrix& matrix, double share = 0.75);
 /// Per pair the median of what was measured; of one that could not be connected, or broke, in any of them, nothing.
 PairMatrix median_matrix(const std::vector<const PairMatrix*>& several);
 
-/// One line per finding: "slow node: node3: 0.49 GB/s with its 3 partners, where others reach 0.98
-/// GB/s"; "slow rail: eth1: ..."; "slow link: ...".
-std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix);
-
 /// What to look at of a slow node, and between two that are fast with others.
 inline constexpr std::string_view kLookAtNode = "look at its cables, its port and the counters of its NIC (ethtool -S)";
 inline constexpr std::string_view kLookAtWay = "look at the way between them, its routes and its switches";
@@ -97,7 +93,7 @@ std::optional<double> share_of(const PairFinding& finding, const Blame& blame, c
 std::vector<double> sound_shares(const Blame& blame, const PairMatrix& matrix);
 
 /// Who is not reached first: a node, where two or more cannot connect with it who can with others, else the link. Then
-/// rails, nodes (one whose rails are all slow once) and links that are slow. told() has the same as lines.
+/// rails, nodes (one whose rails are all slow once) and links that are slow.
 std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& matrix);
 
 /// The nodes whose pairs these are, once each.

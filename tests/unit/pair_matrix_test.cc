@@ -173,6 +173,14 @@ TEST(Blame, PairsThatWereNotMeasuredSayNothing) {
   EXPECT_TRUE(found.nodes.empty());
 }
 
+/// "slow node: node3: 0.49 GB/s with its 3 partners, where others reach 0.98 GB/s", a line each.
+std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix) {
+  std::vector<std::string> lines;
+  for (const PairFinding& one : pair_findings(blame, matrix))
+    lines.push_back(one.kind + ": " + one.subject + ": " + one.told);
+  return lines;
+}
+
 TEST(Blame, IsTold) {
   const PairMatrix m = matrix(4, all_of(2, 4));
   const auto lines = told(blame(m), m);
