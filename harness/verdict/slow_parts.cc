@@ -193,7 +193,7 @@ std::vector<Judgement> judge_parts(std::span<const RecordedPoint> points) {
     std::vector<Findings> parts;
   };
   std::vector<Matrix> matrices;
-  std::set<std::string> accused;  // ends that some point blames
+  std::set<std::string> accused, cut;  // ends that some point blames, or that nobody reaches
   for (const RecordedPoint& point : points) {
     if (point.status != PointStatus::ok && point.status != PointStatus::interrupted && !point.measured_again) continue;
     PairMatrix middle = middle_of(point);
@@ -203,6 +203,9 @@ std::vector<Judgement> judge_parts(std::span<const RecordedPoint> points) {
     if (!tells_what_is_usual(middle, point.nodes))
       std::erase_if(parts, [](const Findings& of) { return of.front().below > 0; });
     for (const unsigned end : blame.nodes) accused.insert(middle.names[end]);
+    for (const Findings& of : parts)
+      if (of.front().kind.starts_with("unreached") && of.front().ends.size() == 1)
+        cut.insert(middle.names[of.front().ends.front()]);
     matrices.push_back({&point, std::move(middle), std::move(blame), std::move(parts)});
   }
   std::vector<Judgement> all;
@@ -210,8 +213,9 @@ std::vector<Judgement> judge_parts(std::span<const RecordedPoint> points) {
     if (matrix.parts.empty()) continue;
     const double noise = noise_limit(*matrix.point, matrix.blame, matrix.middle);
     for (const Findings& part : matrix.parts) {
-      const bool link = part.front().kind == "slow link";
-      if (link && ends_at(part, matrix.middle, accused)) continue;
+      const bool link = part.front().part.starts_with("link ");
+      if (link && ends_at(part, matrix.middle, cut)) continue;
+      if (link && part.front().below > 0 && ends_at(part, matrix.middle, accused)) continue;
       std::optional<Judgement> found = judged(*matrix.point, part, matrix.blame, matrix.middle, noise);
       if (!found) continue;
       Judgement& j = *found;

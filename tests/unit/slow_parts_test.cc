@@ -191,6 +191,26 @@ TEST(SlowParts, WhoCannotBeConnectedFailsWithoutBounds) {
   EXPECT_NE(found[0].explanation.find("cannot connect"), std::string::npos);
 }
 
+/// One of rates tells the node, one without, such as of latencies, each link of it.
+TEST(SlowParts, LinksOfANodeThatNobodyReachesAreToldByTheNode) {
+  PairMatrix rated = matrix({}), without(rated.names);
+  for (unsigned other = 0; other < kNodes; ++other) {
+    if (other == 2) continue;
+    rated.rate[2][other] = rated.rate[other][2] = -1;
+    rated.unreached.push_back({std::min(2u, other), std::max(2u, other), "timed out"});
+  }
+  without.unreached = rated.unreached;
+  const auto scopes = [](const std::vector<Judgement>& found) {
+    std::vector<std::string> all;
+    for (const Judgement& j : found) all.push_back(j.scope);
+    return all;
+  };
+  RecordedPoint latency = alike(without);
+  latency.id = "latency";
+  EXPECT_EQ(scopes(judged({alike(rated), latency})), (std::vector<std::string>{"node node2"}));
+  EXPECT_EQ(scopes(judged({latency})).size(), kNodes - 1);
+}
+
 TEST(SlowParts, WhoCouldBeConnectedAfterARestIsNotAccused) {
   PairMatrix m = matrix({}), well = m;
   m.rate[0][2] = m.rate[2][0] = -1;
