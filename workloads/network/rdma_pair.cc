@@ -282,10 +282,11 @@ void RdmaPair::add_up(const std::vector<std::vector<RdmaMoved>>& moved) {
     }
     if (std::isfinite(met.one_way)) met_.push_back(met);
   }
-  // What went one way counts for nothing where nothing came the other way.
+  if (matrix_.unreached.size() == unreached_.size()) return;
+  // What went one way, in the turn before, counts for nothing where nothing comes the other way.
   matrix_.unreached = unreached_;
   for (const UnreachedPair& pair : unreached_) matrix_.rate[pair.a][pair.b] = matrix_.rate[pair.b][pair.a] = -1;
-  std::erase_if(met_, [this](const Met& met) { return !joined(met.of); });
+  std::erase_if(met_, [this](const Met& met) { return met.turn + 1 >= turn_ && !joined(met.of); });
 }
 
 std::string RdmaPair::check_data(std::size_t turn) {

@@ -8,7 +8,9 @@
 #include <exception>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/network/paired.h"
@@ -165,6 +167,7 @@ class RdmaPair : public Paired {
   PairSchedule schedule_;
   std::vector<std::unique_ptr<RdmaRail>> rails_;  // a worker each
   std::vector<UnreachedPair> unreached_;          // of the matrix's ends, the same on every rank; stay left out
+  std::set<std::pair<unsigned, unsigned>> cut_;   // likewise, each pair in order
   bool any_got_through_ = false;
   std::uint64_t seed_ = 0;
   std::size_t turn_ = 0;

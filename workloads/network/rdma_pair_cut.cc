@@ -17,10 +17,7 @@ RdmaLink* RdmaPair::link_to(RdmaRail& rail, unsigned partner) const {
 }
 
 bool RdmaPair::is_left_out(const PairSchedule::Meeting& m, unsigned slot) const {
-  if (unreached_.empty()) return false;
-  const auto [a, b] = std::minmax({end_of(m.from, slot), end_of(m.to, slot)});
-  return std::any_of(unreached_.begin(), unreached_.end(),
-                     [a = a, b = b](const UnreachedPair& pair) { return pair.a == a && pair.b == b; });
+  return !cut_.empty() && cut_.contains(std::minmax({end_of(m.from, slot), end_of(m.to, slot)}));
 }
 
 bool RdmaPair::joined(const PairSchedule::Meeting& m, unsigned slot) const {
@@ -65,6 +62,7 @@ void RdmaPair::leave_out(const std::vector<std::string>& said, const std::vector
       const auto why = in.get<std::string>();
       if (is_left_out({teller, cut.partner}, cut.slot)) continue;  // its other end told, too
       const auto [a, b] = std::minmax({end_of(teller, cut.slot), end_of(cut.partner, cut.slot)});
+      cut_.emplace(a, b);
       unreached_.push_back({a, b, ranks_->who(teller) + ": " + why});
       cuts.push_back(cut);
     }

@@ -19,6 +19,7 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
   notes_.clear();
   rails_.clear();
   unreached_.clear();
+  cut_.clear();
   any_got_through_ = false;
   const std::vector<std::string> said = in_concert(ranks, "choose ports", kConnect_s, [&] {
     choose_ports(on_gpu_ ? &node.backends().gpu() : nullptr, node.backends().rdma());
