@@ -73,6 +73,14 @@ workloads:
   - {{use: rdma_write, schedule: bisection, message_size: 64KiB, {FEW}, peer_timeout: 2s}}
 """
 
+# Of three pairs one gets nothing through.
+CUT = f"""\
+schema: 1
+name: cut
+target: {{path: scratch}}
+workloads:
+  - {{use: rdma_send, direction: both, message_size: 64KiB, {FEW}, peer_timeout: 2s}}
+"""
 
 LOSSY = f"""\
 schema: 1
@@ -91,7 +99,7 @@ def long(op):
 def vm(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vm")
     for name, text in {"all": ALL, "one": ONE, "long_write": long("write"), "long_send": long("send"), "mpi": MPI,
-                       "rails": RAILS, "firewall": FIREWALL, "lossy": LOSSY}.items():
+                       "rails": RAILS, "cut": CUT, "firewall": FIREWALL, "lossy": LOSSY}.items():
         (folder / f"{name}.yaml").write_text(text)
     done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "540", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
                           capture_output=True, text=True)
@@ -284,6 +292,17 @@ def test_a_launched_rank_that_dies_is_named(vm):
     point = by_id(vm, "rails")["rdma_write/killed"]
     assert point["status"] == "error"
     assert "rank 3 (node-b)" in point["reason"], point["reason"]
+
+
+def test_two_that_nothing_gets_through_between_are_named_and_the_others_measured(vm):
+    assert code(vm, "cut") == 10 and 'bad="link node-b to node-c"' in told(vm, "cut"), told(vm, "cut")
+    [point] = points(vm, "cut")
+    assert all_right(point)
+    assert measured(point) == (["node-a", "node-b", "node-c"], [(0, 1), (0, 2), (1, 0), (2, 0)])
+    [cut] = point["pairs"]["unreached"]
+    assert (cut["a"], cut["b"]) == (1, 2) and "transport retry counter exceeded" in cut["why"], cut
+    failed = [j for j in run_of(vm, "cut")["judgements"] if j["outcome"] == "FAIL"]
+    assert [j["scope"] for j in failed] == ["link node-b to node-c"] and cut["why"] in failed[0]["explanation"], failed
 
 
 def test_a_firewall_for_rdma_alone_is_told(vm):
