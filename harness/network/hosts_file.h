@@ -15,8 +15,8 @@ inline constexpr const char* kNoRdma = "none";
 struct Host {
   std::string name, rack, leaf_switch;
   std::vector<std::string> rails;               // its network interface of each rail; none: whichever leads there
-  std::string rdma{};                           // devices, as rdma_rails() reads them; "": any of its fabric; kNoRdma
   std::map<std::string, std::string> others{};  // "pdu": whatever else may be shared
+  std::string rdma{};                           // devices, as rdma_rails() reads them; "": any of its fabric; kNoRdma
   std::string user{};  // whom a launcher logs in as, which schedulers know nothing of; "" = as it does
 
   /// As a launcher is told: "root@node01".
