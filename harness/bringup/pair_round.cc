@@ -11,8 +11,6 @@
 namespace headrace::bringup {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kOpen_s = 15, kConnect_s = 15, kMeet_s = 5;
 constexpr double kPairPatience_s = 60;  // beyond what a pair should take: addresses that are tried
 constexpr double kBetween_s = 0.5;      // of a round: connections, and words to and fro
@@ -27,13 +25,13 @@ class OneRail {
   }
 
   void by_tcp() {
-    std::map<unsigned, Json> open, measure;
+    std::map<unsigned, nlohmann::json> open, measure;
     for (const auto& [a, b] : left_) open[b] = {{"do", "open"}, {"plan", tcp_plan(b)}};
     auto doors = ask_(open, kOpen_s);
     keep([&](unsigned, unsigned b) { return why_not(b, doors[b]); });
     for (const auto& [a, b] : left_) {
       measure[b] = {{"do", "answer"}};
-      measure[a] = {{"do", "call"}, {"plan", tcp_plan(a)}, {"door", doors[b].json->value("door", Json())}};
+      measure[a] = {{"do", "call"}, {"plan", tcp_plan(a)}, {"door", doors[b].json->value("door", nlohmann::json())}};
     }
     auto ends = ask_(measure, time_s());
     take_in(ends, [&](unsigned a, unsigned b) {
@@ -42,14 +40,14 @@ class OneRail {
   }
 
   void by_rdma() {
-    std::map<unsigned, Json> open, connect, measure;
+    std::map<unsigned, nlohmann::json> open, connect, measure;
     for (const auto& [a, b] : left_)
       for (const unsigned node : {a, b}) open[node] = {{"do", "open rdma"}, {"plan", rdma_plan(node)}};
     auto cards = ask_(open, kOpen_s);
     keep_both(cards);
     for (const auto& [a, b] : left_)
       for (const auto& [node, other] : {std::pair(a, b), std::pair(b, a)})
-        connect[node] = {{"do", "connect rdma"}, {"card", cards[other].json->value("card", Json())}};
+        connect[node] = {{"do", "connect rdma"}, {"card", cards[other].json->value("card", nlohmann::json())}};
     auto connected = ask_(connect, kConnect_s);
     keep_both(connected);
     for (const auto& [a, b] : left_) {
@@ -66,12 +64,12 @@ class OneRail {
   unsigned rdma_port() const { return rail_ - tcp_rails(record_); }
   double time_s() const { return kMeet_s + 4 * record_.measuring.time_s + kPairPatience_s; }
 
-  Json tcp_plan(unsigned node) const {
+  nlohmann::json tcp_plan(unsigned node) const {
     TcpPairPlan plan{record_.measuring.time_s, record_.measuring.streams, kMeet_s, ""};
     if (const auto& rails = record_.nodes[node].host.rails; rail_ < rails.size()) plan.interface = rails[rail_];
     return agents::plan_json(plan);
   }
-  Json rdma_plan(unsigned node) const {
+  nlohmann::json rdma_plan(unsigned node) const {
     RdmaPairPlan plan;
     plan.port = record_.nodes[node].facts->rdma_ports[rdma_port()];
     plan.time_s = record_.measuring.time_s;

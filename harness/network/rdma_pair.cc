@@ -24,11 +24,11 @@ namespace headrace {
 namespace {
 
 constexpr std::uint32_t kMessage = 64 << 10;  // bytes of a write
-constexpr unsigned kSlots = 64;               // that messages come from, and go to, in turn
+constexpr unsigned kMessages = 64;            // that messages come from, and go to, in turn
 constexpr unsigned kDepth = 16;               // messages in flight on each queue pair
 constexpr unsigned kWords = 4;                // likewise, of words
 constexpr double kAlive_s = 0.5;              // so often a sign of life
-constexpr double kWarm = 0.2;                 // of the time
+constexpr double kWarmUp = 0.2;               // of the time
 constexpr double kSettle_s = 0.01;            // what was acknowledged may still be on its way into memory
 constexpr double kSpin_s = 100e-6;            // several times what RDMA takes
 constexpr std::chrono::microseconds kNap{10};
@@ -37,7 +37,7 @@ enum class Mark : std::uint64_t { ping, data_follows, alive, done };
 
 /// What one end tells the other by writing it into its memory. Devices write the last byte last; `begins` shows whether the next
 /// word came while this one was read.
-struct Word {
+struct Signal {
   std::uint64_t begins = 0;
   Mark mark = Mark::ping;
   std::uint64_t count = 0;
@@ -46,9 +46,9 @@ struct Word {
 constexpr std::uint64_t turn_of(std::uint64_t number) { return number << 56; }
 
 /// Either on a cache line of its own.
-struct Words {
-  alignas(64) Word here;
-  alignas(64) Word there;
+struct Signals {
+  alignas(64) Signal here;
+  alignas(64) Signal there;
 };
 
 /// Looks all the time at first, so that what comes soon is seen at once; then the processor is left to those that share it, the
@@ -78,7 +78,7 @@ const RdmaPort& port_named(const RdmaBackend& rdma, const std::string& name) {
   throw RunError("there is no RDMA port " + name);
 }
 
-RdmaPlace place_of(const RdmaBackend& rdma, const std::string& name) {
+RdmaPlace place_at(const RdmaBackend& rdma, const std::string& name) {
   const RdmaPort& port = port_named(rdma, name);
   return choose_rdma_place(rdma.ports(), {.device = port.device, .port = port.number});
 }
@@ -102,11 +102,11 @@ class RdmaPair::Ends {
  public:
   Ends(RdmaBackend& rdma, const RdmaPairPlan& plan)
       : plan_(plan),
-        place_(place_of(rdma, plan.port)),
+        place_(place_at(rdma, plan.port)),
         nodes_(numa_nodes()),
         there_(near(*place_.port, nodes_)),
         memory_(1, 2 * kArea + kPage, /*huge_pages=*/true),
-        words_(*new (memory_.begin() + 2 * kArea) Words),
+        words_(*new (memory_.begin() + 2 * kArea) Signals),
         talk_(rdma.open(*place_.port, settings(1, kWords, /*relaxed=*/false))),
         data_(rdma.open(*place_.port, settings(plan.queue_pairs, kDepth, /*relaxed=*/true))),
         words_memory_(talk_->enroll({memory_.begin() + 2 * kArea, kPage})),
@@ -165,7 +165,7 @@ class RdmaPair::Ends {
   }
 
  private:
-  static constexpr std::size_t kArea = std::size_t{kSlots} * kMessage;
+  static constexpr std::size_t kArea = std::size_t{kMessages} * kMessage;
 
   RdmaSettings settings(unsigned queue_pairs, unsigned depth, bool relaxed) const {
     return {.gid_index = place_.gid_index,
@@ -176,7 +176,7 @@ class RdmaPair::Ends {
   }
   unsigned char* sink() const { return memory_.begin() + kArea; }
 
-  [[noreturn]] static void gone() { throw RunError("the other end went silent"); }
+  [[noreturn]] static void silent() { throw RunError("the other end went silent"); }
   static void check_post(int code) {
     if (code != 0) throw system_error("post to", "the other end", code);
   }
@@ -201,11 +201,11 @@ class RdmaPair::Ends {
     const std::uint64_t turn = turn_of(++said_);
     words_.there = {turn, mark, count, turn};
     const RdmaWork work{.op = RdmaOp::write,
-                        .length = sizeof(Word),
+                        .length = sizeof(Signal),
                         .local = &words_.there,
                         .local_key = words_memory_->local_key(),
                         .remote_key = others_words_.key,
-                        .remote = others_words_.memory + offsetof(Words, here)};
+                        .remote = others_words_.memory + offsetof(Signals, here)};
     check_post(talk_->post(0, {&work, 1}));
     ++words_in_flight_;
   }
@@ -216,7 +216,7 @@ class RdmaPair::Ends {
   void say(Mark mark, std::uint64_t count) {
     post_word(mark, count);
     for (Spin spin(plan_.silence_s); words_in_flight_ > 0; reap_words())
-      if (!spin.wait()) gone();
+      if (!spin.wait()) silent();
   }
   /// While data moves: nobody waits for it.
   void say_alive() {
@@ -225,11 +225,11 @@ class RdmaPair::Ends {
   }
 
   /// The next word; `pace_s`: how long it may sleep in between.
-  Word hear(double patience_s, double pace_s = 0) {
+  Signal hear(double patience_s, double pace_s = 0) {
     const std::atomic_ref<std::uint64_t> begins(words_.here.begins), ends(words_.here.ends);
     for (Spin spin(patience_s); spin.wait();) {
       if (const std::uint64_t turn = ends.load(std::memory_order_acquire); turn != heard_) {
-        const Word word{turn, words_.here.mark, words_.here.count, turn};
+        const Signal word{turn, words_.here.mark, words_.here.count, turn};
         std::atomic_thread_fence(std::memory_order_acquire);
         if (begins.load(std::memory_order_relaxed) != turn) continue;
         heard_ = turn;
@@ -237,7 +237,7 @@ class RdmaPair::Ends {
       }
       if (pace_s > 0) std::this_thread::sleep_for(std::chrono::duration<double>(pace_s));
     }
-    gone();
+    silent();
   }
 
   PairLatency ping() {
@@ -247,7 +247,7 @@ class RdmaPair::Ends {
     for (const Deadline end(kPinging * plan_.time_s); times.empty() || (!end.over() && times.size() < kMostPings);) {
       const std::uint64_t begin_ns = now_ns();
       say(Mark::ping, ++count);
-      if (hear(plan_.silence_s).count != count) gone();
+      if (hear(plan_.silence_s).count != count) silent();
       times.push_back(seconds_since(begin_ns));
     }
     say(Mark::data_follows, 0);
@@ -255,11 +255,11 @@ class RdmaPair::Ends {
   }
 
   void answer() {
-    for (Word word; (word = hear(2 * plan_.silence_s)).mark == Mark::ping;) say(Mark::ping, word.count);
+    for (Signal word; (word = hear(2 * plan_.silence_s)).mark == Mark::ping;) say(Mark::ping, word.count);
   }
 
   void post(unsigned queue) {
-    const std::size_t offset = messages_++ % kSlots * kMessage;
+    const std::size_t offset = messages_++ % kMessages * kMessage;
     const RdmaWork work{.op = RdmaOp::write,
                         .length = kMessage,
                         .local = memory_.begin() + offset,
@@ -273,7 +273,7 @@ class RdmaPair::Ends {
   void send(RdmaPairEnd& end) {
     const std::uint64_t begin_ns = now_ns();
     const auto at = [&](double share) { return begin_ns + static_cast<std::uint64_t>(share * plan_.time_s * 1e9); };
-    const std::uint64_t warm_ns = at(kWarm), end_ns = at(1);
+    const std::uint64_t warm_ns = at(kWarmUp), end_ns = at(1);
     std::uint64_t arrived = 0, from = 0, from_ns = 0, last_ns = begin_ns;
     for (unsigned i = 0; i < kDepth; ++i)
       for (unsigned queue = 0; queue < plan_.queue_pairs; ++queue) post(queue);
@@ -288,7 +288,7 @@ class RdmaPair::Ends {
         if (time_ns < end_ns) post(done.queue);
       });
       if (count == 0) {
-        if (!spin->wait()) gone();
+        if (!spin->wait()) silent();
         continue;
       }
       spin.emplace(plan_.silence_s);
@@ -311,13 +311,13 @@ class RdmaPair::Ends {
 
   void wait_for_data() {
     constexpr double kPace_s = 100e-6;
-    Word word;
+    Signal word;
     do word = hear(2 * plan_.silence_s, kPace_s);
     while (word.mark != Mark::done);
     std::this_thread::sleep_for(std::chrono::duration<double>(kSettle_s));
     std::vector<unsigned char> sent(kArea);
     fill(sent.data(), kArea, others_seed_);
-    const std::size_t bytes = std::min<std::uint64_t>(word.count, kSlots) * kMessage;
+    const std::size_t bytes = std::min<std::uint64_t>(word.count, kMessages) * kMessage;
     const auto wrong = std::mismatch(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(bytes), sink()).first;
     if (const auto at = static_cast<std::size_t>(wrong - sent.begin()); at < bytes)
       throw RunError(fmt::format("what came is not what was sent, from byte {} of message buffer {}", at % kMessage,
@@ -328,8 +328,8 @@ class RdmaPair::Ends {
   const RdmaPlace place_;
   const std::vector<NumaNode> nodes_;
   const OnNumaNode there_;
-  Buffers memory_;  // what is sent, what comes, and Words
-  Words& words_;
+  Buffers memory_;  // what is sent, what comes, and Signals
+  Signals& words_;
   std::unique_ptr<RdmaEndpoint> talk_, data_;
   std::unique_ptr<RdmaMemory> words_memory_, data_memory_;
   const std::uint64_t seed_;
