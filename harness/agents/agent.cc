@@ -51,8 +51,7 @@ class Agent {
   explicit Agent(int input) : input_(input) {}
   Json answer(const Json& asked) {
     const auto what = asked.at("do").get<std::string>();
-    if (what == "facts")
-      return facts_json(node_, asked.at("paths").get<std::vector<std::string>>(), asked.value("rdma", ""));
+    if (what == "facts") return facts_json(asked.at("paths").get<std::vector<std::string>>(), asked.value("rdma", ""));
     if (what == "clock") return {{"now_s", wall_clock_s()}};
     if (what == "open") {
       door_ = std::make_unique<TcpPairListener>(plan_from(asked.at("plan")));
@@ -67,7 +66,8 @@ class Agent {
       return end_json(call_pair(door_from(asked.at("door").get<std::string>()), plan_from(asked.at("plan"))));
     if (what == "open rdma") {
       rdma_.reset();
-      rdma_ = std::make_unique<RdmaPair>(node_.backends().rdma(), rdma_plan_from(asked.at("plan")));
+      if (!node_) node_ = std::make_unique<Node>("");
+      rdma_ = std::make_unique<RdmaPair>(node_->backends().rdma(), rdma_plan_from(asked.at("plan")));
       return {{"card", hex(rdma_->card())}};
     }
     if (what == "connect rdma") {
@@ -92,7 +92,7 @@ class Agent {
 
  private:
   const int input_;
-  Node node_{""};  // no folder: nothing is written
+  std::unique_ptr<Node> node_;  // of RDMA alone: one that also looked at GPUs might keep a run on this host from them
   std::unique_ptr<TcpPairListener> door_;
   std::unique_ptr<RdmaPair> rdma_;  // goes before the node's backends do
 };

@@ -58,7 +58,8 @@ double wall_clock_s() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-Json facts_json(Node& node, const std::vector<std::string>& paths, const std::string& rdma) {
+Json facts_json(const std::vector<std::string>& paths, const std::string& rdma) {
+  Node node("");  // no folder: nothing is written
   Json json{{"machine", machine()}, {"facts", Json::object()}, {"paths", Json::array()}};
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);

@@ -6,10 +6,6 @@
 #include <string>
 #include <vector>
 
-namespace headrace {
-class Node;
-}
-
 namespace headrace::agents {
 
 /// CLOCK_REALTIME [s].
@@ -38,7 +34,7 @@ struct HostFacts {
 
 /// Of this host, as the protocol has them. Takes up to a second or two: libraries of GPUs are asked. `rdma`: devices, as a
 /// hosts file names them.
-nlohmann::json facts_json(Node& node, const std::vector<std::string>& paths, const std::string& rdma);
+nlohmann::json facts_json(const std::vector<std::string>& paths, const std::string& rdma);
 /// Throws std::exception where it is none.
 HostFacts facts_from(const nlohmann::json& json);
 /// The same, kept in a file.
