@@ -284,7 +284,7 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
   start.start_s = time_option("--start-timeout", given.start, "30s");
   start.retest = nodes_named(record, given.retest);
   if (given.dry_run) {
-    topology_of(record);
+    topologies_of(record);
     print(dry_run_text(record, start, Terminal(stdout, shared)));
     return 0;
   }

@@ -51,6 +51,7 @@ class Agent {
   explicit Agent(int input) : input_(input) {}
   Json answer(const Json& asked) {
     const auto what = asked.at("do").get<std::string>();
+    if (what != "connect rdma" && what != "measure rdma") rdma_.reset();  // whose other end could not go on
     if (what == "facts") return facts_json(asked.at("paths").get<std::vector<std::string>>(), asked.value("rdma", ""));
     if (what == "clock") return {{"now_s", wall_clock_s()}};
     if (what == "open") {
@@ -65,7 +66,6 @@ class Agent {
     if (what == "call")
       return end_json(call_pair(door_from(asked.at("door").get<std::string>()), plan_from(asked.at("plan"))));
     if (what == "open rdma") {
-      rdma_.reset();
       if (!node_) node_ = std::make_unique<Node>("");
       rdma_ = std::make_unique<RdmaPair>(node_->backends().rdma(), rdma_plan_from(asked.at("plan")));
       return {{"card", hex(rdma_->card())}};

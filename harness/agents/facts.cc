@@ -41,13 +41,21 @@ Json path_json(const std::string& path) {
 }
 
 /// Throws where there are none, and says why.
-std::vector<std::string> rdma_ports(Node& node, const std::string& devices) {
+std::vector<RdmaPortFacts> rdma_ports(Node& node, const std::string& devices) {
   if (devices == kNoRdma) throw RunError("the hosts file says rdma=none");
   if (std::string why = node.backends().why_not(Gives::rdma); !why.empty()) throw RunError(why);
-  std::vector<std::string> names;
+  std::vector<RdmaPortFacts> ports;
   for (const RdmaPort* port : rdma_rails(node.backends().rdma().ports(), devices, 0).ports)
-    names.push_back(port->name());
-  return names;
+    ports.push_back(
+        {port->name(), port->pci_address.empty() ? "" : fmt::format("{}/{}", port->pci_address, port->number)});
+  return ports;
+}
+
+template <class AnyJson>
+AnyJson ports_json(const std::vector<RdmaPortFacts>& ports) {
+  AnyJson json = AnyJson::array();
+  for (const RdmaPortFacts& one : ports) json.push_back({{"name", one.name}, {"place", one.place}});
+  return json;
 }
 
 }  // namespace
@@ -68,10 +76,18 @@ Json facts_json(const std::vector<std::string>& paths, const std::string& rdma) 
     for (const auto& [key, value] : facts) json["facts"][section + "." + key] = value;
   for (const std::string& path : paths) json["paths"].push_back(path_json(path));
   try {
-    const std::vector<std::string> ports = rdma_ports(node, rdma);
-    json["rdma_ports"] = ports;
-    json["rdma_counters"] = std::all_of(ports.begin(), ports.end(),
-                                        [](const std::string& port) { return system::rdma_counters(port).told; });
+    const std::vector<RdmaPortFacts> ports = rdma_ports(node, rdma);
+    json["rdma_ports"] = ports_json<Json>(ports);
+    bool told = true;
+    std::string full;
+    for (const RdmaPortFacts& port : ports) {
+      const system::RdmaCounters counters = system::rdma_counters(port.name);
+      told = told && counters.tells_errors && counters.tells_again;
+      for (const std::string& counter : counters.full)
+        full += fmt::format("{}{} {}", full.empty() ? "" : ", ", port.name, counter);
+    }
+    json["rdma_counters"] = told;
+    json["rdma_full"] = full;
   } catch (const std::exception& e) {
     json["no_rdma"] = e.what();
   }
@@ -86,10 +102,12 @@ HostFacts facts_from(const Json& json) {
   for (const Json& one : json.at("paths"))
     all.paths.push_back({one.at("path").get<std::string>(), one.at("there").get<bool>(), one.value("type", ""),
                          one.value("source", "")});
-  if (json.contains("rdma_ports")) all.rdma_ports = json["rdma_ports"].get<std::vector<std::string>>();
+  for (const Json& one : json.value("rdma_ports", Json::array()))
+    all.rdma_ports.push_back({one.at("name").get<std::string>(), one.at("place").get<std::string>()});
   if (all.rdma_ports.size() > kMostRdmaPorts) throw RunError("it tells of more RDMA ports than can be");
   all.no_rdma = json.value("no_rdma", "");
   all.rdma_counters = json.value("rdma_counters", false);
+  all.rdma_full = json.value("rdma_full", "");
   return all;
 }
 
@@ -99,8 +117,9 @@ nlohmann::ordered_json facts_kept(const HostFacts& all) {
   for (const PathFacts& one : all.paths)
     json["paths"].push_back({{"path", one.path}, {"there", one.there}, {"type", one.type}, {"source", one.source}});
   if (!all.rdma_ports.empty()) {
-    json["rdma_ports"] = all.rdma_ports;
+    json["rdma_ports"] = ports_json<nlohmann::ordered_json>(all.rdma_ports);
     json["rdma_counters"] = all.rdma_counters;
+    if (!all.rdma_full.empty()) json["rdma_full"] = all.rdma_full;
   }
   if (!all.no_rdma.empty()) json["no_rdma"] = all.no_rdma;
   return json;

@@ -23,13 +23,19 @@ struct PathFacts {
 
 inline constexpr std::size_t kMostRdmaPorts = 64;  // of a host
 
+struct RdmaPortFacts {
+  std::string name;   // "mlx5_0/1"
+  std::string place;  // of a host of the same build the same: "0000:17:00.0/1"; "" = on no PCI bus
+};
+
 struct HostFacts {
   std::string host, machine;  // its own name; what tells it from every other machine and container
   Facts facts;                // of the fingerprint, by section and key
   std::vector<PathFacts> paths;
-  std::vector<std::string> rdma_ports{};  // its rails by RDMA, in order: "mlx5_0/1"
-  std::string no_rdma{};                  // why there are none
-  bool rdma_counters = false;             // all of them tell what they count
+  std::vector<RdmaPortFacts> rdma_ports{};  // its rails by RDMA, in order
+  std::string no_rdma{};                    // why there are none
+  bool rdma_counters = false;               // all of them tell what they count
+  std::string rdma_full{};                  // whose counters are at their limit: "mlx5_0/1 symbol_error"
 };
 
 /// Of this host, as the protocol has them. Takes up to a second or two: libraries of GPUs are asked. `rdma`: devices, as a

@@ -82,7 +82,8 @@ RdmaPairPlan rdma_plan_from(const Json& json) {
 }
 
 Json rdma_end_json(const RdmaPairEnd& end) {
-  Json json{{"sent", end.sent}, {"sent_again", end.sent_again}, {"own_errors", end.own_errors}};
+  Json json{
+      {"sent", end.sent}, {"sent_again", end.sent_again}, {"own_errors", end.own_errors}, {"damaged", end.damaged}};
   if (end.latency) json["latency_s"] = latency_json(*end.latency);
   return json;
 }
@@ -92,6 +93,7 @@ RdmaPairEnd rdma_end_from(const Json& json) {
   end.sent = rate_from(json.at("sent"));
   end.sent_again = json.at("sent_again").get<double>();
   if (!(end.sent_again >= 0 && end.sent_again <= 1)) throw RunError("it tells a share that cannot be");
+  end.damaged = json.at("damaged").get<std::string>();
   end.own_errors = json.at("own_errors").get<std::map<std::string, std::uint64_t>>();
   if (json.contains("latency_s")) end.latency = latency_from(json["latency_s"]);
   return end;

@@ -42,7 +42,7 @@ StoredMetric of_rounds(const OfPairs& of, bool by_rdma, const Record& record, co
     results::summarize_range(of_round);
     one.values.push_back(of_round.median);
   }
-  results::summarize_range(one);
+  if (!one.values.empty()) results::summarize_range(one);
   return one;
 }
 

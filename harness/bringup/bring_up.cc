@@ -8,6 +8,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
@@ -57,9 +58,8 @@ class Session {
     crowd.start(start_.start_s, [&](std::size_t known) { audience_.started(known, part_.size()); });
     look();
     set_rdma_rails(record_, here());
-    topology_ = topology_of(record_);
-    unreached_.emplace(topology_.rails);
-    if (!start_.retest.empty()) count_partners();
+    networks_ = topologies_of(record_);
+    unreached_.emplace(rails(record_));
     audience_.looked(record_);
     test();
     replay();
@@ -201,43 +201,42 @@ class Session {
   /// What earlier sessions measured counts again.
   void replay() {
     std::size_t rounds = 0;
-    for (const SessionRecord& session : record_.sessions) rounds += session.rounds.size();
+    for (std::size_t s = 0; s + 1 < record_.sessions.size(); ++s) rounds += record_.sessions[s].rounds.size();
     SearchOptions options = record_.measuring.search;
     options.before = static_cast<unsigned>(rounds);
     options.every_link = options.every_link && start_.retest.empty();
-    evidence_.emplace(topology_, options);
+    evidence_.emplace(networks_, options);
     const Replay replay(record_);
     for (std::size_t s = 0; s < record_.sessions.size(); ++s)
       for (const RoundRecord& round : record_.sessions[s].rounds) {
         std::vector<PairMeasured> counted;
         for (const PairMeasured& one : round.pairs)
-          if (replay.counts(s, one) && one.rail < topology_.rails) counted.push_back(one);
+          if (replay.counts(s, one)) {
+            counted.push_back(one);
+            if (s + 1 < record_.sessions.size()) unreached_->measured_before(one);
+          }
         evidence_->add(counted);
       }
     const std::vector<bool> part = takes_part();
     for (unsigned node = 0; node < record_.nodes.size(); ++node)
       if (!part[node] || !there(node)) evidence_->lose(node);
-    for (const auto& [a, b] : avoided_) evidence_->avoid(a, b);
+    for (const auto& [a, b, rail] : avoided_) evidence_->avoid(a, b, rail);
   }
 
-  /// Those that repaired nodes are paired with reached each other before.
-  void count_partners() {
-    for (const SessionRecord& session : record_.sessions)
-      for (const RoundRecord& round : session.rounds)
-        for (const PairMeasured& one : round.pairs)
-          if (!is_retested(one.a) && !is_retested(one.b)) unreached_->measured(one);
-  }
-
-  /// What nobody gets through is measured no more, and no part of any node. Returns whether there is such a rail that is new.
-  bool give_up_dead_rails() {
-    bool found = false;
-    for (unsigned rail = 0; rail < topology_.rails; ++rail) {
-      if (dead_.contains(rail) || !unreached_->dead(rail)) continue;
-      found = true;
-      dead_.insert(rail);
-      for (unsigned node = 0; node < topology_.nodes; ++node) topology_.absent.insert(rail * topology_.nodes + node);
-    }
-    return found;
+  /// What nobody gets through, or nobody gets through to, is measured no more, and waited for no more.
+  void give_up() {
+    bool is_new = false;
+    const auto one = [&](unsigned node, unsigned rail) {
+      if (!given_up_.emplace(node, rail).second) return;
+      take_away(networks_, node, rail);
+      is_new = true;
+    };
+    for (unsigned rail = 0; rail < rails(record_); ++rail)
+      if (unreached_->dead(rail))
+        for (unsigned node = 0; node < record_.nodes.size(); ++node) one(node, rail);
+    for (const unsigned node : here())
+      for (const unsigned rail : unreached_->cut_rails(node)) one(node, rail);
+    if (is_new) replay();
   }
 
   /// False: the search needs no more.
@@ -248,7 +247,11 @@ class Session {
     const double likely = std::max<double>(likely_rounds(record_), static_cast<double>(done) + 1);
     audience_.round(static_cast<unsigned>(done) + 1, round.size(),
                     (likely - static_cast<double>(done)) * one_round_s());
-    RoundRecord result = measure_round(record_, round, dead_, *ask_);
+    const auto measured = [&](unsigned a, unsigned b, unsigned rail) {
+      return !given_up_.contains({a, rail}) && !given_up_.contains({b, rail}) &&
+             !avoided_.contains({std::min(a, b), std::max(a, b), rail});
+    };
+    RoundRecord result = measure_round(record_, round, measured, *ask_);
     if (stopped()) return true;  // half a round says nothing of who failed
     for (const PairMeasured& one : result.pairs) unreached_->measured(one);
     for (const auto& [a, b] : round) {
@@ -261,7 +264,7 @@ class Session {
     for (const unsigned node : part_)
       if (!there(node)) evidence_->lose(node);
     record_.sessions.back().rounds.push_back(std::move(result));
-    if (give_up_dead_rails()) replay();
+    give_up();
     judge(record_, {*evidence_, broken(), takes_part(), false});
     keep();
     audience_.measured(record_.sessions.back().rounds.back(), record_);
@@ -301,7 +304,8 @@ class Session {
     return std::find(start_.retest.begin(), start_.retest.end(), node) != start_.retest.end();
   }
 
-  /// A pair that fails is tried again; twice, and its two meet no more. Where an agent has ended the reason is known.
+  /// A pair that fails is tried again; twice, and its two meet no more over that network. Where an agent has ended the reason
+  /// is known.
   void look_at_failures(const RoundRecord& result) {
     for (std::size_t i = 0; i < part_.size(); ++i)
       if (crowd_->failure(i)) evidence_->lose(part_[i]);
@@ -309,13 +313,11 @@ class Session {
       if (!crowd_->there(ask_->member(one.a)) || !crowd_->there(ask_->member(one.b))) continue;
       if (unreached_->failed(one) < kTwice) {
         again_.emplace_back(one.a, one.b);
-      } else if (!unreached_->dead(one.rail)) {
-        evidence_->avoid(one.a, one.b);
-        avoided_.emplace_back(one.a, one.b);
+      } else {
+        evidence_->avoid(one.a, one.b, one.rail);
+        avoided_.emplace(std::min(one.a, one.b), std::max(one.a, one.b), one.rail);
       }
     }
-    for (const unsigned node : part_)
-      if (there(node) && !unreached_->cut_rails(node).empty()) evidence_->lose(node);
   }
 
   std::vector<Broken> broken() const {
@@ -334,14 +336,15 @@ class Session {
   const Start& start_;
   Audience& audience_;
   const std::uint64_t began_ns_ = now_ns();
-  Topology topology_;
+  std::vector<Topology> networks_;
   std::vector<unsigned> part_;  // nodes that take part, as the crowd numbers them
   agents::Crowd* crowd_ = nullptr;
   std::optional<Asking> ask_;
   std::optional<Evidence> evidence_;
   std::optional<Unreached> unreached_;
-  Round again_, avoided_;
-  std::set<unsigned> dead_;                     // rails
+  std::set<std::pair<unsigned, unsigned>> given_up_;            // nodes and rails
+  std::set<std::tuple<unsigned, unsigned, unsigned>> avoided_;  // pairs and rails
+  Round again_;
   std::map<unsigned, std::set<unsigned>> met_;  // of each node, in this session
 };
 

@@ -29,6 +29,7 @@ struct PairMeasured {
   /// By RDMA: by how much each end's port counted errors of its own.
   std::array<std::map<std::string, std::uint64_t>, 2> errors{};
 
+  double least() const { return latency_s; }
   double slower() const { return std::min(rate[0], rate[1]); }
   double more_resent() const { return std::max(resent[0], resent[1]); }
 };
@@ -43,28 +44,39 @@ struct Fault {
 
 class Evidence {
  public:
-  /// The chance of a false accusation is shared by the qualities.
-  Evidence(const Topology& topology, const SearchOptions& options);
+  /// Of TCP first, and of RDMA where there is any: rails are numbered through. Each network has searches of its own, for its
+  /// noise, its switches and what is usual in it are its own; the chance of a false accusation is shared by all.
+  Evidence(const std::vector<Topology>& networks, const SearchOptions& options);
 
   /// As in Search.
   Round next();
   void add(std::span<const PairMeasured> measured);
   void lose(unsigned node);
-  void avoid(unsigned a, unsigned b);
+  // In the network of that rail alone.
+  void lose(unsigned node, unsigned rail);
+  void avoid(unsigned a, unsigned b, unsigned rail);
 
-  unsigned rounds() const { return searches_.front().rounds(); }
+  unsigned rounds() const { return searches_.front().search.rounds(); }
   /// The worst of its qualities.
   PartState node(unsigned number) const;
-  bool lost(unsigned node) const { return searches_.front().lost(node); }
   std::vector<Fault> faults() const;
   /// What pairs usually reach, for words; 0 where nothing was measured.
   double usual_rate(unsigned rail) const;
 
  private:
+  struct OneSearch {
+    unsigned first_rail;
+    Quality quality;
+    Search search;
+    bool of(unsigned rail) const {
+      return rail >= first_rail && rail - first_rail < search.posterior().topology().rails;
+    }
+  };
   /// As a share of the best that could be, so that what must not be missed is a loss of kDelta or more.
   double on_scale(const PairMeasured& one, Quality quality) const;
+  std::vector<Fault> faults_of(std::size_t first, std::size_t last) const;
 
-  std::vector<Search> searches_;         // along kQualities
+  std::vector<OneSearch> searches_;      // of each network along kQualities
   std::vector<double> latency_scale_s_;  // of each rail; 0: nothing was measured yet
 };
 

@@ -54,14 +54,16 @@ class Words {
     Told out;
     out.fault = fault;
     name(out);
-    std::vector<const PairMeasured*> of, others;
-    for (const PairMeasured* one : pairs_) (concerns(fault, *one) ? of : others).push_back(one);
-    std::erase_if(others, [&](const PairMeasured* one) { return accused_[one->a] || accused_[one->b]; });
     for (const Quality quality : fault.in) {
-      out.text += (out.text.empty() ? "" : "; ") + sentence(fault, quality, of, others);
-      if (quality != Quality::rate) continue;
-      const double usual = judged_.evidence.usual_rate(fault.rail);
-      out.loss = usual > 0 ? std::max(0.0, 1 - median(map(of, &PairMeasured::slower)) / usual) : 0;
+      // What loses by several rails is told of by the one where it loses most.
+      OnRail worst;
+      for (unsigned rail = 0; rail < rails(record_); ++rail)
+        if (OnRail one = on_rail(fault, quality, rail);
+            !one.of.empty() && (worst.of.empty() || one.times > worst.times))
+          worst = std::move(one);
+      if (worst.of.empty()) continue;
+      out.text += (out.text.empty() ? "" : "; ") + sentence(fault, quality, worst);
+      if (quality == Quality::rate) out.loss = worst.usual > 0 ? std::max(0.0, 1 - worst.own / worst.usual) : 0;
     }
     return out;
   }
@@ -164,25 +166,53 @@ class Words {
     return all;
   }
 
-  std::string sentence(const Fault& fault, Quality quality, const std::vector<const PairMeasured*>& of,
-                       const std::vector<const PairMeasured*>& others) const {
-    const std::string pairs = fmt::format("in {} pair{}", of.size(), of.size() == 1 ? "" : "s");
+  /// What the pairs of a part reached by one rail, beside the pairs of nobody who is accused.
+  struct OnRail {
+    unsigned rail = 0;
+    std::vector<const PairMeasured*> of;
+    double own = 0, usual = 0;
+    double times = 0;  // so much worse it is
+  };
+  OnRail on_rail(const Fault& fault, Quality quality, unsigned rail) const {
+    OnRail on;
+    on.rail = rail;
+    std::vector<const PairMeasured*> others;
+    for (const PairMeasured* one : pairs_) {
+      if (one->rail != rail) continue;
+      if (concerns(fault, *one))
+        on.of.push_back(one);
+      else if (!accused_[one->a] && !accused_[one->b])
+        others.push_back(one);
+    }
+    const auto value = quality == Quality::rate      ? &PairMeasured::slower
+                       : quality == Quality::latency ? &PairMeasured::least
+                                                     : &PairMeasured::more_resent;
+    on.own = median(map(on.of, value));
+    on.usual = quality == Quality::rate ? judged_.evidence.usual_rate(rail) : median(map(others, value));
+    const double above = std::max(quality == Quality::rate ? on.own : on.usual, 1e-12);
+    on.times = (quality == Quality::rate ? on.usual : on.own) / above;
+    return on;
+  }
+
+  std::string sentence(const Fault& fault, Quality quality, const OnRail& on) const {
+    const bool several = fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::switch_fabric;
+    const std::string name = several ? rail_name(record_, on.of.front()->a, on.rail) : "";
+    const std::string pairs =
+        fmt::format("in {} pair{}{}", on.of.size(), on.of.size() == 1 ? "" : "s", name.empty() ? "" : " by " + name);
     switch (quality) {
       case Quality::rate: {
-        const double usual = judged_.evidence.usual_rate(fault.rail), own = median(map(of, &PairMeasured::slower));
-        std::string text = fmt::format("{} {}, {:.0f} % below the usual {}", rate(own), pairs,
-                                       usual > 0 ? 100 * (1 - own / usual) : 0, rate(usual));
+        std::string text = fmt::format("{} {}, {:.0f} % below the usual {}", rate(on.own), pairs,
+                                       on.usual > 0 ? 100 * (1 - on.own / on.usual) : 0, rate(on.usual));
         if (fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic)
-          text += fmt::format(" (sends {}, receives {})", rate(way(fault.a, of, true)), rate(way(fault.a, of, false)));
+          text += fmt::format(" (sends {}, receives {})", rate(way(fault.a, on.of, true)),
+                              rate(way(fault.a, on.of, false)));
         return text;
       }
       case Quality::latency:
-        return fmt::format("latency {} at the least {}, usually {}", seconds(median(map(of, &PairMeasured::latency_s))),
-                           pairs, seconds(median(map(others, &PairMeasured::latency_s))));
+        return fmt::format("latency {} at the least {}, usually {}", seconds(on.own), pairs, seconds(on.usual));
       case Quality::resent:
-        return fmt::format("{} of the {} sent again {}, usually {}", share(median(map(of, &PairMeasured::more_resent))),
-                           is_rdma(record_, fault.rail) ? "packets" : "segments", pairs,
-                           share(median(map(others, &PairMeasured::more_resent))));
+        return fmt::format("{} of the {} sent again {}, usually {}", share(on.own),
+                           is_rdma(record_, on.rail) ? "packets" : "segments", pairs, share(on.usual));
     }
     return "";
   }

@@ -15,14 +15,15 @@ constexpr double kOpen_s = 15, kConnect_s = 15, kMeet_s = 5;
 constexpr double kPairPatience_s = 60;  // beyond what a pair should take: addresses that are tried
 constexpr double kBetween_s = 0.5;      // of a round: connections, and words to and fro
 
+struct Damaged : RunError {
+  using RunError::RunError;
+};
+
 /// A round over one rail.
 class OneRail {
  public:
-  OneRail(const Record& record, const Round& round, unsigned rail, Asking& ask, RoundRecord& result)
-      : record_(record), rail_(rail), ask_(ask), result_(result) {
-    for (const auto& [a, b] : round)
-      if (has_rail(record, a, rail) && has_rail(record, b, rail)) left_.emplace_back(a, b);
-  }
+  OneRail(const Record& record, Round round, unsigned rail, Asking& ask, RoundRecord& result)
+      : record_(record), rail_(rail), ask_(ask), result_(result), left_(std::move(round)) {}
 
   void by_tcp() {
     std::map<unsigned, nlohmann::json> open, measure;
@@ -61,7 +62,6 @@ class OneRail {
   }
 
  private:
-  unsigned rdma_port() const { return rail_ - tcp_rails(record_); }
   double time_s() const { return kMeet_s + 4 * record_.measuring.time_s + kPairPatience_s; }
 
   nlohmann::json tcp_plan(unsigned node) const {
@@ -71,7 +71,7 @@ class OneRail {
   }
   nlohmann::json rdma_plan(unsigned node) const {
     RdmaPairPlan plan;
-    plan.port = record_.nodes[node].facts->rdma_ports[rdma_port()];
+    plan.port = rdma_port(record_, node, rail_);
     plan.time_s = record_.measuring.time_s;
     plan.queue_pairs = record_.measuring.streams;
     return agents::rdma_plan_json(plan);
@@ -101,6 +101,8 @@ class OneRail {
     keep_both(ends);
     for (const auto& [a, b] : left_) try {
         result_.pairs.push_back(together(a, b));
+      } catch (const Damaged& e) {
+        result_.failed.push_back({a, b, rail_, e.what(), /*damaged=*/true});
       } catch (const std::exception& e) {
         result_.failed.push_back({a, b, rail_, e.what()});
       }
@@ -122,6 +124,8 @@ class OneRail {
     return one;
   }
   PairMeasured together(unsigned a, unsigned b, const RdmaPairEnd& of_a, const RdmaPairEnd& of_b) const {
+    for (const auto& [node, end] : {std::pair(a, &of_a), std::pair(b, &of_b)})
+      if (!end->damaged.empty()) throw Damaged(record_.nodes[node].host.name + ": " + end->damaged);
     PairMeasured one{a, b, rail_, {of_a.sent, of_b.sent}, {of_a.sent_again, of_b.sent_again}};
     set_latency(one, of_a.latency);
     one.errors = {of_a.own_errors, of_b.own_errors};
@@ -137,12 +141,15 @@ class OneRail {
 
 }  // namespace
 
-RoundRecord measure_round(const Record& record, const Round& round, const std::set<unsigned>& dead, Asking& ask) {
+RoundRecord measure_round(const Record& record, const Round& round, const Measured& measured, Asking& ask) {
   const std::uint64_t begin_ns = now_ns();
   RoundRecord result;
   for (unsigned rail = 0; rail < rails(record) && !ask.crowd().stopped(); ++rail) {
-    if (dead.contains(rail)) continue;
-    OneRail one(record, round, rail, ask, result);
+    Round meet;
+    for (const auto& [a, b] : round)
+      if (has_rail(record, a, rail) && has_rail(record, b, rail) && measured(a, b, rail)) meet.emplace_back(a, b);
+    if (meet.empty()) continue;
+    OneRail one(record, std::move(meet), rail, ask, result);
     is_rdma(record, rail) ? one.by_rdma() : one.by_tcp();
   }
   result.took_s = seconds_since(begin_ns);

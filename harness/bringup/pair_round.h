@@ -1,7 +1,7 @@
 // One round: pairs that meet at the same time, over one rail after the other.
 #pragma once
 
-#include <set>
+#include <functional>
 
 #include "harness/bringup/asking.h"
 #include "harness/bringup/record.h"
@@ -9,9 +9,12 @@
 
 namespace headrace::bringup {
 
-/// What the pairs reached over all rails but those in `dead`, and who could not be measured. Takes as long as round_s() tells, where
+/// Is this pair to be measured over that rail?
+using Measured = std::function<bool(unsigned a, unsigned b, unsigned rail)>;
+
+/// What the pairs reached over all rails that both have, and who could not be measured. Takes as long as round_s() tells, where
 /// nothing goes wrong.
-RoundRecord measure_round(const Record& record, const Round& round, const std::set<unsigned>& dead, Asking& ask);
+RoundRecord measure_round(const Record& record, const Round& round, const Measured& measured, Asking& ask);
 
 /// How long a round takes where nothing goes wrong [s].
 double round_s(const Record& record);

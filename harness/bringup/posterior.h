@@ -20,12 +20,15 @@ inline constexpr unsigned kNoSwitch = ~0u;
 struct Topology {
   unsigned nodes = 0, rails = 1;
   std::vector<unsigned> switch_of;  // of each node: its leaf switch, or kNoSwitch; empty: none is known
-  unsigned rdma_rails = 0;          // the last ones of its rails
   std::set<unsigned> absent{};      // ends that nodes do not have: rail * nodes + node
 
   unsigned ends() const { return nodes * rails; }
   bool has(unsigned node, unsigned rail) const { return !absent.contains(rail * nodes + node); }
-  bool is_rdma(unsigned rail) const { return rail + rdma_rails >= rails; }
+  bool has_any(unsigned node) const {
+    for (unsigned rail = 0; rail < rails; ++rail)
+      if (has(node, rail)) return true;
+    return false;
+  }
   unsigned switches() const;
   unsigned leaf(unsigned node) const { return switch_of.empty() ? kNoSwitch : switch_of[node]; }
   /// Do pairs of these two leave their switches?

@@ -1,5 +1,5 @@
 // The rails of a bring-up: first those by TCP, each a network interface of every node or whichever leads there, then those by
-// RDMA, each a port of every node. Pairs are measured over each, and each node's end of one is a NIC.
+// RDMA, each a port at the same place of every node. Pairs are measured over each, and each node's end of one is a NIC.
 #pragma once
 
 #include <string>
@@ -9,21 +9,26 @@
 
 namespace headrace::bringup {
 
+/// All nodes have as many.
 unsigned tcp_rails(const Record& record);
-/// Of the last session.
-unsigned rdma_rails(const Record& record);
-inline unsigned rails(const Record& record) { return tcp_rails(record) + rdma_rails(record); }
+/// With those by RDMA of any session, which keep their numbers.
+unsigned rails(const Record& record);
+/// The same, were this its next session.
+unsigned rails_with(const Record& record, const SessionRecord& next);
 inline bool is_rdma(const Record& record, unsigned rail) { return rail >= tcp_rails(record); }
 
-/// Has this node it?
+/// Does the last session measure it of this node?
 bool has_rail(const Record& record, unsigned node, unsigned rail);
+/// Of RDMA: the node's port there, "mlx5_0/1"; "" = it has none.
+std::string rdma_port(const Record& record, unsigned node, unsigned rail);
+
 /// "eth1", "mlx5_0/1", "TCP"; "" where there is but one, which needs no name.
 std::string rail_name(const Record& record, unsigned node, unsigned rail);
 /// "node3 mlx5_0/1".
 std::string end_name(const Record& record, unsigned node, unsigned rail);
 
-/// Sets how many rails by RDMA there are in the last session: as many ports as more than half of the nodes `there` have, of those
-/// that may use them. Who has fewer differs. Where there are none, the step is skipped, with the reason.
+/// Sets the rails by RDMA of the last session: the ports that more than half of the nodes `there` have, of those that may use
+/// them; in a retest of the accepted nodes. Who lacks one differs. Where there are none, the step is skipped, with the reason.
 void set_rdma_rails(Record& record, const std::vector<unsigned>& there);
 
 }  // namespace headrace::bringup

@@ -43,6 +43,7 @@ struct NodeRecord {
 struct FailedPair {
   unsigned a = 0, b = 0, rail = 0;
   std::string why;
+  bool damaged = false;  // what came was not what was sent: once is enough
 };
 
 struct RoundRecord {
@@ -61,7 +62,7 @@ struct SessionRecord {
   std::vector<GroupRun> groups{};
   std::vector<unsigned> passed{};            // who was measured in it, and found well
   std::map<unsigned, std::string> failed{};  // or bad, and what was told of it
-  unsigned rdma_rails = 0;                   // so many ports of each node were measured by RDMA
+  std::vector<std::string> rdma_rails{};     // places of the ports that were measured by RDMA (rails.h)
 };
 
 inline constexpr double kLeastTime_s = 1e-3, kMostTime_s = 3600;  // of one way of a pair

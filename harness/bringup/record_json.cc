@@ -32,8 +32,14 @@ Json host_json(const Host& host) {
   return json;
 }
 
-Json node_json(const NodeRecord& node) {
+Json node_json(const Record& record, unsigned number) {
+  const NodeRecord& node = record.nodes[number];
   Json json = host_json(node.host);
+  if (rails(record) > tcp_rails(record)) {
+    Json names = Json::array();
+    for (unsigned rail = 0; rail < rails(record); ++rail) names.push_back(rail_name(record, number, rail));
+    json["rails"] = names;
+  }
   json["state"] = to_string(node.state);
   if (node.missing) json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}};
   Json differences = Json::array();
@@ -61,8 +67,10 @@ Json session_json(const SessionRecord& session) {
   for (const RoundRecord& round : session.rounds) {
     Json pairs = Json::array(), failed = Json::array();
     for (const PairMeasured& one : round.pairs) pairs.push_back(pair_json(one));
-    for (const FailedPair& one : round.failed)
+    for (const FailedPair& one : round.failed) {
       failed.push_back({{"nodes", {one.a, one.b}}, {"rail", one.rail}, {"why", one.why}});
+      if (one.damaged) failed.back()["damaged"] = true;
+    }
     rounds.push_back({{"took_s", round.took_s}, {"pairs", pairs}, {"failed", failed}});
   }
   Json tests = Json::array();
@@ -186,10 +194,6 @@ NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& befo
   return node;
 }
 
-unsigned rail_at(const JsonPlace& place, const Record& record, const SessionRecord& session) {
-  return within(place, 0u, tcp_rails(record) + session.rdma_rails - 1);
-}
-
 std::array<unsigned, 2> two_nodes(const JsonPlace& place, const Record& record) {
   const auto both = some<unsigned, 2>(place, [&](const JsonPlace& item) { return node_at(item, record.nodes.size()); });
   if (both[0] == both[1]) place.refuse("is a node and itself");
@@ -201,8 +205,10 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
   SessionRecord session;
   session.started_utc = place.at("started_utc").text();
   session.elapsed_s = place.number("elapsed_s", 0);
-  if (place.has("rdma_rails"))
-    session.rdma_rails = within(place.at("rdma_rails"), 0u, static_cast<unsigned>(agents::kMostRdmaPorts));
+  if (place.has("rdma_rails")) session.rdma_rails = place.at("rdma_rails").texts();
+  if (session.rdma_rails.size() > agents::kMostRdmaPorts) place.at("rdma_rails").refuse("are more than a host has");
+  const unsigned most_rail = rails_with(record, session) - 1;
+  const auto rail_at = [&](const JsonPlace& item) { return within(item, 0u, most_rail); };
   if (place.has("tests"))
     place.at("tests").each([&](const JsonPlace& item) {
       session.tests.push_back(node_tests_from(item));
@@ -229,7 +235,7 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
       const auto both = two_nodes(item.at("nodes"), record);
       one.a = both[0];
       one.b = both[1];
-      one.rail = rail_at(item.at("rail"), record, session);
+      one.rail = rail_at(item.at("rail"));
       one.rate = some<double, 2>(item.at("rate"), rate_at);
       one.resent = some<double, 2>(item.at("resent"), share_at);
       const auto latency = some<double, 3>(item.at("latency_s"), seconds_at);
@@ -241,7 +247,8 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
     });
     at.at("failed").each([&](const JsonPlace& item) {
       const auto both = two_nodes(item.at("nodes"), record);
-      round.failed.push_back({both[0], both[1], rail_at(item.at("rail"), record, session), item.at("why").text()});
+      round.failed.push_back(
+          {both[0], both[1], rail_at(item.at("rail")), item.at("why").text(), item.flag("damaged", false)});
     });
     session.rounds.push_back(std::move(round));
   });
@@ -280,7 +287,7 @@ Record record_in(const nlohmann::json& json) {
 
 std::string record_json(const Record& record) {
   Json nodes = Json::array(), sessions = Json::array(), faults = Json::array(), skipped = Json::array();
-  for (const NodeRecord& one : record.nodes) nodes.push_back(node_json(one));
+  for (unsigned node = 0; node < record.nodes.size(); ++node) nodes.push_back(node_json(record, node));
   for (const SessionRecord& one : record.sessions) sessions.push_back(session_json(one));
   for (const Told& one : record.faults) faults.push_back(fault_json(one));
   for (const Skipped& one : record.skipped) skipped.push_back({{"step", one.step}, {"why", one.why}});

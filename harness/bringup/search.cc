@@ -71,7 +71,7 @@ Search::Search(Topology topology, const SearchOptions& options)
   nodes_.assign(of.nodes, PartState::undecided);
   ends_.assign(of.ends(), PartState::undecided);
   switches_.assign(of.switches(), PartState::undecided);
-  lost_.assign(of.nodes, false);
+  for (unsigned node = 0; node < of.nodes; ++node) lost_.push_back(!of.has_any(node));
 }
 
 void Search::lose(unsigned node) { lost_[node] = true; }
@@ -149,7 +149,8 @@ void Search::judge() {
   });
   for (std::size_t end = 0; end < of.ends(); ++end)
     if (accused[end]) ends_[end] = PartState::accused;
-  for (const unsigned end : of.absent) ends_[end] = PartState::cleared;
+  for (const unsigned end : of.absent)  // what was measured of one before it went still counts
+    if (ends_[end] != PartState::accused) ends_[end] = PartState::cleared;
 
   // A switch whose way out is slow, and one most of whose nodes are slow with each other, too.
   std::vector<std::size_t> candidates;

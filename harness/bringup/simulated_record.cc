@@ -55,7 +55,7 @@ Record simulated_record(const FleetPlan& plan, std::uint64_t seed, const std::fu
   record.measuring.search = plan.search;
   record.measuring.search.seed = random.next() >> 12;  // every reader of JSON takes it
   record.nodes = nodes_of(made);
-  Evidence evidence(topology_of(record), record.measuring.search);
+  Evidence evidence(topologies_of(record), record.measuring.search);
   record.sessions.push_back({"1970-01-01T00:00:00Z", {}, {}});  // no time: the same seed writes the same
   SessionRecord& session = record.sessions.back();
   const std::vector<bool> all(plan.nodes, true);

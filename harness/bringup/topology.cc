@@ -5,13 +5,11 @@
 #include "harness/bringup/rails.h"
 
 namespace headrace::bringup {
+namespace {
 
-Topology topology_of(Record& record) {
-  const auto nodes = static_cast<unsigned>(record.nodes.size());
-  Topology topology{.nodes = nodes, .rails = rails(record), .switch_of = {}, .rdma_rails = rdma_rails(record)};
-  for (unsigned node = 0; node < nodes; ++node)
-    for (unsigned rail = tcp_rails(record); rail < topology.rails; ++rail)
-      if (!has_rail(record, node, rail)) topology.absent.insert(rail * nodes + node);
+/// Of each node its leaf switch; none where no node has any.
+std::vector<unsigned> switches_of(Record& record) {
+  std::vector<unsigned> all;
   std::vector<std::string>& names = record.switches;
   names.clear();
   const bool any_switch = std::any_of(record.nodes.begin(), record.nodes.end(),
@@ -22,15 +20,40 @@ Topology topology_of(Record& record) {
                              : host.rack.empty() ? ""
                                                  : "rack " + host.rack;
     if (name.empty()) {
-      topology.switch_of.push_back(kNoSwitch);
+      all.push_back(kNoSwitch);
       continue;
     }
     const auto at = std::find(names.begin(), names.end(), name);
-    topology.switch_of.push_back(static_cast<unsigned>(at - names.begin()));
+    all.push_back(static_cast<unsigned>(at - names.begin()));
     if (at == names.end()) names.push_back(name);
   }
-  if (names.empty()) topology.switch_of.clear();
-  return topology;
+  if (names.empty()) all.clear();
+  return all;
+}
+
+}  // namespace
+
+std::vector<Topology> topologies_of(Record& record) {
+  const auto nodes = static_cast<unsigned>(record.nodes.size());
+  const unsigned by_tcp = tcp_rails(record), all = rails(record);
+  std::vector<Topology> networks{{.nodes = nodes, .rails = by_tcp, .switch_of = switches_of(record)}};
+  if (all == by_tcp) return networks;
+  Topology& rdma = networks.emplace_back(networks.front());
+  rdma.rails = all - by_tcp;
+  for (unsigned node = 0; node < nodes; ++node)
+    for (unsigned rail = by_tcp; rail < all; ++rail)
+      if (!has_rail(record, node, rail)) rdma.absent.insert((rail - by_tcp) * nodes + node);
+  return networks;
+}
+
+void take_away(std::vector<Topology>& networks, unsigned node, unsigned rail) {
+  for (Topology& network : networks) {
+    if (rail < network.rails) {
+      network.absent.insert(rail * network.nodes + node);
+      return;
+    }
+    rail -= network.rails;
+  }
 }
 
 }  // namespace headrace::bringup

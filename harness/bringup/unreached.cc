@@ -12,15 +12,19 @@ void Unreached::measured(const PairMeasured& one) {
   for (const unsigned node : {one.a, one.b}) works_.emplace(node, one.rail);
 }
 
+void Unreached::measured_before(const PairMeasured& one) {
+  for (const unsigned node : {one.a, one.b}) worked_.emplace(node, one.rail);
+}
+
 unsigned Unreached::failed(const FailedPair& one) {
   Times& times = failed_[{std::min(one.a, one.b), std::max(one.a, one.b), one.rail}];
   times.why = one.why;
-  return ++times.count;
+  return times.count += one.damaged ? kTwice : 1;
 }
 
 bool Unreached::works(unsigned node, std::optional<unsigned> rail) const {
-  return std::any_of(works_.begin(), works_.end(),
-                     [&](const auto& one) { return one.first == node && (!rail || one.second == *rail); });
+  const auto reached = [&](const auto& one) { return one.first == node && (!rail || one.second == *rail); };
+  return std::any_of(works_.begin(), works_.end(), reached) || std::any_of(worked_.begin(), worked_.end(), reached);
 }
 
 bool Unreached::any_works(unsigned rail) const {
@@ -39,9 +43,12 @@ std::vector<std::pair<unsigned, std::string>> Unreached::cut_from(unsigned node,
 
 std::optional<std::string> Unreached::dead(unsigned rail) const {
   if (any_works(rail)) return std::nullopt;
+  std::set<unsigned> seen;
   for (const auto& [way, times] : failed_) {
     const auto& [a, b, over] = way;
-    if (over == rail && times.count >= kTwice && works(a) && works(b)) return times.why;
+    if (over != rail || times.count < kTwice || !works(a) || !works(b)) continue;
+    if (!seen.empty() && !seen.contains(a) && !seen.contains(b)) return times.why;
+    if (seen.empty()) seen = {a, b};
   }
   return std::nullopt;
 }
@@ -49,7 +56,7 @@ std::optional<std::string> Unreached::dead(unsigned rail) const {
 std::vector<unsigned> Unreached::cut_rails(unsigned node) const {
   std::vector<unsigned> rails;
   for (unsigned rail = 0; rail < rails_; ++rail)
-    if (!works(node, rail) && cut_from(node, rail).size() >= kTwice) rails.push_back(rail);
+    if (!works_.contains({node, rail}) && !dead(rail) && cut_from(node, rail).size() >= kTwice) rails.push_back(rail);
   return rails;
 }
 
@@ -57,7 +64,9 @@ std::vector<Broken> Unreached::broken(const Record& record, const std::vector<un
   std::vector<Broken> all;
   for (const unsigned node : there) {
     const std::vector<unsigned> rails = cut_rails(node);
-    const bool whole = rails.size() == rails_;
+    unsigned tried = 0;
+    for (unsigned rail = 0; rail < rails_; ++rail) tried += has_rail(record, node, rail) && !dead(rail);
+    const bool whole = rails.size() == tried;
     for (const unsigned rail : rails) {
       std::string names, reason;
       for (const auto& [other, why] : cut_from(node, rail)) {

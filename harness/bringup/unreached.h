@@ -18,10 +18,13 @@ class Unreached {
   explicit Unreached(unsigned rails) : rails_(rails) {}
 
   void measured(const PairMeasured& one);
+  /// In an earlier session that still counts.
+  void measured_before(const PairMeasured& one);
   /// Returns how often these two failed over this rail.
   unsigned failed(const FailedPair& one);
 
-  /// Nobody gets through to anybody over this rail, who do over others; and why not.
+  /// Nobody gets through to anybody over this rail, as at least two pairs with no node in common tried, who do over others; and
+  /// why not.
   std::optional<std::string> dead(unsigned rail) const;
   /// Rails of a node over which nobody gets through to it, and at least two who tried do to others.
   std::vector<unsigned> cut_rails(unsigned node) const;
@@ -42,7 +45,7 @@ class Unreached {
   std::vector<std::pair<unsigned, std::string>> cut_from(unsigned node, unsigned rail) const;
 
   const unsigned rails_;
-  std::set<std::pair<unsigned, unsigned>> works_;  // nodes, and rails that others reached them by
+  std::set<std::pair<unsigned, unsigned>> works_, worked_;  // nodes, and rails that others reached them by; before
   std::map<Way, Times> failed_;
 };
 

@@ -1,6 +1,6 @@
 // Two hosts over one RDMA port each, and nobody else: latency first, then each way at full speed over several queue pairs, by
 // writes into the other's memory, with what the port counted meanwhile. Both ends open, tell each other's card, and connect;
-// then both measure, and one of them leads. What arrived is held against what was sent.
+// then both measure, and one of them leads. What lies in the buffers at the end is held against what was sent.
 #pragma once
 
 #include <cstdint>
@@ -28,6 +28,7 @@ struct RdmaPairEnd {
   double sent = 0;        // of its payload, acknowledged [B/s], without the first fifth of the time
   double sent_again = 0;  // by its port's counters: times of all packets, as a share
   std::map<std::string, std::uint64_t> own_errors;  // by how much its port's counters of them rose
+  std::string damaged;                              // how what came is not what was sent; "" = it is
   std::optional<PairLatency> latency;               // of the leading end
 };
 
@@ -41,7 +42,7 @@ class RdmaPair {
   std::string card() const;
   /// Throws RunError.
   void connect(const std::string& others_card);
-  /// Once both are connected; the other end is at it, too. Throws RunError: who went silent, and what failed or came damaged.
+  /// Once both are connected; the other end is at it, too. Throws RunError: who went silent, and what failed.
   RdmaPairEnd measure(bool leads);
 
  private:

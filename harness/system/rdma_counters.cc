@@ -16,6 +16,13 @@ constexpr std::array<std::string_view, 6> kSentAgain{"packet_seq_err", "local_ac
                                                      "to_retransmits", "seq_err_naks_rcvd",
                                                      "tcpRetransSegs", "completer_retry_err"};
 
+/// As wide as InfiniBand's performance management has them (specification 1, 16.1.3.5); those of other drivers are wider.
+std::uint64_t most_of(std::string_view counter) {
+  if (counter == "link_error_recovery" || counter == "link_downed") return 0xff;
+  if (counter == "local_link_integrity_errors" || counter == "excessive_buffer_overrun_errors") return 0xf;
+  return 0xffff;
+}
+
 }  // namespace
 
 RdmaCounters rdma_counters(const std::string& port, const std::string& sys) {
@@ -31,12 +38,13 @@ RdmaCounters rdma_counters(const std::string& port, const std::string& sys) {
     for (const char* kind : {"counters", "hw_counters"})
       if (const auto errors = count(kind, name)) {
         all.own_errors[std::string(name)] = *errors;
-        all.told = true;
+        all.tells_errors = true;
+        if (*errors > 0 && *errors == most_of(name)) all.full.emplace_back(name);
       }
   for (const std::string_view name : kSentAgain)
     if (const auto times = count("hw_counters", name)) {
       all.sent_again += *times;
-      all.told = true;
+      all.tells_again = true;
     }
   return all;
 }

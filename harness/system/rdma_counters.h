@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headrace::system {
 
@@ -27,7 +28,9 @@ struct RdmaCounters {
   // What the port's own cable, plug or receiver raises, by the counter's name; not what a partner or the way to it does.
   std::map<std::string, std::uint64_t> own_errors;
   std::uint64_t sent_again = 0;  // times that something was asked for again, or not acknowledged in time
-  bool told = false;             // any of these can be read: within a container's own network they often cannot
+  // What can be read of both: within a container's own network that is often nothing.
+  bool tells_errors = false, tells_again = false;
+  std::vector<std::string> full;  // of the former: those at the limit of their width, which rise no more
 };
 
 /// Of "mlx5_0/1"; nothing is in it where there is no such port. Takes well below a second: some cards are asked. Never throws.

@@ -33,6 +33,7 @@ class Node:
     rack: str = ""
     switch: str = ""
     rail: List[str] = field(default_factory=list)
+    rails: List[str] = field(default_factory=list)  # where RDMA was measured: what all are called, those by TCP first
     missing: Optional[Missing] = None
     differences: List[Difference] = field(default_factory=list)
     clock_s: Optional[float] = None
@@ -64,6 +65,7 @@ class FailedPair:
     nodes: Tuple[int, int]
     rail: int
     why: str
+    damaged: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class Session:
     elapsed_s: float = 0.0
     tests: List[NodeTests] = field(default_factory=list)
     groups: List[GroupRun] = field(default_factory=list)
-    rdma_rails: int = 0
+    rdma_rails: List[str] = field(default_factory=list)  # places of the ports that were measured by RDMA
 
 
 @dataclass(frozen=True)
@@ -252,16 +254,12 @@ class Bringup:
     @property
     def rails(self) -> int:
         """Those by TCP, then those by RDMA."""
-        return self.tcp_rails + max([0, *(session.rdma_rails for session in self.sessions)])
+        return max([self.tcp_rails, *(len(node.rails) for node in self.nodes)])
 
     def rail_name(self, node: int, rail: int) -> str:
         """"" where the only one needs no name."""
-        of = self.nodes[node]
-        if rail < self.tcp_rails:
-            return of.rail[rail] if rail < len(of.rail) else "TCP" if self.rails > self.tcp_rails else ""
-        ports = (of.facts or {}).get("rdma_ports", [])
-        number = rail - self.tcp_rails
-        return ports[number] if number < len(ports) else f"RDMA port {number}"
+        names = self.nodes[node].rails or self.nodes[node].rail
+        return names[rail] if rail < len(names) else ""
 
     def pairs(self) -> Iterator[Pair]:
         """Of all sessions, as far as they count: what a node reached before its last retest does not."""

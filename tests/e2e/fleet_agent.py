@@ -30,7 +30,8 @@ def end(other):
 def rdma_end(port, other):
     rates = fleet.get("rates", {})
     return {"sent": min(rates.get(one, 1e9) for one in (f"{me} {port}", other)), "sent_again": 0,
-            "own_errors": fleet.get("errors", {}).get(f"{me} {port}", {}), "latency_s": {"least": 1e-5, "median": 1e-5, "p99": 1e-5}}
+            "own_errors": fleet.get("errors", {}).get(f"{me} {port}", {}),
+            "damaged": fleet.get("damaged", {}).pop(f"{me} {port}", ""), "latency_s": {"least": 1e-5, "median": 1e-5, "p99": 1e-5}}
 
 
 def run(hosts):
@@ -53,7 +54,8 @@ for line in sys.stdin:
     interface = asked.get("plan", {}).get("interface", "")
     if asked["do"] == "facts":
         ports = fleet.get("rdma", {}).get(me, [])
-        say("facts", {"host": me, "machine": me, "facts": {}, "paths": [], "rdma_ports": ports, "rdma_counters": True}
+        say("facts", {"host": me, "machine": me, "facts": {}, "paths": [], "rdma_counters": True,
+                      "rdma_ports": [{"name": port, "place": ""} for port in ports]}
             | ({} if ports else {"no_rdma": "no RDMA device"}))
     elif asked["do"] == "clock":
         say("clock", {"now_s": time.time()})

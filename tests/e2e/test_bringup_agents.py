@@ -99,7 +99,7 @@ def test_a_node_that_has_fewer_ports(fleet):
     """What it has is measured, and nobody waits for what it has not."""
     told = fleet("abcdef", rdma=RDMA | {"c": ["nic0/1"]})
     assert told.code == 10 and named(told) == [("node", "c")], told
-    assert "1 RDMA ports; the others: 2" in told.record["faults"][0]["told"], told
+    assert "1 RDMA ports, none at port 1; the others: 2" in told.record["faults"][0]["told"], told
     assert len(pairs_over(told, 1)) == 15 and all(2 not in pair for pair in pairs_over(told, 2)), told
 
 
@@ -118,11 +118,38 @@ def test_a_port_that_nobody_reaches_is_known_in_a_retest_too(fleet):
     assert told.code == 10 and named(told) == [("NIC", "c nic1/1")] and states(told)["c"] == "confirmed", told
 
 
+def test_data_that_came_damaged_once_is_a_fault(fleet):
+    told = fleet("abcdef", rdma=RDMA, damaged={"c nic1/1": "what came is not what was sent"})
+    assert told.code == 10 and [scope for scope, _ in named(told)] == ["link"] and "c nic1/1" in named(told)[0][1], told
+    assert "what came is not what was sent" in told.record["faults"][0]["told"], told
+
+
+def test_what_rdma_was_bad_in_stays_bad_where_a_later_session_does_not_measure_it(fleet):
+    assert named(fleet("abcdef", rdma=RDMA, rates={"c nic1/1": 5e8})) == [("NIC", "c nic1/1")]
+    told = fleet("abcdef", "--resume", "--no-rdma", rdma=RDMA)
+    assert told.code == 10 and named(told) == [("NIC", "c nic1/1")] and states(told)["c"] == "confirmed", told
+
+
+def test_a_host_that_joins_with_a_port_that_nobody_reaches_is_bad_alone(fleet, headrace):
+    """One pair that fails over a rail is no rail that is dead: others got through it before."""
+    assert fleet("abcdef", rdma=RDMA).code == 0
+    told = fleet("abcdefg", "--resume", "--hosts", "hosts", rdma=RDMA | {"g": RDMA["a"]}, dark=["g nic0/1"])
+    assert told.code == 10 and named(told) == [("NIC", "g nic0/1")], told
+    assert states(told) == dict.fromkeys("abcdef", "accepted") | {"g": "confirmed"}, told
+
+
+def test_a_node_that_is_slow_by_all_its_rails_is_told_of_by_the_worst(fleet):
+    told = fleet("abcdef", rdma=RDMA, rates={"c": 8e8, "c nic0/1": 6e9, "c nic1/1": 9e9} | {f"{node} {port}": 1e10 for node in "abdef" for port in RDMA["a"]})
+    assert named(told) == [("node", "c")], told
+    text = told.record["faults"][0]["told"]
+    assert text.startswith("6.00 GB/s in ") and " by nic0/1, 40 % below the usual 10.0 GB/s" in text, text
+
+
 def test_rdma_is_left_out_where_it_is_not_wanted_or_not_there(fleet, headrace):
     told = fleet("abcdef", "--hosts", "hosts", "--no-rdma", rdma=RDMA)
     assert told.code == 0 and {"step": "pairs by RDMA", "why": "--no-rdma"} in told.record["skipped"], told
     told = fleet("abcdef", "--resume", rdma=RDMA)  # it is in a later session
-    assert told.code == 0 and [one["rdma_rails"] for one in told.record["sessions"]] == [0, 2], told
+    assert told.code == 0 and [len(one["rdma_rails"]) for one in told.record["sessions"]] == [0, 2], told
     assert len(pairs_over(told, 2)) == 15, told
     headrace.path("cluster").rename(headrace.path("first"))
     told = fleet("abcdef", rails=" rdma=none", rdma=RDMA)
