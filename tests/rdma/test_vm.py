@@ -101,7 +101,7 @@ def vm(tmp_path_factory):
     for name, text in {"all": ALL, "one": ONE, "long_write": long("write"), "long_send": long("send"), "mpi": MPI,
                        "rails": RAILS, "cut": CUT, "firewall": FIREWALL, "lossy": LOSSY}.items():
         (folder / f"{name}.yaml").write_text(text)
-    done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "540", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
+    done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "900", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -350,12 +350,6 @@ def test_a_port_that_is_bad_where_tcp_is_well_is_named(vm, name, words):
     for word in words:
         assert word in fault["told"], fault
     assert {node["name"]: node["state"] for node in record["nodes"]}["node3"] == "confirmed"
-
-
-def test_rdma_can_be_left_out_of_a_bringup(vm):
-    record = brought_up(vm, "up_tcp")
-    assert all("nic" not in subject for _, subject in named(record)), told(vm, "up_tcp")
-    assert by_rdma(record) == [] and {"step": "pairs by RDMA", "why": "--no-rdma"} in record["skipped"]
 
 
 def test_what_rdma_pairs_reached_is_compared_and_kept_over_time(vm):
