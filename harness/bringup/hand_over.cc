@@ -19,12 +19,12 @@ std::string reason_of(const Record& record, unsigned node) {
   for (const Told& one : record.faults)
     if (one.of_node(node)) {
       for (const Quality quality : one.fault.in) words.emplace_back(to_string(quality));
-      if (one.fault.in.empty() && one.fault.scope == Finding::Scope::nic) words.emplace_back("no connections");
+      if (!one.brief.empty()) words.push_back(one.brief);
       if (one.fault.scope == Finding::Scope::nic) words.push_back("of " + one.subject);
     }
   for (const Difference& one : record.nodes[node].differences)
     if (one.fault) words.push_back(one.what);
-  return "headrace: " + (words.empty() ? "no connections" : join(words));
+  return "headrace: " + (words.empty() ? "bad in an earlier session" : join(words));
 }
 
 std::vector<std::string> shell_words(std::vector<std::string> names) {

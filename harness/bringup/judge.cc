@@ -73,6 +73,7 @@ class Words {
     out.fault = broken.fault;
     name(out);
     out.text = broken.why;
+    out.brief = broken.brief;
     if (out.fault.scope == Finding::Scope::shared) {
       out.scope = "rail";
       out.subject = rail_name(record_, 0, out.fault.rail);

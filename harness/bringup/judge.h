@@ -25,6 +25,7 @@ class Replay {
 struct Broken {
   Fault fault;
   std::string why;
+  std::string brief = "no connections";
 };
 
 struct Judged {

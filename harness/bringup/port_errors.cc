@@ -48,7 +48,8 @@ std::vector<Broken> port_errors(const Record& record) {
           {{Finding::Scope::nic, node, 0, rail, 0, {}},
            fmt::format("its port counted errors of its own in {} of {} pairs ({}), and {} of the {} other ports any",
                        counted.with_errors, counted.pairs, text,
-                       with_errors == 1 ? "none" : std::to_string(with_errors - 1), nodes.size() - 1)});
+                       with_errors == 1 ? "none" : std::to_string(with_errors - 1), nodes.size() - 1),
+           "port errors"});
     }
   }
   return all;

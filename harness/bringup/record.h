@@ -90,7 +90,8 @@ struct Told {
   Fault fault;
   std::string scope, subject;  // "node", "node3"; "link", "node2 to node4"
   std::string text, fix;
-  double loss = 0;  // of the rate, where that is what it loses; else 0
+  std::string brief{};  // in a word or two, where it is in no quality: "no connections"
+  double loss = 0;      // of the rate, where that is what it loses; else 0
   std::string title() const { return scope + " " + subject; }
   bool of_a_node() const { return fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic; }
   /// Of this one, or of a NIC of it.

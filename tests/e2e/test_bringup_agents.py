@@ -87,6 +87,7 @@ def test_a_port_that_counts_errors_of_its_own(fleet):
     told = fleet("abcdef", rdma=RDMA, errors={"c nic1/1": {"symbol_error": 2}})
     assert told.code == 10 and named(told) == [("NIC", "c nic1/1")], told
     assert "its port counted errors of its own in 5 of 5 pairs (symbol_error +10)" in told.record["faults"][0]["told"], told
+    assert "reason='headrace: port errors, of c nic1/1'" in told.out, told
 
 
 def test_errors_that_most_ports_count_accuse_nobody(fleet):

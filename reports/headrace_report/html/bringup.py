@@ -53,7 +53,7 @@ class NodeRow:
 class Met:
     """What a node reached with whom."""
     partners: set = field(default_factory=set)
-    rates: List[float] = field(default_factory=list)
+    rates: Dict[int, List[float]] = field(default_factory=dict)  # by rail, of what is usual there
     latencies: List[float] = field(default_factory=list)
     resent: List[float] = field(default_factory=list)
 
@@ -150,7 +150,7 @@ def _met(bringup: Bringup) -> List[Met]:
         for end, other in (pair.nodes, pair.nodes[::-1]):
             met[end].partners.add(other)
             if usual > 0:
-                met[end].rates.append(min(pair.rate) / usual)
+                met[end].rates.setdefault(pair.rail, []).append(min(pair.rate) / usual)
             if pair.rail < bringup.tcp_rails:  # RDMA is of another scale: the table of pairs has it
                 met[end].latencies.append(pair.latency_s[0])
                 met[end].resent.append(max(pair.resent))
@@ -169,7 +169,7 @@ def _nodes(bringup: Bringup) -> List[NodeRow]:
     for number, node in numbered:
         state, one = cluster.state_of(node), met[number]
         said = [*told.get(node.name, []), *([node.missing.why] if node.missing else []), *(d.told for d in node.differences if not d.fault)]
-        rate = median(one.rates) if one.rates else None
+        rate = min(map(median, one.rates.values()), default=None)  # of its worst rail
         rows.append(NodeRow(node, state, *STATES[state], len(one.partners), share(rate) if rate is not None else "\u2013",
                             rate if rate is not None else -1.0, quantity(median(one.latencies), "s") if one.latencies else "\u2013",
                             percent(median(one.resent)) if one.resent else "\u2013", said))
