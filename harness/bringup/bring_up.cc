@@ -299,7 +299,6 @@ class Session {
     return round;
   }
 
-  static bool is_accepted(NodeState state) { return state == NodeState::accepted || state == NodeState::retested; }
   bool is_retested(unsigned node) const {
     return std::find(start_.retest.begin(), start_.retest.end(), node) != start_.retest.end();
   }

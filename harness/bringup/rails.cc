@@ -41,10 +41,6 @@ Places rdma_places(const Record& record) {
   return all;
 }
 
-bool is_accepted(const NodeRecord& node) {
-  return node.state == NodeState::accepted || node.state == NodeState::retested;
-}
-
 /// Who tells how many ports are usual.
 std::vector<unsigned> telling(const Record& record, const std::vector<unsigned>& there) {
   const std::vector<unsigned>& retest = record.sessions.back().retest;
@@ -52,8 +48,8 @@ std::vector<unsigned> telling(const Record& record, const std::vector<unsigned>&
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     const NodeRecord& one = record.nodes[node];
     const bool repaired = std::find(retest.begin(), retest.end(), node) != retest.end();
-    const bool counts =
-        retest.empty() ? std::find(there.begin(), there.end(), node) != there.end() : is_accepted(one) && !repaired;
+    const bool counts = retest.empty() ? std::find(there.begin(), there.end(), node) != there.end()
+                                       : is_accepted(one.state) && !repaired;
     if (counts && one.facts && one.host.rdma != kNoRdma) some.push_back(node);
   }
   return some;
@@ -101,25 +97,24 @@ std::string why_none(const Record& record, const std::vector<unsigned>& nodes, b
 /// Counters that cannot be read, or can rise no more.
 void tell_counters(Record& record, const std::vector<unsigned>& nodes) {
   std::vector<std::string> silent, full;
+  std::string which;  // of the first
   for (const unsigned node : nodes) {
     const agents::HostFacts& facts = *record.nodes[node].facts;
     const std::string& name = record.nodes[node].host.name;
     if (!facts.rdma_ports.empty() && !facts.rdma_counters) silent.push_back(name);
-    if (!facts.rdma_full.empty()) full.push_back(name);
+    if (facts.rdma_full.empty()) continue;
+    if (full.empty()) which = facts.rdma_full;
+    full.push_back(name);
   }
+  constexpr const char* kCounters = "counters of RDMA ports";
   if (!silent.empty())
-    record.skipped.push_back(
-        {"counters of RDMA ports",
-         fmt::format("/sys shows none, or not all, on {}, as within a container's own network: start "
-                     "the agents on the hosts themselves",
-                     compressed(silent))});
+    record.skipped.push_back({kCounters, fmt::format("/sys shows none, or not all, on {}, as within a container's own "
+                                                     "network: start the agents on the hosts themselves",
+                                                     compressed(silent))});
   if (!full.empty())
     record.skipped.push_back(
-        {"counters of RDMA ports",
-         fmt::format("at their limit on {} ({}), and rise no more: perfquery -R sets them back", compressed(full),
-                     std::find_if(record.nodes.begin(), record.nodes.end(), [&](const NodeRecord& one) {
-                       return one.host.name == full.front();
-                     })->facts->rdma_full)});
+        {kCounters, fmt::format("at their limit on {} ({}), and rise no more: perfquery -R sets them back",
+                                compressed(full), which)});
 }
 
 }  // namespace

@@ -28,6 +28,7 @@ inline constexpr std::array kNodeStates{NodeState::fresh,    NodeState::suspect,
                                         NodeState::accepted, NodeState::drained, NodeState::retested,
                                         NodeState::flapping};
 std::string_view to_string(NodeState state);  // "new"...
+constexpr bool is_accepted(NodeState state) { return state == NodeState::accepted || state == NodeState::retested; }
 std::optional<NodeState> node_state_named(std::string_view word);
 
 struct NodeRecord {
@@ -90,8 +91,8 @@ struct Told {
   Fault fault;
   std::string scope, subject;  // "node", "node3"; "link", "node2 to node4"
   std::string text, fix;
-  std::string brief{};  // in a word or two, where it is in no quality: "no connections"
   double loss = 0;      // of the rate, where that is what it loses; else 0
+  std::string brief{};  // in a word or two, where it is in no quality: "no connections"
   std::string title() const { return scope + " " + subject; }
   bool of_a_node() const { return fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic; }
   /// Of this one, or of a NIC of it.
