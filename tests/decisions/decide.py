@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import json
 import os
 import pathlib
 import random
@@ -27,6 +28,9 @@ def ended_with(words, folder: pathlib.Path) -> Tuple[int, str]:
     code = done.returncode
     if "--replay" in words and done.stdout:  # what such a file told before is not the question
         code = int(done.stdout.rstrip().rsplit("exit=", 1)[-1])
+    if words[1] == "size" and done.stdout:
+        phases = [phase["outcome"] for phase in json.loads(done.stdout)["phases"] if phase["phase"] == "cold_epoch"]
+        code = {word: code for code, word in CODES.items()}[phases[0] if phases else "INCOMPLETE"]
     return code, done.stdout or done.stderr
 
 

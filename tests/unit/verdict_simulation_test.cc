@@ -236,7 +236,7 @@ TEST(ErrorsAtTheNeed, HumpsThatLastWhereBothAreSeen) {
     }
 }
 
-/// One repetition in ten gives nothing at all; those that see it do not pass.
+/// Three repetitions in ten give nothing: a run that sees it does not pass.
 TEST(ErrorsAtTheNeed, RepetitionsThatGiveNothing) {
   const Maker nothing = [](Random& random) -> System {
     return [&random] { return Given{.rate = random.uniform() < 0.3 ? 0 : 1 + 0.02 * random.normal()}; };
