@@ -185,8 +185,8 @@ void judge_measured(const Gathered& a, const Gathered& b, const Design& design,
   if (statistics::classify(*alone, row.delta, row.better) != Change::inconclusive) row.reason = Reason::single_session;
 }
 
-bool has_no_ratio(const std::vector<double>& values) {
-  return std::any_of(values.begin(), values.end(), [](double v) { return !(v > 0); });
+double least(const Gathered& a, const Gathered& b) {
+  return std::min(*std::ranges::min_element(a.values), *std::ranges::min_element(b.values));
 }
 
 /// Bounds of the median, by ranks: these need no logarithms. Values that are all alike are their own.
@@ -250,7 +250,8 @@ JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other, c
     return {std::move(row), "", ""};
   }
   row.noise_floor = context.noise_floor;
-  if (has_no_ratio(a.values) || has_no_ratio(b.values)) {
+  if (least(a, b) < 0) return {{}, "", "a value below 0 has no ratio"};
+  if (least(a, b) == 0) {
     judge_without_ratio(a, b, design, row);
     return {std::move(row), "", ""};
   }
