@@ -14,6 +14,7 @@
 #include "harness/requirements/job.h"
 #include "harness/requirements/needs.h"
 #include "harness/results/json_text.h"
+#include "harness/results/metric_key.h"
 #include "harness/results/parts.h"
 #include "harness/results/replay.h"
 #include "harness/system/installation.h"
@@ -45,8 +46,8 @@ void hold_across(const std::string& history, const std::string& path, std::vecto
   const comparison::PastSessions sessions(run, past);
   for (Judgement& j : judgements)
     if (const results::StoredPoint* point = run.find(j.point))
-      judging::hold_across_sessions(sessions.of(results::point_key(*point), j.metric.substr(j.metric.find('.') + 1)),
-                                    j);
+      judging::hold_across_sessions(
+          sessions.of(results::point_key(*point), j.metric.substr(j.metric.find('.') + 1), results::value_of), j);
   sort_worst_first(judgements);
 }
 

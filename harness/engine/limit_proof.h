@@ -14,6 +14,12 @@ struct Estimate {
   double value = 0, low = 0, high = 0;
 };
 
+/// " [0.8, 0.9]" in the words of `shown`; "" where there are no bounds, as of one repetition.
+template <typename Shown>
+std::string in_bounds(const Estimate& e, Shown shown) {
+  return e.low == e.high ? "" : " [" + shown(e.low) + ", " + shown(e.high) + "]";
+}
+
 /// Samples per second of one loader. What was not measured is empty.
 struct LoaderRates {
   double taken = 0;                      // by GPUs that never wait

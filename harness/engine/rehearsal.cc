@@ -104,7 +104,7 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   // Storage alone says nothing of checkpoints, nor of copies to GPUs.
   Estimate rehearsed = r.saves ? r.saves->without : r.utilization;
   const double rest = 1 - std::min(r.copies.value_or(0), 0.99);
-  rehearsed = {rehearsed.value / rest, rehearsed.low / rest, rehearsed.high / rest};
+  for (double* one : {&rehearsed.value, &rehearsed.low, &rehearsed.high}) *one = std::min(1.0, *one / rest);
   r.error = r.predicted->utilization.value - rehearsed.value;
   const bool within = r.predicted->utilization.low <= rehearsed.high + kClose &&
                       r.predicted->utilization.high >= rehearsed.low - kClose;
@@ -356,10 +356,10 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
 std::vector<std::string> told(const Rehearsal& r) {
   std::vector<std::string> all;
   all.push_back(fmt::format(
-      "GPUs compute {} of the time [{}, {}], wait for data {}, for the host {}{}; {:.0f} % of the "
+      "GPUs compute {} of the time{}, wait for data {}, for the host {}{}; {:.0f} % of the "
       "batches that can be are ready when a step begins",
-      format_percent(r.utilization.value), format_percent(r.utilization.low), format_percent(r.utilization.high),
-      format_percent(r.stall), format_percent(r.host),
+      format_percent(r.utilization.value), in_bounds(r.utilization, format_percent), format_percent(r.stall),
+      format_percent(r.host),
       r.copies ? fmt::format(", for copies to them {}", format_percent(*r.copies)) : std::string(), 100 * r.ready));
 
   if (r.nodes) all.push_back(told_of(*r.nodes));
@@ -378,11 +378,11 @@ std::vector<std::string> told(const Rehearsal& r) {
                     fmt::join(r.not_cold, ", ")));
   if (r.predicted)
     all.push_back(
-        fmt::format("predicted from {}, which gave {} samples/s: {} [{}, {}] ({}); rehearsed {}{}: {:+.1f} "
+        fmt::format("predicted from {}, which gave {} samples/s: {}{} ({}); rehearsed {}{}: {:+.1f} "
                     "points, {}",
                     r.predicted_from, per_second(r.storage_alone.value), format_percent(r.predicted->utilization.value),
-                    format_percent(r.predicted->utilization.low), format_percent(r.predicted->utilization.high),
-                    r.predicted->formula, format_percent(r.predicted->utilization.value - *r.error),
+                    in_bounds(r.predicted->utilization, format_percent), r.predicted->formula,
+                    format_percent(r.predicted->utilization.value - *r.error),
                     r.saves && r.copies ? " without checkpoints and copies"
                     : r.saves           ? " without checkpoints"
                     : r.copies          ? " without copies"

@@ -99,7 +99,8 @@ void Collector::add(const StoredRun& run) {
                                kept.began_s, kept.ended_s, *point.pairs, slow_parts});
     }
     for (const results::StoredMetric& metric : point.metrics) {
-      if (metric.values.empty() || metric.better == Better::neither || !std::isfinite(metric.median)) continue;
+      if (metric.values.empty() || metric.better == Better::neither || !std::isfinite(results::value_of(metric)))
+        continue;
       if (!state_->metrics_asked.selects(run, point, metric.name)) continue;
       const auto [known, is_new] =
           state_->index.try_emplace(results::metric_key(point, metric), state_->metrics.size());
@@ -107,8 +108,8 @@ void Collector::add(const StoredRun& run) {
         state_->metrics.push_back({point.workload, point.id, metric.name, results::unit_scale(metric.unit).base,
                                    metric.description, point.params, metric.better,
                                    comparison::delta_of(metric.name, state_->delta_rate, state_->delta_tail)});
-      kept.values.push_back(
-          {known->second, metric.median * results::unit_scale(metric.unit).factor, results::left_out_for(point)});
+      kept.values.push_back({known->second, results::value_of(metric) * results::unit_scale(metric.unit).factor,
+                             results::left_out_for(point)});
     }
   }
   state_->runs.push_back(std::move(kept));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "harness/base/file_text.h"
@@ -42,6 +43,31 @@ StoredMetric read_metric(const JsonPlace& place) {
   if (metric.low > metric.high)
     place.at("low").refuse(fmt::format("{} is above \"high\", {}", metric.low, metric.high));
   return metric;
+}
+
+/// The times of the values of a metric; empty where the file does not hold one for each.
+std::vector<double> seconds_of(const judging::RecordedPoint& recorded, const StoredMetric& metric) {
+  std::vector<double> all;
+  for (const judging::RecordedRepetition& r : recorded.repetitions) {
+    if (!r.counted || !r.ok || !r.metrics.contains(metric.name)) continue;
+    const auto own = r.seconds.find(metric.name);
+    all.push_back(own == r.seconds.end() ? r.elapsed_s : own->second);
+  }
+  if (all.size() != metric.values.size() || std::ranges::any_of(all, [](double s) { return s <= 0; })) all.clear();
+  return all;
+}
+
+/// A rate's mean over time follows from its values and their times. Without those it is what the file says, as far as
+/// that lies among the values, else each value counts alike.
+void set_mean_over_time(const judging::RecordedPoint& recorded, StoredMetric& metric) {
+  if (metric.values.empty() || !metric.unit.ends_with("/s")) return;
+  std::vector<double> seconds = seconds_of(recorded, metric);
+  const auto [low, high] = std::minmax_element(metric.values.begin(), metric.values.end());
+  if (seconds.empty() && metric.mean_over_time && *low <= *metric.mean_over_time && *metric.mean_over_time <= *high)
+    return;
+  if (seconds.empty()) seconds.assign(metric.values.size(), 1);
+  metric.mean_over_time = std::inner_product(metric.values.begin(), metric.values.end(), seconds.begin(), 0.0) /
+                          std::accumulate(seconds.begin(), seconds.end(), 0.0);
 }
 
 /// Adds to the latencies of the same phase and part.
@@ -116,6 +142,7 @@ StoredPoint read_point(const JsonPlace& place) {
   Shares shares;
   const judging::RecordedPoint recorded =
       read_recorded_point(place, [&](const Repetition& r, const PartNames& parts) { shares.add(r, parts, point); });
+  for (StoredMetric& metric : point.metrics) set_mean_over_time(recorded, metric);
   const double count = std::max(1u, point.repetitions);
   point.disturbed_share = shares.disturbed / count;
   point.not_steady_share = shares.unsteady / count;

@@ -11,7 +11,6 @@
 #include <tuple>
 
 #include "harness/requirements/need_kinds.h"
-#include "harness/statistics/summary.h"
 #include "harness/verdict/slow_parts.h"
 #include "harness/verdict/store_words.h"
 
@@ -173,8 +172,20 @@ bool gave_values(const RecordedPoint& p) {
   return p.status == PointStatus::ok || p.status == PointStatus::interrupted || p.measured_again;
 }
 
-/// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh repetitions'
-/// median meets the need.
+/// Do two sets that both miss the need contradict each other? The fresh one lies beyond the bounds of the first, misses
+/// by less than half as much, and by no more than a single long run may (twice delta).
+bool contradicts(const Judgement& first, double fresh) {
+  constexpr double kNear = 0.10;
+  const std::optional<double>& bound = first.higher_is_better ? first.high : first.low;
+  const auto missed_by = [&](double value) {
+    return first.higher_is_better ? 1 - value / first.need : value / first.need - 1;
+  };
+  const bool beyond = bound && (first.higher_is_better ? fresh > *bound : fresh < *bound);
+  return beyond && missed_by(fresh) <= kNear && 2 * missed_by(fresh) < missed_by(*first.measured);
+}
+
+/// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh repetitions meet the need or
+/// contradict the first.
 void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   RecordedPoint fresh = point;
   std::erase_if(fresh.repetitions,
@@ -196,14 +207,15 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   const bool meets = j.higher_is_better ? again >= j.need : again <= j.need;
   const auto shown = [&j](double value) { return requirements::format_named(value, j.unit, j.id); };
   const std::string text = shown(again);
-  if (!meets) {
+  if (!meets && !contradicts(j, again)) {
     j.explanation += fmt::format(" Measured again after a rest: {}{}.", text, alone ? "" : ", beside something else");
     return;
   }
   j.outcome = Outcome::inconclusive;
   j.reason = Reason::straddles;
-  j.explanation = fmt::format("{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}.",
-                              j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text);
+  j.explanation = fmt::format("{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}{}.",
+                              j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text,
+                              meets ? "" : ": the two sets do not overlap, and the second nearly meets the need");
   j.next_step = fmt::format(
       "something changes from minute to minute: compare the repetitions in report.html, then run "
       "the same command with --only '{}'",
@@ -287,9 +299,7 @@ std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
   // where there is no other.
   one.rank = {q.collective ? fit(*q.collective, p) : Fit::close, one.like.is_as_job(), p.unproven_share() == 0,
               preference(q, p)};
-  // What several gave is told apart by their medians where there is a way, as a sizing of several sessions does.
-  one.value = (q.blank.higher_is_better ? 1 : -1) * (q.way ? statistics::median(p.values(answering_metric(q, p)))
-                                                           : answer(q, p, 0).judgement.measured.value_or(0));
+  one.value = (q.blank.higher_is_better ? 1 : -1) * answer(q, p, 0).judgement.measured.value_or(0);
   return one;
 }
 

@@ -2,16 +2,18 @@
 
 #include <algorithm>
 
+#include "harness/record/highest_rate.h"
+
 namespace headrace::judging {
 namespace {
 
 /// What each repetition gave of the metric.
-Taken taken(const RecordedRepetition& r, const std::string& metric, bool rate, double shares) {
+Taken taken(const RecordedRepetition& r, const std::string& metric, double shares) {
   Taken one{.value = {}, .seconds = r.elapsed_s, .counted = r.counted, .disturbed = r.disturbed};
   if (const auto at = r.seconds.find(metric); at != r.seconds.end()) one.seconds = at->second;
   const auto at = r.metrics.find(metric);
-  // A rate of 0 was not reached, such as the one that a ramp found and that did not hold.
-  if (at != r.metrics.end() && !(rate && at->second == 0)) one.value = at->second / shares;
+  const bool did_not_hold = metric == kHighestRate && at != r.metrics.end() && at->second == 0;
+  if (at != r.metrics.end() && !did_not_hold) one.value = at->second / shares;
   return one;
 }
 
@@ -24,7 +26,7 @@ void look_at_repetitions(const RecordedPoint& point, const std::string& metric, 
   };
   for (const RecordedRepetition& r : point.repetitions) {
     if (!r.ok || r.look >= looks) continue;
-    e.taken.push_back(taken(r, metric, e.rate, shares));
+    e.taken.push_back(taken(r, metric, shares));
     if (r.disturbed) note(e.disturbed_why, r.disturbed_why);
     if (!r.counted) continue;
     ++counted;

@@ -10,6 +10,7 @@
 #include "harness/statistics/mean_rate.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict/advice.h"
+#include "harness/verdict/share_bounds.h"
 
 namespace headrace {
 namespace {
@@ -169,8 +170,8 @@ void judge(const Evidence& e, Judgement& j) {
   if (!set.values.empty()) {
     const Bounded bounds = bounds_of(e, set, &bounded);
     j.measured = bounds.value;
-    if (std::isfinite(bounds.low)) j.low = bounds.low;
-    if (std::isfinite(bounds.high)) j.high = bounds.high;
+    if (std::isfinite(bounds.low)) j.low = possible(j, bounds.low);
+    if (std::isfinite(bounds.high)) j.high = possible(j, bounds.high);
     if (e.rate) j.typical = statistics::median(set.values);
     j.lost_to_stalls = lost(e, set, j);
     j.headroom = headroom_of(*j.measured, j);

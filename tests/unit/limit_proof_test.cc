@@ -74,6 +74,8 @@ TEST(LimitProofTest, NothingIsProvenThatBoundsDoNotTellApart) {
          Limit::unknown, "not proven");
   expect({.taken = 12'000, .loader = about(1000), .no_decode = {}, .in_memory = about(1060), .more_workers = {}},
          Limit::unknown, "no counter-experiment gave more");
+  expect({.taken = 12'000, .loader = about(1000), .no_decode = {}, .in_memory = {}, .more_workers = {}}, Limit::unknown,
+         "no counter-experiment was measured");
   expect({.taken = 1000,
           .loader = Estimate{1000, 500, 1500},
           .no_decode = {},
