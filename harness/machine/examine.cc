@@ -183,10 +183,12 @@ void device(Report& report, const std::string& path) {
 /// What is below the file system, where it is more than a disk; bytes that memory serves prove nothing of storage.
 void layers(Report& report, const std::string& path) {
   const StorageStack stack = storage_stack(std::vector{path});
-  const std::string why = stack.not_storage.empty() ? why_buffered(stack) : stack.not_storage;
   const std::string text = fmt::format("{}", fmt::join(stack.layers, "; "));
-  if (!why.empty())
-    report.add(Level::warning, "layers", text.empty() ? "not known" : text, "cold cannot be proven here: " + why);
+  if (!stack.not_storage.empty())
+    report.add(Level::warning, "layers", text.empty() ? "not known" : text,
+               "cold cannot be proven here: " + stack.not_storage);
+  else if (!stack.buffered.empty())
+    report.add(Level::note, "layers", text, why_buffered(stack));
   else if (stack.layers.size() > 1)
     report.add(Level::good, "layers", text);
   if (!stack.compresses.empty())

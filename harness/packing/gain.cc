@@ -113,6 +113,9 @@ void put_out_of_memory(const FileTable& files, Gain& gain) {
                                  proof.obstacle.empty() ? "" : ": ", proof.obstacle);
   else if (!proof.obstacle.empty())
     gain.not_seen = proof.obstacle;
+  else if (static_cast<double>(proof.second_cache_bytes) >
+           CacheProof::kMostOfOther * static_cast<double>(files.total_bytes()))
+    gain.not_seen = proof.second_cache;
   else if (proof.resident_before < 0)
     gain.not_seen = "the kernel does not tell what it keeps of the files";
 }
@@ -187,7 +190,8 @@ std::vector<std::string> told(const Gain& gain) {
     return all;
   }
   if (!gain.not_seen.empty()) {
-    all.push_back(fmt::format("whether packing gains is not known: memory may have given some of it ({})", gain.not_seen));
+    all.push_back(
+        fmt::format("whether packing gains is not known: memory may have given some of it ({})", gain.not_seen));
     return all;
   }
   const auto change =

@@ -62,6 +62,16 @@ Evidence traffic(const CacheProof& proof, bool wanted) {
   return evidence;
 }
 
+/// Why a cache below that of the files may have given the bytes; "" = there is none, or too little was in it. Of names any of it
+/// may: they are a small part of what is there.
+std::string given_below(const CacheProof& proof) {
+  if (proof.second_cache.empty()) return "";
+  const double most = proof.use.names_only ? 0 : CacheProof::kMostOfOther * static_cast<double>(proof.delivered_bytes);
+  if (static_cast<double>(proof.second_cache_bytes) <= most) return "";
+  return fmt::format("{} ({:.3g} MB of it were in memory before)", proof.second_cache,
+                     static_cast<double>(proof.second_cache_bytes) / 1e6);
+}
+
 constexpr const char* kNotCounted = "this file system's traffic is not counted";
 
 /// Names: what each operation brought from storage, or asked of a server, tells where they were.
@@ -116,9 +126,10 @@ void judge(CacheProof& proof) {
   }
   // What was read, and not delivered before time was over, came from somewhere, too.
   const bool nothing = (proof.use.names_only ? proof.operations : proof.delivered_bytes + proof.storage_bytes) == 0;
-  if (nothing || !proof.obstacle.empty()) {
+  const std::string below = given_below(proof);
+  if (nothing || !proof.obstacle.empty() || !below.empty()) {
     proof.proven = false;
-    proof.why = proof.obstacle.empty() ? "nothing was read" : proof.obstacle;
+    proof.why = !proof.obstacle.empty() ? proof.obstacle : nothing ? "nothing was read" : below;
     return;
   }
   if (proof.use.names_only) return judge_names(proof);

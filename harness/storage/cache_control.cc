@@ -14,7 +14,6 @@
 
 #include "harness/base/error.h"
 #include "harness/base/parallel.h"
-#include "harness/base/units.h"
 #include "harness/system/client_counters.h"
 #include "harness/system/mount.h"
 #include "harness/system/open_quiet.h"
@@ -146,21 +145,17 @@ std::string compression_of(const system::StorageStack& stack, const CacheOptions
                      stack.compresses.empty() ? "the file system" : stack.compresses, percent(share), asked);
 }
 
-/// Why a cache below the file system's may give bytes; "" = there is none, or it had none when the time began. Empties it.
-std::string second_cache(const system::StorageStack& stack, const FileTable& files, const CacheProof& proof) {
+/// Empties the caches of loop devices' images, and looks what stays there.
+void empty_second_cache(const system::StorageStack& stack, CacheProof& proof) {
   const std::string why = system::why_buffered(stack);
-  if (why.empty() || proof.declared != CacheState::cold) return why;
-  std::uint64_t resident = 0;
+  if (!why.empty() && proof.declared != CacheState::cold) proof.obstacle = why;
+  if (why.empty() || !proof.obstacle.empty()) return;
+  proof.second_cache = why;
   for (const system::BufferedFile& file : stack.buffered) {
     const auto left = drop_file(file.path);
-    if (!left) return fmt::format("{} (what of {} is in memory cannot be seen)", why, file.path);
-    resident += *left;
+    if (!left) proof.obstacle = fmt::format("{} (what of {} is in memory cannot be seen)", why, file.path);
+    proof.second_cache_bytes += left.value_or(0);
   }
-  // Names are a small part of any image: none of it may be there.
-  const double most = proof.use.names_only ? 0 : CacheProof::kMostOfOther * static_cast<double>(files.total_bytes());
-  if (static_cast<double>(resident) <= most) return "";
-  return fmt::format("{} ({} of it stay in memory)", why,
-                     format_quantity(static_cast<double>(resident), Dimension::bytes));
 }
 
 /// What lies below files that are to come from storage.
@@ -170,7 +165,7 @@ void examine_storage(const FileTable& files, const CacheOptions& options, CacheP
   const system::StorageStack stack = system::storage_stack(places);
   proof.compression = compression_of(stack, options);
   if (proof.obstacle.empty()) proof.obstacle = stack.not_storage;
-  if (proof.obstacle.empty()) proof.obstacle = second_cache(stack, files, proof);
+  empty_second_cache(stack, proof);
   if (options.survey == nullptr) return;
   if (proof.obstacle.empty()) proof.obstacle = less_than_promised(*options.survey);
   if (proof.declared == CacheState::cold && proof.use.whole_files) proof.rounding = options.survey->rounding;

@@ -19,9 +19,10 @@
 namespace headrace::system {
 namespace {
 
-constexpr long kErofs = 0xe0f5e1e2, kF2fs = 0xf2f52010, kBcachefs = 0xca451a4e;  // not in every <linux/magic.h>
-constexpr unsigned kExtents = 128;                                               // of one call
-constexpr std::size_t kItems = 64 << 10;                                         // [B] of one call
+constexpr long kErofs = 0xe0f5e1e2, kF2fs = 0xf2f52010, kBcachefs = 0xca451a4e,
+               kNtfs3 = 0x7366746e;       // not in every <linux/magic.h>
+constexpr unsigned kExtents = 128;        // of one call
+constexpr std::size_t kItems = 64 << 10;  // [B] of one call
 
 long type_of(int fd) {
   struct statfs status;
@@ -70,7 +71,7 @@ std::optional<std::uint64_t> stored_by_btrfs(int fd, std::uint64_t inode) {
 }  // namespace
 
 bool can_compress(std::string_view type) {
-  constexpr std::array<std::string_view, 7> kAll{"btrfs", "squashfs", "erofs", "f2fs", "bcachefs", "ntfs3", "hfsplus"};
+  constexpr std::array<std::string_view, 6> kAll{"btrfs", "squashfs", "erofs", "f2fs", "bcachefs", "ntfs3"};
   return std::find(kAll.begin(), kAll.end(), type) != kAll.end();
 }
 
@@ -111,6 +112,7 @@ StoredAs stored_as(int fd, const struct stat& status) {
       return found;
     case kF2fs:
     case kBcachefs:
+    case kNtfs3:
     case OVERLAYFS_SUPER_MAGIC:
       found.compressed = encoded_bytes(fd);
       return found;

@@ -20,7 +20,7 @@ struct StoredAs {
   std::uint64_t compressed = 0;         // of the file's bytes, those that are stored compressed; of squashfs all may be
   std::optional<std::uint64_t> stored;  // bytes on storage of the whole file; nothing: the file system does not say
 };
-/// Asks EROFS (the inode's blocks), btrfs (its extents; how many bytes only root may ask), f2fs and bcachefs (extents), and
+/// Asks EROFS (the inode's blocks), btrfs (its extents; how many bytes only root may ask), f2fs, bcachefs and NTFS (extents), and
 /// overlay, which passes the question on. Of other file systems nothing is compressed.
 StoredAs stored_as(int fd, const struct stat& status);
 

@@ -307,7 +307,7 @@ def test_a_buffered_loop_whose_file_stays_in_memory_is_not_cold(headrace, bench)
         libc.munmap(at, size)
         os.close(held)
     assert not any(cache["proven"] for cache in found), found
-    assert all("stay in memory" in cache["why"] for cache in found), found
+    assert all("were in memory before" in cache["why"] for cache in found), found
 
 
 def test_a_buffered_loop_of_an_ordinary_user(headrace, bench):

@@ -158,6 +158,28 @@ TEST(JudgeCacheState, CompressedBytesAreAsManyAsTheyAreStoredAs) {
   EXPECT_FALSE(proof.proven);
 }
 
+TEST(JudgeCacheState, ACacheBelowThatOfTheFilesHasToBeEmptyToo) {
+  CacheProof proof = nothing_proven(CacheState::cold);
+  proof.resident_before = 0;
+  proof.delivered_bytes = proof.storage_bytes = 100'000'000;
+  proof.second_cache = "loop1 reads image through the page cache";
+  proof.second_cache_bytes = 5'000'000;
+  judge(proof);
+  EXPECT_TRUE(proof.proven) << proof.why;
+  proof.second_cache_bytes = 6'000'000;
+  judge(proof);
+  EXPECT_FALSE(proof.proven);
+  EXPECT_EQ(proof.why, "loop1 reads image through the page cache (6 MB of it were in memory before)");
+  proof.use.names_only = true;
+  proof.operations = 100;
+  proof.second_cache_bytes = 4096;
+  judge(proof);
+  EXPECT_FALSE(proof.proven) << "thousands of names are in a page";
+  proof.second_cache_bytes = 0;
+  judge(proof);
+  EXPECT_TRUE(proof.proven) << proof.why;
+}
+
 TEST(CacheProof, IsEvidenceWhereItsStateWasProvenOrNoneWasDeclared) {
   EXPECT_TRUE(judged(CacheState::asis, -1, 0, 0).is_evidence());
   EXPECT_FALSE(nothing_proven(CacheState::cold).is_evidence());

@@ -280,7 +280,8 @@ TEST(PackingGainTest, IsToldWhereTheBoundsShowIt) {
   EXPECT_NE(last(gained({100}, {800})).find("is not known"), std::string::npos) << "one turn has no bounds";
   Gain warm = gained(files, times(8));
   warm.not_seen = "the client's cache is not seen";
-  EXPECT_NE(last(warm).find("is not known: memory may have given some of it (the client's"), std::string::npos) << last(warm);
+  EXPECT_NE(last(warm).find("is not known: memory may have given some of it (the client's"), std::string::npos)
+      << last(warm);
   warm.in_memory = "100 % of the bytes stayed in the page cache";
   EXPECT_NE(last(warm).find("is not known: memory gave some of it (100 %"), std::string::npos) << last(warm);
 }
