@@ -147,7 +147,8 @@ std::string scan_markdown(const Scan& scan) {
 std::string scan_csv(const Scan& scan) {
   std::string text = "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing,unproven\n";
   for (const ScanRow& row : scan.rows) {
-    text += fmt::format("{},{},{},{},{}", scan.workload, csv_field(row.point), scan.metric, scan.unit, row.repetitions);
+    text += fmt::format("{},{},{},{},{}", csv_field(scan.workload), csv_field(row.point), csv_field(scan.metric),
+                        csv_field(scan.unit), row.repetitions);
     for (const double value : {row.mean, row.median, row.low, row.high, row.least, row.most, row.relative})
       text += row.missing.empty() ? fmt::format(",{:.9g}", value) : ",";
     text += "," + csv_field(row.missing) + "," + csv_field(row.unproven) + "\n";

@@ -33,8 +33,8 @@ constexpr std::string_view kSkipped[] = {"phases", "resolved", "series", "reside
 class OwnFolder {
  public:
   OwnFolder()
-      : folder_(MarkedFolder::make_next(
-            (fs::temp_directory_path() / fmt::format("headrace-agent-{}", ::getpid())).string(), kFolderKind)) {}
+      : folder_(MarkedFolder::make_private((fs::temp_directory_path() / files::random_name("headrace-agent")).string(),
+                                           kFolderKind)) {}
   ~OwnFolder() {
     try {
       remove_marked(path("run"));

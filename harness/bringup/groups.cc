@@ -1,19 +1,18 @@
 #include "harness/bringup/groups.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 
-#include "harness/agents/facts.h"
 #include "harness/agents/own_run.h"
 #include "harness/base/deadline.h"
 #include "harness/base/diagnostics.h"
 #include "harness/bringup/job_points.h"
 #include "harness/bringup/slower_groups.h"
+#include "harness/files/folder.h"
 #include "harness/requirements/job.h"
 #include "harness/results/metric_filter.h"
 #include "harness/results/run_file.h"
@@ -32,9 +31,7 @@ constexpr const char* kLoadFolder = "headrace-load";
 class PlacedThere {
  public:
   PlacedThere(Asking& ask, std::vector<unsigned> nodes, const std::string& config, const std::string& job)
-      : ask_(ask),
-        nodes_(std::move(nodes)),
-        folder_(fmt::format("/tmp/headrace-bringup-{}-{:.0f}", ::getpid(), 1000 * agents::wall_clock_s())) {
+      : ask_(ask), nodes_(std::move(nodes)), folder_("/tmp/" + files::random_name("headrace-bringup")) {
     for (const auto& [node, answer] : ask_(all({{"do", "place"}, {"config", config}, {"job", job}}), kPlace_s))
       if (!answer.why.empty()) failed_[node] = answer.why;
   }

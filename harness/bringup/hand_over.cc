@@ -180,7 +180,7 @@ std::string findings_csv(const Record& record) {
       loss = std::max(loss, one->loss);
     }
     if (!missing.empty()) told.push_back("missing: " + missing);
-    csv += fmt::format("{},{},{},{},{},{},{},{}\n", scope, csv_field(subject), csv_field(host.rack),
+    csv += fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(scope), csv_field(subject), csv_field(host.rack),
                        csv_field(host.leaf_switch), state, csv_field(join(in, " ")),
                        loss > 0 ? fmt::to_string(loss) : "", csv_field(join(told, "; ")));
   };

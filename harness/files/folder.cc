@@ -14,6 +14,7 @@
 #include <memory>
 
 #include "harness/base/error.h"
+#include "harness/system/token.h"
 
 namespace headrace::files {
 namespace {
@@ -138,6 +139,15 @@ UniqueFd Folder::create(const char* name, int flags) const noexcept {
   return UniqueFd(::openat(fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags, kFileMode));
 }
 
+UniqueFd Folder::create_nameless(mode_t mode) const {
+  UniqueFd file(::openat(fd(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+  if (file) return file;  // NFS, FUSE and old kernels cannot
+  const std::string name = aside_name();
+  file = UniqueFd(::openat(fd(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (file) ::unlinkat(fd(), name.c_str(), 0);
+  return file;
+}
+
 UniqueFd Folder::open_made(const char* name, int flags) const noexcept {
   UniqueFd file(::openat(fd(), name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags));
   struct stat status;
@@ -229,6 +239,12 @@ bool Folder::is_aside(const std::string& name) const noexcept {
 }
 
 bool Folder::sync() const noexcept { return ::fsync(fd()) == 0; }
+
+std::string random_name(const std::string& prefix) {
+  std::string name = prefix + "-";
+  for (const char byte : system::new_token()) name += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return name;
+}
 
 void make_parents(const std::string& path) {
   std::error_code failed;

@@ -63,6 +63,8 @@ class Folder {
   /// Makes a new file, open for writing. -1 when something of that name is there, or the system
   /// refuses; errno says why.
   UniqueFd create(const char* name, int flags = 0) const noexcept;
+  /// Makes a new file that has no name and goes when it is closed. Empty: the system refuses; errno says why.
+  UniqueFd create_nameless(mode_t mode) const;
   /// Opens one that create() made for writing, in another thread, say. -1: something else lies
   /// there (EEXIST), or the system refuses.
   UniqueFd open_made(const char* name, int flags = 0) const noexcept;
@@ -95,6 +97,10 @@ class Folder {
   UniqueFd fd_;
   std::string path_;
 };
+
+/// "headrace-agent-0123456789abcdef0123456789abcdef": a name with 128 random bits, for folders where others can make some,
+/// too. Throws RunError.
+std::string random_name(const std::string& prefix);
 
 /// Makes the folders on the way to `path`, as `mkdir -p` does: plain ones, which stay. Throws
 /// RunError.

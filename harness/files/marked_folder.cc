@@ -2,6 +2,7 @@
 #include "harness/files/marked_folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include "harness/base/error.h"
 #include "harness/base/object_path.h"
 #include "harness/files/mark.h"
+#include "harness/files/trust.h"
 
 namespace headrace {
 namespace {
@@ -31,7 +33,30 @@ std::string absolute_path(const std::string& path) {
 
 constexpr std::size_t kMostMark = 64 << 10;  // [B]
 
-std::optional<Mark> mark_of(const Folder& folder) { return files::parse_mark(folder.read(kMarkFile, kMostMark)); }
+/// The mark, and why it may be another user's.
+struct FoundMark {
+  std::optional<Mark> mark;
+  std::string other_writer;
+};
+
+FoundMark look_for_mark(const Folder& folder) {
+  // Whoever cannot write the folder cannot replace the mark meanwhile.
+  FoundMark found{files::parse_mark(folder.read(kMarkFile, kMostMark)), files::other_writer(folder)};
+  if (found.mark && found.other_writer.empty()) found.other_writer = files::other_writer(folder, kMarkFile);
+  return found;
+}
+
+/// The one that counts: only this user, or root, can have written it.
+std::optional<Mark> mark_of(const Folder& folder) {
+  FoundMark found = look_for_mark(folder);
+  return found.other_writer.empty() ? std::move(found.mark) : std::nullopt;
+}
+
+[[noreturn]] void refuse_other_writer(const FoundMark& found) {
+  throw UsageError(found.other_writer +
+                   ", who could change what headrace writes there; give a folder that does not exist yet, or one "
+                   "that only you can write");
+}
 
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
@@ -77,6 +102,14 @@ bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
   throw system_error("open folder", path, code);
 }
 
+/// Makes the folder, or opens the one that is there.
+Folder make_or_open(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) throw system_error("create folder", path, errno);
+  Folder folder = Folder::at(path);
+  if (!folder) refuse(path, errno);
+  return folder;
+}
+
 CleanReport remove_found(const Folder& folder, const std::optional<MarkedFolder>& marked) {
   if (marked) return marked->remove();
   CleanReport report;
@@ -116,10 +149,12 @@ void CleanReport::add(const CleanReport& more) {
 
 MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
   for (;;) {
-    if (const auto found = mark_of(folder)) {
-      if (found->kind != kind)
-        throw UsageError(folder.path() + ": is headrace's folder of another kind (" + found->kind + ", not " + kind +
-                         "); give a new or empty one");
+    const FoundMark found = look_for_mark(folder);
+    if (!found.other_writer.empty()) refuse_other_writer(found);
+    if (found.mark) {
+      if (found.mark->kind != kind)
+        throw UsageError(folder.path() + ": is headrace's folder of another kind (" + found.mark->kind + ", not " +
+                         kind + "); give a new or empty one");
       return {std::move(folder), kind};
     }
     const std::vector<std::string> foreign = entries_but_asides(folder);
@@ -138,15 +173,20 @@ MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
 MarkedFolder MarkedFolder::make(const std::string& given, const std::string& kind) {
   const std::string path = absolute_path(given);
   files::make_parents(std::filesystem::path(path).parent_path().string());
-  if (::mkdir(path.c_str(), files::kFolderMode) != 0 && errno != EEXIST)
-    throw system_error("create folder", path, errno);
-  Folder folder = Folder::at(path);
-  if (!folder) refuse(path, errno);
-  return claim(std::move(folder), kind);
+  return claim(make_or_open(path, files::kFolderMode), kind);
 }
 
 MarkedFolder MarkedFolder::make(const Folder& parent, const std::string& name, const std::string& kind) {
   return claim(parent.make(name), kind);
+}
+
+MarkedFolder MarkedFolder::make_private(const std::string& given, const std::string& kind) {
+  const std::string path = absolute_path(given), parent_path = std::filesystem::path(path).parent_path().string();
+  const Folder parent = Folder::at(std::filesystem::canonical(parent_path).string());
+  if (!parent) throw system_error("open folder", parent_path, errno);
+  if (const std::string why = files::other_writer(parent); !why.empty())
+    throw UsageError(why + ", who could replace what headrace makes there");
+  return claim(make_or_open(path, files::kPrivateFolderMode), kind);
 }
 
 MarkedFolder MarkedFolder::make_alone(const std::string& path, const std::string& kind) {
@@ -177,9 +217,11 @@ MarkedFolder MarkedFolder::make_next(const std::string& given, const std::string
 
 std::optional<MarkedFolder> MarkedFolder::find(const std::string& given) {
   Folder folder = Folder::at(absolute_path(given));
-  const auto mark = folder ? mark_of(folder) : std::nullopt;
-  if (!mark) return std::nullopt;
-  return MarkedFolder(std::move(folder), mark->kind);
+  if (!folder) return std::nullopt;
+  const FoundMark found = look_for_mark(folder);
+  if (!found.mark) return std::nullopt;
+  if (!found.other_writer.empty()) refuse_other_writer(found);
+  return MarkedFolder(std::move(folder), found.mark->kind);
 }
 
 std::optional<MarkedFolder> MarkedFolder::find(const Folder& parent, const std::string& name) {
@@ -190,8 +232,9 @@ std::optional<MarkedFolder> MarkedFolder::find(const Folder& parent, const std::
 }
 
 std::string MarkedFolder::kind_of(const std::string& path) {
-  const auto found = find(path);
-  return found ? found->kind() : "";
+  const Folder folder = Folder::at(absolute_path(path));
+  const auto mark = folder ? look_for_mark(folder).mark : std::nullopt;
+  return mark ? mark->kind : "";
 }
 
 bool MarkedFolder::is_marked() const {
@@ -302,6 +345,12 @@ CleanReport MarkedFolder::remove() const {
   if (const auto found = folder_.look(kMarkFile)) folder_.remove(kMarkFile, *found);
   report.gone = !mark->made || folder_.remove_itself();
   return report;
+}
+
+std::string own_place(const std::string& path) {
+  const Folder folder = Folder::at(absolute_path(path));
+  if (!folder || folder.look(kMarkFile) || files::other_writer(folder).empty()) return path;
+  return folder.path_of("headrace-" + std::to_string(::geteuid()));
 }
 
 CleanReport remove_marked(const std::string& given) {

@@ -12,6 +12,7 @@ namespace headrace::files {
 /// file or folder, which cannot say by its content whose it is, is told from another's.
 inline constexpr mode_t kMakersMark = S_ISVTX;
 inline constexpr mode_t kFileMode = kMakersMark | 0644, kFolderMode = kMakersMark | 0755;
+inline constexpr mode_t kPrivateFolderMode = kMakersMark | 0700;
 
 inline bool bears_mark(const struct stat& status) noexcept { return (status.st_mode & kMakersMark) != 0; }
 

@@ -30,8 +30,6 @@ namespace {
 
 using config::Value;
 
-const std::vector<std::string> kTopKeys = {"schema", "name",  "description", "target",
-                                           "seed",   "needs", "defaults",    "workloads"};
 const std::vector<std::string> kDefaultKeys = {"cache", "repeat", "duration", "rest", "timeout", "verify"};
 constexpr std::size_t kLongestName = 200;
 constexpr const char* kOfJob = "job";      // workloads: job
@@ -233,7 +231,7 @@ class Planner {
 
   void read_top(const Value& root) {
     config::ValueReader read(problems_, "");
-    read.known_keys(root, kTopKeys);
+    read.known_keys(root, config::kConfigurationKeys);
     const Value* schema = root.find("schema");
     if (schema == nullptr || schema->text != "1") {
       problems_.error(schema ? schema->where : root.where, "schema: must be 1 (this version reads schema 1)");
