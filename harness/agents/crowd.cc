@@ -15,8 +15,8 @@
 #include <optional>
 #include <thread>
 
+#include "harness/agents/complaint.h"
 #include "harness/agents/facts.h"
-#include "harness/agents/last_line.h"
 #include "harness/agents/protocol.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
@@ -152,7 +152,7 @@ void Crowd::ended(Member& member) {
   for (ssize_t more; (more = ::read(member.err.get(), block, sizeof block)) > 0;)
     member.complained.append(block, static_cast<std::size_t>(more));
   if (got == member.pid) member.pid = -1;
-  const std::string words = last_line(member.complained);
+  const std::string words = complaint_in(member.complained);
   if (got <= 0 || !WIFEXITED(status))
     return give_up(member, words.empty() ? "its agent ended" : "its agent ended: " + words, "is the host up?");
   const int code = WEXITSTATUS(status);
