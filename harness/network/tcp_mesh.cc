@@ -81,7 +81,7 @@ class Answering {
  public:
   Answering(int listener, const std::string& token, const TcpMesh::Options& options, Sockets& sockets,
             std::size_t expected)
-      : listener_(listener), token_(token), options_(options), sockets_(sockets), expected_(expected) {
+      : callers_(listener, token), options_(options), sockets_(sockets), expected_(expected) {
     thread_ = std::thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
   }
   /// Waits until all have called, or until it is too late.
@@ -91,13 +91,13 @@ class Answering {
  private:
   void run(const Deadline& deadline) {
     for (std::size_t answered = 0; answered < expected_ && !give_up_ && !deadline.over();)
-      if (system::wait_readable(listener_, Deadline(0.1)) && answer()) ++answered;
+      if (answer()) ++answered;
   }
 
   /// True when one more stream is there.
   bool answer() {
-    TcpCaller caller = caller_at(listener_, token_);
-    if (!caller.socket) return false;
+    TcpCaller caller = callers_.next(Deadline(0.1));
+    if (!caller) return false;
     const auto at = sockets_.find(caller.hello.from);
     if (at == sockets_.end()) return false;
     if (caller.hello.stream == at->second.size())
@@ -112,8 +112,7 @@ class Answering {
     return !again;
   }
 
-  const int listener_;
-  const std::string token_;
+  TcpCallers callers_;
   const TcpMesh::Options& options_;
   Sockets& sockets_;
   const std::size_t expected_;

@@ -314,6 +314,64 @@ def test_a_group_that_is_slower_than_the_others(fleet, headrace):
     assert never.code == 0 and named(never) == [] and len(never.record["sessions"][0]["groups"]) == 3, never
 
 
+@pytest.fixture
+def together(fleet, headrace):
+    """A bring-up of six nodes whose collectives are made up: they give what tests/golden/run.json has."""
+    headrace.write("hosts", "".join(f"{name}\n" for name in "abcdef"))
+
+    def run(answers, statuses=("ok",)):
+        golden = json.loads((pathlib.Path(__file__).parents[1] / "golden/run.json").read_text())
+        point = golden["points"][0] | {"repetitions": [], "metrics": golden["points"][0]["metrics"][:1]}
+        golden["judgements"] = []
+        golden["points"] = [point | {"id": f"point{n}"} | ({} if status == "ok" else {"status": status, "reason": "as made up", "metrics": []})
+                            for n, status in enumerate(statuses)]
+        golden["summary"] = {"word": "MEASURED", "exit_code": 0, "needs": 0, "pass": 0, "fail": 0, "inconclusive": 0, "skipped": 0, "error": 0}
+        headrace.write("run.json", json.dumps(golden))
+        headrace.write("fleet.json", json.dumps({"run": "run.json", "answers": answers}))
+        told = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
+        told.record = headrace.results("bringup.json", "cluster")
+        told.skipped = {one["why"] for one in told.record["skipped"] if one["step"] == "collectives"}
+        return told
+    return run
+
+
+def test_collectives_that_fail_on_all_nodes_are_a_fault(together):
+    told = together({"a": {"run together": {"error": "TIMEOUT: MPI_Init of rank 0 (a)"}}})
+    assert told.code == 10 and named(told) == [("group", "a,b,c,d,e,f")], told
+    assert told.record["faults"][0]["told"] == "collectives: TIMEOUT: MPI_Init of rank 0 (a)" and not told.skipped, told
+
+
+def test_of_two_collectives_that_which_worked_keeps_its_value(together):
+    told = together({}, statuses=("ok", "error", "skipped"))
+    assert told.code == 10 and told.record["faults"][0]["told"] == "collectives: point1: as made up", told
+    (group,) = told.record["sessions"][0]["groups"]
+    assert [value["point"] for value in group["values"]] == ["point0"] and "point0 " in told.out, told
+    assert told.skipped == {"point2: as made up"}, told
+
+
+def test_a_node_that_cannot_take_part_in_collectives_is_named(together):
+    told = together({"c": {"place": {"error": "/tmp/x: No space left on device"}}})
+    assert told.code == 10 and named(told) == [("node", "c")] and states(told)["c"] == "confirmed", told
+    assert told.record["faults"][0]["told"] == "cannot take part in collectives: /tmp/x: No space left on device", told
+    assert "accepted=5" in told.out and "reason='headrace: collectives'" in told.out, told
+
+
+@pytest.mark.parametrize("without, code, faults", [("abcdef", 0, []), ("abc", 0, []), ("c", 10, [("node", "c")])])
+def test_collectives_are_skipped_only_where_most_nodes_cannot_start_them(together, without, code, faults):
+    no_mpi = "mpi: not built into this installation"
+    told = together({name: {"facts": facts_of(name)["facts"] | {"paths": [], "no_mpi": no_mpi}} for name in without})
+    assert told.code == code and named(told) == faults, told
+    assert any(why.endswith(": " + no_mpi) for why in told.skipped) == (code == 0), told
+    assert not any("groups" in one and one["groups"] for one in told.record["sessions"]) or code == 10, told
+
+
+def test_a_door_that_is_too_long_costs_its_host_alone(fleet):
+    """It would go on to whoever calls: all the others are measured."""
+    told = fleet("abcdef", answers={"c": {"open": {"door": "x" * 70_000}}})
+    assert states(told) == dict.fromkeys("abdef", "accepted") | {"c": states(told)["c"]}, told
+    assert "missing=0" in told.out and states(told)["c"] != "accepted", told
+
+
 def scheduler(headrace, script):
     headrace.path("bin").mkdir()
     headrace.write("bin/scontrol", f"#!/bin/sh\n{script}\n")

@@ -211,5 +211,37 @@ TEST(BringUpNodes, AGroupThatFailsAndStorageThatIsTooSlowAreNamed) {
   EXPECT_TRUE(judge_groups(record).undecided);
 }
 
+TEST(BringUpNodes, WhatFailsOnAllNodesIsAFaultAndWhatWorkedIsKept) {
+  Record record = record_of({});
+  auto& groups = record.sessions[0].groups;
+  groups.push_back(
+      {"collectives", {0, 1}, 2, "mpi_all_to_all: TIMEOUT", {{"mpi_all_reduce", "busbw", "B/s", 1e9}}, {}});
+  groups.push_back({"storage load", {0, 1}, 2, "mpirun lost n10", {}, {}});
+  const GroupsJudged judged = judge_groups(record);
+  ASSERT_EQ(judged.faults.size(), 2u);
+  for (const Told& one : judged.faults) {
+    EXPECT_EQ(one.title(), "group n[10-11]");
+    EXPECT_NE(one.fix.find("no group worked"), std::string::npos) << one.fix;
+  }
+  EXPECT_EQ(judged.faults[0].text, "collectives: mpi_all_to_all: TIMEOUT");
+  EXPECT_EQ(judged.faults[1].text, "storage load: mpirun lost n10");
+  groups.push_back({"collectives", {2, 3}, 2, "", {{"mpi_all_reduce", "busbw", "B/s", 1e9}}, {}});
+  EXPECT_NE(judge_groups(record).faults[0].fix.find("the other groups worked"), std::string::npos);
+}
+
+TEST(BringUpNodes, ANodeThatIsLeftOutIsNamedOnce) {
+  Record record = record_of({});
+  auto& groups = record.sessions[0].groups;
+  groups.push_back({"collectives", {2}, 0, "cannot write /tmp/x: No space left on device", {}, {}});
+  groups.push_back({"storage load", {2}, 0, "cannot write /tmp/x: No space left on device", {}, {}});
+  const GroupsJudged judged = judge_groups(record);
+  ASSERT_EQ(judged.faults.size(), 1u);
+  EXPECT_EQ(judged.faults[0].title(), "node n12");
+  EXPECT_TRUE(judged.faults[0].of_node(2));
+  EXPECT_EQ(judged.faults[0].text,
+            "cannot take part in collectives: cannot write /tmp/x: No space left on device; "
+            "cannot take part in storage load: cannot write /tmp/x: No space left on device");
+}
+
 }  // namespace
 }  // namespace headrace::bringup
