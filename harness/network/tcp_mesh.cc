@@ -10,6 +10,7 @@
 #include <chrono>
 #include <thread>
 
+#include "harness/base/start_thread.h"
 #include "harness/network/tcp_door.h"
 #include "harness/ranks/wire.h"
 #include "harness/system/socket.h"
@@ -66,7 +67,7 @@ class Answering {
   Answering(int listener, const std::string& token, const TcpMesh::Options& options, Sockets& sockets,
             std::size_t expected)
       : listener_(listener), token_(token), options_(options), sockets_(sockets), expected_(expected) {
-    thread_ = std::thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
+    thread_ = start_thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
   }
   /// Waits until all have called, or until it is too late.
   ~Answering() { thread_.join(); }
@@ -99,7 +100,7 @@ class Answering {
   Sockets& sockets_;
   const std::size_t expected_;
   std::atomic<bool> give_up_{false};
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 bool incomplete(const std::vector<UniqueFd>& streams) {
@@ -148,6 +149,7 @@ struct Making {
       Answering answering(listener.get(), own.token, options, sockets, partners.callers.size() * options.streams);
       for (const unsigned partner : partners.to_call) addresses[partner];  // each thread has its own from now on
       std::atomic<std::size_t> next{0};
+      const auto most = static_cast<unsigned>(std::min(kCallsAtOnce, partners.to_call.size()));
       const auto call = [&] {
         for (std::size_t i = next++; i < partners.to_call.size(); i = next++) {
           const unsigned partner = partners.to_call[i];
@@ -162,9 +164,12 @@ struct Making {
               fmt::format("cannot connect to {} within {:g} s: {}; {}", who(partner), options.timeout_s, why, kAdvice);
         }
       };
-      std::vector<std::thread> callers;
-      for (std::size_t i = 0; i < std::min(kCallsAtOnce, partners.to_call.size()); ++i) callers.emplace_back(call);
-      for (std::thread& caller : callers) caller.join();
+      try {
+        if (!partners.to_call.empty()) start_threads(most, [&](unsigned) { call(); });
+      } catch (const RunError&) {
+        answering.give_up();
+        throw;
+      }
     }
     for (const unsigned caller : partners.callers)
       if (incomplete(sockets.at(caller)))
@@ -199,7 +204,11 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
   Making making{ranks, team, options, sockets_, addresses_};
   Told own{making.open(), std::vector<std::string>(team.size())};
   const auto doors = ranks.gather("TCP addresses", team, making.own.packed(), options.timeout_s);
-  if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  try {
+    if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  } catch (const RunError& e) {  // no threads: the others hear of it
+    own.trouble = e.what();
+  }
   std::vector<Told> told;
   for (const std::string& bytes : ranks.gather("TCP connections", team, own.packed(), 3 * options.timeout_s + 10))
     told.push_back(Told::unpacked(bytes));
