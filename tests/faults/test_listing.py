@@ -3,10 +3,11 @@ that calls itself complete is left, and nothing is removed as if the folder were
 
 import errno
 import json
+import shutil
 import subprocess
 
 import pytest
-from conftest import BINARY
+from conftest import BINARY, ROOT
 
 FAULTS = [("n01", "readdir", errno.EIO), ("n01", "readdir", errno.ESTALE), ("n01", "open", errno.EMFILE), ("n01", "readdir", errno.EACCES),
           ("n01_3.jpg", "getattr", errno.EIO), ("n01_3.jpg", "getattr", errno.ESTALE)]
@@ -53,21 +54,21 @@ def test_cleaning_removes_nothing_of_what_it_cannot_list(headrace, faults, op):
     before = faults.files()
     faults.set(f"error *d000 op={op} errno={errno.EIO}")
     done = run(headrace.folder, "clean", headrace.target)
-    assert done.returncode != 0 and "EIO" in done.stderr + done.stdout, done
+    assert done.returncode == 1 and "d000: Input/output error (EIO)" in done.stderr, done
     assert [f for f in faults.files() if f.endswith(".bin")] == [f for f in before if f.endswith(".bin")]
     faults.set()
     assert run(headrace.folder, "clean", headrace.target).returncode == 0 and not headrace.target.exists()
 
 
-@pytest.mark.parametrize("verb", [["fleet"], ["history"], ["size", "--workers"], ["verdict", "--history"]])
-def test_runs_that_cannot_be_listed_are_not_absent(headrace, faults, verb):
+def test_runs_that_cannot_be_listed_are_not_absent(headrace, faults):
     runs = faults.mount / "runs"
-    for number in range(3):
-        result = headrace({"use": "memory_copy", "repeat": 2, "duration": "20ms", "size": "1MiB"})
-        assert result.data, result
-        subprocess.run(["cp", "-r", headrace.out, runs / f"n{number}" if runs.exists() or not runs.mkdir() else runs], check=True)
-    name = "runs" if "--history" in verb else "n1"
-    faults.set(f"error *{name} op=readdir errno={errno.EIO}")
-    words = [verb[0], headrace.out, "--history", runs] if "--history" in verb else [verb[0], runs]
-    done = run(headrace.folder, *words)
-    assert done.returncode == 2 and f"/{name}: Input/output error (EIO)" in done.stderr, done
+    runs.mkdir()
+    for number in range(2):
+        assert headrace({"use": "memory_copy", "repeat": 2, "duration": "20ms"}).data
+        shutil.copytree(headrace.out, runs / f"n{number}", copy_function=shutil.copyfile)
+    job = ROOT / "configs/jobs/resnet50-imagenet.yaml"
+    for name, words in [("n1", ["fleet", runs]), ("n1", ["history", runs]), ("n1", ["size", job, "--runs", runs]),
+                        ("runs", ["compare", headrace.out, headrace.out, "--history", runs])]:
+        faults.set(f"error *{name} op=readdir errno={errno.EIO}")
+        done = run(headrace.folder, *words)
+        assert done.returncode == 2 and f"/{name}: Input/output error (EIO)" in done.stderr, done
