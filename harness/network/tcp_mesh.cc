@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "harness/base/start_thread.h"
 #include "harness/network/host_addresses.h"
 #include "harness/network/tcp_door.h"
 #include "harness/ranks/wire.h"
@@ -82,7 +83,7 @@ class Answering {
   Answering(int listener, const std::string& token, const TcpMesh::Options& options, Sockets& sockets,
             std::size_t expected)
       : callers_(listener, token), options_(options), sockets_(sockets), expected_(expected) {
-    thread_ = std::thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
+    thread_ = start_thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
   }
   /// Waits until all have called, or until it is too late.
   ~Answering() { thread_.join(); }
@@ -118,7 +119,7 @@ class Answering {
   const std::size_t expected_;
   std::set<unsigned> called_back_;
   std::atomic<bool> give_up_{false};
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 bool incomplete(const std::vector<UniqueFd>& streams) {
@@ -176,6 +177,7 @@ struct Making {
       std::vector<unsigned> all = partners.to_call;
       if (options.both_ways) all.insert(all.end(), partners.callers.begin(), partners.callers.end());
       std::atomic<std::size_t> next{0};
+      const auto most = static_cast<unsigned>(std::min(kCallsAtOnce, all.size()));
       const auto call = [&] {
         for (std::size_t i = next++; i < all.size(); i = next++) {
           const unsigned partner = all[i];
@@ -194,9 +196,12 @@ struct Making {
           wrong[partner] = cannot_connect(partner, why);
         }
       };
-      std::vector<std::thread> callers;
-      for (std::size_t i = 0; i < std::min(kCallsAtOnce, all.size()); ++i) callers.emplace_back(call);
-      for (std::thread& caller : callers) caller.join();
+      try {
+        if (!all.empty()) start_threads(most, [&](unsigned) { call(); });
+      } catch (const RunError&) {
+        answering.give_up();
+        throw;
+      }
     }
     for (const unsigned caller : partners.callers)
       if (incomplete(sockets.at(caller)))
@@ -256,7 +261,11 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
   Told own{making.open(), std::vector<std::string>(team.size()), {}};
   check_addresses(ranks, team, options.timeout_s);
   const auto doors = ranks.gather("TCP addresses", team, making.own.packed(), options.timeout_s);
-  if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  try {
+    if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  } catch (const RunError& e) {  // no threads: the others hear of it
+    own.trouble = e.what();
+  }
   own.back = making.back;
   std::vector<Told> told;
   for (const std::string& bytes : ranks.gather("TCP connections", team, own.packed(), 3 * options.timeout_s + 10))

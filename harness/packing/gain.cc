@@ -15,6 +15,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/random.h"
+#include "harness/base/start_thread.h"
 #include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
 #include "harness/packing/encoder.h"
@@ -88,18 +89,25 @@ double read_all(const FileTable& files, const std::vector<std::uint32_t>& order,
   std::mutex mutex;
   const auto begin = std::chrono::steady_clock::now();
   {
+    const auto fail = [&] {
+      const std::lock_guard lock(mutex);
+      failed = std::current_exception();
+      next = order.size();
+    };
     std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < workers; ++i)
-      threads.emplace_back([&] {
-        try {
-          std::vector<unsigned char> buffer(at_once);
-          for (std::size_t at; (at = next++) < order.size();) read_through(files, order[at], buffer);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          failed = std::current_exception();
-          next = order.size();
-        }
-      });
+    const auto read = [&] {
+      try {
+        std::vector<unsigned char> buffer(at_once);
+        for (std::size_t at; (at = next++) < order.size();) read_through(files, order[at], buffer);
+      } catch (...) {
+        fail();
+      }
+    };
+    try {
+      while (threads.size() < workers) threads.push_back(start_thread(read));
+    } catch (const RunError&) {  // a rate of fewer workers would be another
+      fail();
+    }
   }
   if (failed) std::rethrow_exception(failed);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

@@ -27,7 +27,7 @@ bool is_alike(double a, double b) { return a <= b * kAlike && b <= a * kAlike; }
 
 FileTable walked(const std::string& path) {
   try {
-    if (!is_object_path(path)) return std::move(walk(path, false, {}).files);
+    if (!is_object_path(path)) return std::move(walk(path, {}, {}).files);
     Node node("");
     return std::move(list_objects(*node.backends().storage(object_engine()).object_store(), path, {}).files);
   } catch (const RunError& e) {

@@ -61,9 +61,12 @@ std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResul
   like.revision = run.build.revision;
   for (const auto& [section, facts] : run.environment)
     for (const auto& [key, value] : facts) like.environment[section + "." + key] = value;
-  const auto noise = comparison::newest_noise(folder, like);
-  if (!noise) return std::nullopt;
-  return noise->summary();
+  try {
+    const auto noise = comparison::newest_noise(folder, like);
+    return noise ? std::optional(noise->summary()) : std::nullopt;
+  } catch (const RunError&) {  // the run is worth more than what lies beside it
+    return std::nullopt;
+  }
 }
 
 /// A rank other than the first: measures with the others, and leaves words and files to rank 0.

@@ -1,10 +1,12 @@
 #include "harness/system/limits.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
+#include <cerrno>
 
 #include "harness/base/units.h"
+#include "harness/system/list_names.h"
 
 namespace headrace::system {
 
@@ -15,12 +17,12 @@ Limit limit_of(int resource) {
 }
 
 std::uint64_t make_room_for_files(std::uint64_t more) {
-  std::error_code none;
-  std::uint64_t open = 0;
-  for (std::filesystem::directory_iterator at("/proc/self/fd", none), end; !none && at != end; at.increment(none))
-    ++open;
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return more;
+  std::vector<std::string> names;
+  // At its limit a process cannot count what it has open.
+  const bool full = list_names(AT_FDCWD, "/proc/self/fd", names) == EMFILE;
+  const rlim_t open = full ? limit.rlim_cur : names.size();
   if (limit.rlim_cur < open + more && limit.rlim_cur < limit.rlim_max) {
     rlimit raised = limit;
     raised.rlim_cur = std::min<rlim_t>(open + more, limit.rlim_max);

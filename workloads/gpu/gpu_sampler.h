@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
+#include "harness/base/start_thread.h"
 
 namespace headrace::gpu {
 
@@ -37,7 +38,7 @@ class GpuSampler {
     stop();
     samples_.assign(gpus.size(), {});
     stopping_ = false;
-    thread_ = std::thread([this, gpus = std::move(gpus)] { look(gpus); });
+    thread_ = start_thread<std::thread>([this, gpus = std::move(gpus)] { look(gpus); });
   }
   void stop() {
     if (!thread_.joinable()) return;
