@@ -32,7 +32,7 @@ constexpr std::size_t kPing = 64;                                  // bytes
 constexpr char kMore = 'm', kLast = 'l';                           // the first byte of each block, or ping
 
 constexpr double kCallBack_s = 3 * kTryAddresses_s + 1;  // for all addresses, and a welcome
-constexpr double kLook_s = 0.1;
+constexpr double kLookAgain_s = 0.1;
 constexpr char kTried = 't';  // the end that was called has tried to call back
 
 /// However the other end behaves, this end comes to its own end by then.
@@ -242,7 +242,7 @@ void TcpPairListener::await_call_back(int fd) const {
   std::jthread welcoming([this](const std::stop_token& stop) {
     TcpCallers callers(listener_.get(), door_.token);
     while (!stop.stop_requested())
-      if (const TcpCaller caller = callers.next(Deadline(kLook_s))) welcome(caller.socket.get());
+      if (const TcpCaller caller = callers.next(Deadline(kLookAgain_s))) welcome(caller.socket.get());
   });
   char tried = 0;
   const Deadline end(kCallBack_s);
