@@ -33,7 +33,7 @@ NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool 
     case PartState::undecided:
       break;
   }
-  return judged.finished ? NodeState::suspect : node.state;
+  return judged.finished && !was_bad ? NodeState::suspect : node.state;
 }
 
 /// What nodes measured by themselves joins what they tell of themselves. Who has to measure again.
@@ -80,13 +80,12 @@ std::vector<std::string> flapping_ones(const Record& record) {
   return names;
 }
 
-/// Bad in an earlier session, and nobody looked whether it still is.
-std::vector<std::string> bad_before(const Record& record, const std::vector<bool>& takes_part) {
+/// Bad in an earlier session, and nothing has cleared it since.
+std::vector<std::string> bad_before(const Record& record) {
   std::vector<std::string> names;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     const NodeRecord& one = record.nodes[node];
-    if ((one.state == NodeState::confirmed || one.state == NodeState::flapping) && !is_named(record, node) &&
-        (!takes_part[node] || one.missing))
+    if ((one.state == NodeState::confirmed || one.state == NodeState::flapping) && !is_named(record, node))
       names.push_back(one.host.name);
   }
   return names;
@@ -138,7 +137,7 @@ std::string sentence_of(const Record& record, std::size_t taking_part, std::size
   text += titles.empty() ? "; nothing bad was found" : "; bad: " + some_of(titles);
   if (const std::vector<std::string> flap = flapping_ones(record); !flap.empty())
     text += "; flapping: " + some_of(flap);
-  if (!before.empty()) text += "; bad before, and not tested again: " + some_of(before);
+  if (!before.empty()) text += "; bad before, and not cleared since: " + some_of(before);
   if (undecided > 0) text += fmt::format("; {} undecided", undecided);
   return text + ".";
 }
@@ -197,7 +196,7 @@ void judge(Record& record, const Judged& judged) {
     }
     undecided += !named && !one.missing && measured == PartState::undecided;
   }
-  const std::vector<std::string> before = bad_before(record, judged.takes_part);
+  const std::vector<std::string> before = bad_before(record);
   Found found;
   found.fail = !record.faults.empty() || !before.empty();
   found.error = there < 2;

@@ -1,5 +1,7 @@
 #include "harness/engine/evidence.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -101,6 +103,16 @@ PointResult unmeasured(const Point& point) {
   return result;
 }
 
+std::vector<PartFault> faults_of(const PointResult& result) {
+  std::vector<PartFault> all = result.faults;
+  for (const Repetition& r : result.repetitions) add_faults(all, r.faults);
+  for (const WrongBlock& wrong : result.wrong_blocks)
+    if (!wrong.part.empty())
+      add_faults(all, {{wrong.part, "wrong_elements", 1,
+                        fmt::format("{} at offset {}: {}", wrong.file, wrong.offset, wrong.why)}});
+  return all;
+}
+
 judging::RecordedRepetition recorded(const Repetition& r) {
   judging::RecordedRepetition one;
   one.look = r.look;
@@ -142,6 +154,7 @@ judging::RecordedPoint recorded(const PointResult& result) {
   all.single_run = result.single_run;
   all.measured_again = result.measured_again;
   for (const Repetition& r : result.repetitions) all.repetitions.push_back(recorded(r));
+  all.faults = faults_of(result);
   return all;
 }
 

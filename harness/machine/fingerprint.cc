@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "harness/backends/gpu.h"
+#include "harness/backends/gpu_faults.h"
 #include "harness/backends/loader.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
@@ -19,6 +19,7 @@
 #include "harness/system/kernel_features.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/limits.h"
+#include "harness/system/lost_gpus.h"
 #include "harness/system/mount.h"
 
 namespace headrace::system {
@@ -28,6 +29,7 @@ namespace {
 class Section {
  public:
   explicit Section(const std::string& name) : facts_{name, {}} {}
+  const std::string& name() const { return facts_.first; }
   void put(std::string key, std::string value) {
     if (!value.empty()) facts_.second.emplace_back(std::move(key), std::move(value));
   }
@@ -242,8 +244,17 @@ void gpus(Fingerprint& all, Node& node) {
     section.number("ecc_uncorrected", state.ecc_uncorrected);
     section.number("nvlink_errors", state.nvlink_errors);
     section.number("remapped_rows", state.remapped_rows);
+    section.put("fabric", facts.fabric);
+    for (const PartFault& one : gpu_faults(section.name(), facts, state)) section.put(fault_key(one.count), one.text);
     section.into(all);
   }
+  Section section("gpus");
+  std::string lost;
+  if (const auto listed = listed_gpus(backend))
+    for (const std::string& address : lost_gpus(*listed))
+      lost += fmt::format("{}{}: {}", lost.empty() ? "" : "; ", lost_gpu(address).part, lost_gpu(address).text);
+  section.put(fault_key("lost"), lost);
+  section.into(all);
 }
 
 }  // namespace

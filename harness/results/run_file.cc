@@ -205,6 +205,11 @@ StoredRun parse_run(std::string_view text, const std::string& path) {
                       .error = prediction.at("error").number(),
                       .grade = prediction.at("grade").text()};
   }
+  if (root.has("expected"))
+    root.at("expected").each([&](const JsonPlace& one) {
+      run.expected.push_back({one.at("point").text(), one.at("metric").text(), one.text("part_kind", ""),
+                              one.text("standing", ""), one.text("told", "")});
+    });
   if (root.has("noise_floor")) {
     read_fields(root.at("noise_floor"), run.noise.emplace());
   }

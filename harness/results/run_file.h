@@ -63,6 +63,11 @@ struct StoredPrediction {
   std::string grade;
 };
 
+/// A figure beside what sound hardware gives (docs/expectations.md).
+struct StoredExpected {
+  std::string point, metric, part_kind, standing, told;
+};
+
 struct StoredRun : StoredVerdict {
   std::map<std::string, std::string> job;  // values of the job, by path; empty = there was none
   std::string job_name;
@@ -71,6 +76,7 @@ struct StoredRun : StoredVerdict {
   std::map<std::string, std::string> environment;
   std::optional<StoredPrediction> prediction;  // of a rehearsal that was predicted
   std::optional<NoiseFloor> noise;             // of `headrace aa` on this system, where it was run
+  std::vector<StoredExpected> expected;
 
   const StoredPoint* find(std::string_view point) const;
 };

@@ -11,6 +11,7 @@
 #include <tuple>
 
 #include "harness/requirements/need_kinds.h"
+#include "harness/verdict/part_faults.h"
 #include "harness/verdict/slow_parts.h"
 #include "harness/verdict/store_words.h"
 
@@ -167,9 +168,18 @@ std::size_t preference(const Question& q, const RecordedPoint& point) {
   return static_cast<std::size_t>(q.measured_by.end() - at);
 }
 
-/// What was measured first stands, however measuring it again went.
-bool gave_values(const RecordedPoint& p) {
-  return p.status == PointStatus::ok || p.status == PointStatus::interrupted || p.measured_again;
+/// What was measured first counts, however measuring it again went. A count that misses its need counts in any case.
+bool gave_values(const Question& q, const RecordedPoint& p) {
+  if (p.status == PointStatus::ok || p.status == PointStatus::interrupted || p.measured_again) return true;
+  const std::string metric = answering_metric(q, p);
+  if (find_fault_count(metric) == nullptr) return false;
+  const std::optional<double> counted = most_counted(p, metric);
+  return counted && !q.blank.meets(*counted);
+}
+
+bool has_values(const Question& q, const RecordedPoint& p) {
+  const std::string metric = answering_metric(q, p);
+  return find_fault_count(metric) != nullptr ? most_counted(p, metric).has_value() : !p.values(metric).empty();
 }
 
 /// Do two sets that both miss the need contradict each other? The fresh one lies beyond the bounds of the first, misses
@@ -254,6 +264,10 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   const std::string name = answering_metric(q, point);
   j.point = point.id;
   j.metric = fmt::format("{}.{}", point.workload, name);
+  if (find_fault_count(name) != nullptr) {
+    judge_count(point, name, j);
+    return a;
+  }
   Evidence e = gather(point, name, q.blank.unit, parts(q, point), q.choices);
   e.next_look = next_look;
   e.too_few_operations = std::count(point.too_few_operations.begin(), point.too_few_operations.end(), name) > 0;
@@ -289,8 +303,7 @@ struct Chosen {
 
 /// The point's worth as an answer; nothing: it is none.
 std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
-  if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty() || !answers(q, p))
-    return std::nullopt;
+  if (!gave_values(q, p) || !has_values(q, p) || !no_answer(q, p).empty() || !answers(q, p)) return std::nullopt;
   Chosen one;
   one.point = &p;
   one.like = likeness(q, p);
@@ -299,6 +312,10 @@ std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
   // where there is no other.
   one.rank = {q.collective ? fit(*q.collective, p) : Fit::close, one.like.is_as_job(), p.unproven_share() == 0,
               preference(q, p)};
+  if (const std::string metric = answering_metric(q, p); find_fault_count(metric) != nullptr) {
+    one.value = *most_counted(p, metric);  // of several points the one with the most answers
+    return one;
+  }
   one.value = (q.blank.higher_is_better ? 1 : -1) * answer(q, p, 0).judgement.measured.value_or(0);
   return one;
 }
@@ -338,7 +355,8 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
     judgements.push_back(chosen != nullptr ? answer(q, *chosen, 0).judgement : unanswered(q, points));
     if (chosen != nullptr && read_objects(*chosen))
       tell_requests(*chosen, points, answering_metric(q, *chosen), judgements.back());
-    if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail)
+    if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail &&
+        find_fault_count(answering_metric(q, *chosen)) == nullptr)
       confirm(q, *chosen, judgements.back());
   }
   sort_worst_first(judgements);
@@ -346,8 +364,10 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
 }
 
 std::vector<Judgement> judge_run(std::span<const Question> questions, std::span<const RecordedPoint> points) {
-  std::vector<Judgement> judgements = answer_all(questions, points), parts = judge_parts(points);
+  std::vector<Judgement> judgements = answer_all(questions, points), parts = judge_parts(points),
+                         faults = judge_faults(points);
   std::move(parts.begin(), parts.end(), std::back_inserter(judgements));
+  std::move(faults.begin(), faults.end(), std::back_inserter(judgements));
   sort_worst_first(judgements);
   return judgements;
 }

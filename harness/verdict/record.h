@@ -11,6 +11,7 @@
 #include "harness/params.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/cache_state.h"
+#include "harness/record/fault_counts.h"
 #include "harness/record/metric.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/statistics/steady.h"
@@ -57,6 +58,7 @@ struct RecordedPoint {
   std::map<std::string, statistics::SingleRun> single_run;  // rule 19, by unit: one long repetition that stands alone
   bool measured_again = false;                              // after a FAIL and a rest
   std::vector<RecordedRepetition> repetitions;
+  std::vector<PartFault> faults;  // of parts of the machine, of all repetitions, preparing and verifying
 
   /// A metric's values, of the repetitions that count.
   std::vector<double> values(std::string_view metric) const;

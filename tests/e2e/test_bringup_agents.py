@@ -98,7 +98,7 @@ def test_what_was_bad_before_is_bad_until_it_is_tested_again(fleet, headrace):
     assert states(told)["b"] == "retested" and states(told)["c"] == "confirmed", told
     met = [pair["nodes"] for one in told.record["sessions"][1]["rounds"] for pair in one["pairs"]]
     assert len(met) >= 4 and all(1 in pair and 2 not in pair for pair in met), met  # it takes four rates to accuse one, too
-    assert told.code == 10 and "bad before, and not tested again: c" in told.record["sentence"], told
+    assert told.code == 10 and "bad before, and not cleared since: c" in told.record["sentence"], told
     junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
     assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["c"], told
     assert headrace.path("cluster/bringup.prom").read_text().endswith("headrace_bringup_exit_code 10\n")
@@ -119,7 +119,7 @@ def test_one_that_flaps_stays_out(fleet, headrace):
     assert told.code == 10 and states(told)["b"] == "flapping" and named(told) == [("node", "b")], told
     assert "drain    scontrol update nodename=b state=drain reason='headrace: flapping'" in told.out and "resume   scontrol update nodename=b" not in told.out, told
     other = fleet("abcdef", "--retest", "c")  # nobody looked at b again: it does not measure, and is bad still
-    assert other.code == 10 and "bad before, and not tested again: b" in other.record["sentence"], other
+    assert other.code == 10 and "bad before, and not cleared since: b" in other.record["sentence"], other
     assert all(1 not in pair["nodes"] for one in other.record["sessions"][-1]["rounds"] for pair in one["pairs"]), other
     junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
     assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["b"], other

@@ -66,7 +66,7 @@ def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
     if j.required and j.required != j.need:
         margin = f"{quantity(j.required, j.unit, binary)} \u00d7 {j.need / j.required:.3g} safety"
     ratio = j.headroom if j.headroom is not None else j.ratio(j.measured)
-    return NeedRow(j, words.need_name(j), "" if j.id == words.PAIR_RATE else words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
+    return NeedRow(j, words.need_name(j), "" if j.id in words.PARTS else words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
                    words.tone(j.outcome), f"{limit}{NBSP}{quantity(j.need, j.unit, binary)}", margin, measured,
                    told_bounds, headroom(ratio), ratio_bounds, *words.way(j), anchors.get(j.point, ""))
 
