@@ -47,6 +47,7 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
   const double sum = std::accumulate(row.values.begin(), row.values.end(), 0.0);
   row.mean = found->mean_over_time.value_or(sum / static_cast<double>(row.repetitions));
   row.median = found->median;
+  row.shown = found->shown();
   row.low = found->low;
   row.high = found->high;
   row.least = *std::min_element(row.values.begin(), row.values.end());
@@ -59,11 +60,10 @@ void set_relative(Scan& scan) {
   const bool higher = scan.better == Better::higher;
   double best = 0;
   for (const ScanRow& row : scan.rows)
-    if (row.missing.empty() && row.median > 0)
-      best = best == 0 ? row.median : higher ? std::max(best, row.median) : std::min(best, row.median);
+    if (row.missing.empty() && row.shown > 0)
+      best = best == 0 ? row.shown : higher ? std::max(best, row.shown) : std::min(best, row.shown);
   for (ScanRow& row : scan.rows)
-    if (row.missing.empty() && row.median > 0 && best > 0)
-      row.relative = higher ? best / row.median : row.median / best;
+    if (row.missing.empty() && row.shown > 0 && best > 0) row.relative = higher ? best / row.shown : row.shown / best;
 }
 
 std::string human(const Scan& scan, double value) {

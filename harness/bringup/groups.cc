@@ -204,8 +204,8 @@ void measure_load(Record& record, const std::string& job_file, Asking& ask, Audi
     const sizing::Sizing sizing = sizing::size(requirements::load_job(job_file), job_file, measured);
     for (const sizing::Phase& one : sizing.phases)
       load.phases.push_back({one.phase, one.title, one.unit, std::string(to_string(one.outcome)), one.explanation,
-                             one.next_step, one.supply.clients, one.supply.per_client, one.supply.value.median,
-                             one.demand.need});
+                             one.next_step, one.supply.clients, one.supply.per_client, one.supply.value.mean,
+                             one.need_here()});
   } catch (const UsageError& e) {
     return skip(record, kStep, e.what());
   }

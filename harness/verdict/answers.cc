@@ -125,8 +125,7 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
     skip(j,
          other_size == nullptr
              ? "Nothing in this configuration measures it."
-             : fmt::format("No point reads as the job does: {} moved files or requests of another size.",
-                           other_size->id),
+             : fmt::format("No point reads as the job does: {} {}.", other_size->id, likeness(q, *other_size).why_not),
          fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", q.workload, cache));
   }
   return j;
@@ -287,9 +286,7 @@ std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
   // where there is no other.
   one.rank = {q.collective ? fit(*q.collective, p) : Fit::close, one.like.is_as_job(), p.unproven_share() == 0,
               preference(q, p)};
-  // What several gave is told apart by their medians where there is a way, as a sizing of several sessions does.
-  one.value = (q.blank.higher_is_better ? 1 : -1) * (q.way ? statistics::median(p.values(answering_metric(q, p)))
-                                                           : answer(q, p, 0).judgement.measured.value_or(0));
+  one.value = (q.blank.higher_is_better ? 1 : -1) * answer(q, p, 0).judgement.measured.value_or(0);
   return one;
 }
 
