@@ -50,6 +50,7 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
   const double sum = std::accumulate(row.values.begin(), row.values.end(), 0.0);
   row.mean = found->mean_over_time.value_or(sum / static_cast<double>(row.repetitions));
   row.median = found->median;
+  row.shown = found->shown();
   row.low = found->low;
   row.high = found->high;
   row.least = *std::min_element(row.values.begin(), row.values.end());
@@ -59,15 +60,13 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
 
 void set_relative(Scan& scan) {
   if (scan.better == Better::neither) return;
-  const auto compares = [](const ScanRow& row) {
-    return row.missing.empty() && row.unproven.empty() && row.median > 0;
-  };
+  const auto compares = [](const ScanRow& row) { return row.missing.empty() && row.unproven.empty() && row.shown > 0; };
   const bool higher = scan.better == Better::higher;
   double best = 0;
   for (const ScanRow& row : scan.rows)
-    if (compares(row)) best = best == 0 ? row.median : higher ? std::max(best, row.median) : std::min(best, row.median);
+    if (compares(row)) best = best == 0 ? row.shown : higher ? std::max(best, row.shown) : std::min(best, row.shown);
   for (ScanRow& row : scan.rows)
-    if (compares(row) && best > 0) row.relative = higher ? best / row.median : row.median / best;
+    if (compares(row) && best > 0) row.relative = higher ? best / row.shown : row.shown / best;
 }
 
 std::string human(const Scan& scan, double value) {

@@ -59,7 +59,7 @@ std::string in_bits(const PointResult& point, const MetricSummary& metric) {
   const auto& all = point.point->info->metrics;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Metric& m) { return m.name == metric.name; });
   if (found == all.end() || !found->of_a_line) return "";
-  return "  " + format_quantity(metric.median * 8, Dimension::bits_per_second);
+  return "  " + format_quantity(metric.shown() * 8, Dimension::bits_per_second);
 }
 
 /// A metric's name without the unit that files need and the value beside it shows.
@@ -116,7 +116,7 @@ Text measured_text(const RunResult& run, const Shared& shared) {
                                 human(metric.high, metric.unit, name), metric.is_range ? " range" : "");
       }
       const Text value = Text::format("  {} {}{}", pad(without_unit(metric.name), names),
-                                      pad(human(metric.median, metric.unit, name), 12, true), in_bits(point, metric));
+                                      pad(human(metric.shown(), metric.unit, name), 12, true), in_bits(point, metric));
       const auto beside = [&](const Text& more) {  // or below, where there is no room
         return columns(value) + columns(interval) + 2 + columns(more) > width ? Text("\n    ") : Text("  ");
       };

@@ -166,8 +166,8 @@ void take_load(Record& record, const StoredRun& run, const std::string& job_file
     const sizing::Sizing sizing = sizing::size(requirements::load_job(job_file), job_file, measured);
     for (const sizing::Phase& one : sizing.phases)
       load.phases.push_back({one.phase, one.title, one.unit, std::string(to_string(one.outcome)), one.explanation,
-                             one.next_step, one.supply.clients, one.supply.per_client, one.supply.value.median,
-                             one.demand.need});
+                             one.next_step, one.supply.clients, one.supply.per_client, one.supply.value.mean,
+                             one.need_here()});
   } catch (const UsageError& e) {
     if (load.why.empty()) load.why = e.what();
   }

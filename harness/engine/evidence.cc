@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,15 +63,13 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
   result.metrics.clear();
   for (const MetricInfo& info : catalogue) {
     MetricSummary summary;
-    double work = 0, seconds = 0;
+    std::vector<double> seconds;
     for (const Repetition& r : result.repetitions) {
       if (!r.counted) continue;
       for (const MetricValue& v : r.metrics) {
         if (v.name != info.name) continue;
         summary.values.push_back(v.value);
-        const double s = v.seconds > 0 ? v.seconds : elapsed_of(r.phases);
-        work += v.value * s;
-        seconds += s;
+        seconds.push_back(v.seconds > 0 ? v.seconds : elapsed_of(r.phases));
       }
     }
     if (summary.values.empty()) continue;
@@ -79,8 +78,12 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
     summary.better = info.better;
     summary.description = info.description;
     summary.median = statistics::median(summary.values);
-    if (info.unit.ends_with("/s") && seconds > 0) summary.mean_over_time = work / seconds;
-    const statistics::Interval bounds = statistics::median_interval(summary.values);
+    const bool is_rate = info.unit.ends_with("/s") && std::ranges::all_of(seconds, [](double s) { return s > 0; });
+    if (is_rate)
+      summary.mean_over_time = std::inner_product(seconds.begin(), seconds.end(), summary.values.begin(), 0.0) /
+                               std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    const statistics::Interval bounds =
+        is_rate ? statistics::rate_interval(summary.values, seconds) : statistics::median_interval(summary.values);
     summary.low = bounds.low;
     summary.high = bounds.high;
     summary.is_range = bounds.is_range;

@@ -96,6 +96,32 @@ void machine(Report& report, Node& node) {
     report.add(Level::good, "huge pages", text);
 }
 
+/// What loaders need whose workers are processes, and threads do not.
+void process_limits(Report& report) {
+  constexpr std::uint64_t kLittle = std::uint64_t{1} << 30, kFewTasks = 1024;
+  constexpr const char* kMoreShared =
+      "PyTorch's loader workers pass batches on through it: docker run --shm-size=16g or --ipc=host; in a pod an "
+      "emptyDir of medium Memory at /dev/shm";
+  const auto shared = shared_memory();
+  if (!shared)
+    report.add(Level::warning, "shared memory", "/dev/shm is not there: no loader of several processes can run",
+               "mount -t tmpfs tmpfs /dev/shm");
+  else if (shared->size == Limit::kUnlimited)
+    report.add(Level::good, "shared memory", "/dev/shm may take all memory");
+  else
+    report.add(shared->free < kLittle ? Level::warning : Level::good, "shared memory",
+               fmt::format("/dev/shm has {}, {} of it free", size_in_words(shared->size), size_in_words(shared->free)),
+               shared->free < kLittle ? kMoreShared : "");
+  const TasksLeft tasks = tasks_left();
+  if (tasks.count == Limit::kUnlimited) return report.add(Level::good, "processes", "no limit");
+  const bool few = tasks.count < kFewTasks;
+  report.add(few ? Level::note : Level::good, "processes",
+             fmt::format("{} more processes and threads may be started ({})", tasks.count, tasks.by),
+             few ? "each loader worker of PyTorch is a process of several threads: docker run --pids-limit, "
+                   "podPidsLimit of the kubelet, TasksMax of a systemd unit, ulimit -u"
+                 : "");
+}
+
 void limits(Report& report) {
   report.open("limits");
   const Limit files = limit_of(RLIMIT_NOFILE);
@@ -107,13 +133,16 @@ void limits(Report& report) {
   report.add(little ? Level::note : Level::good, "locked memory", limit_in_words(locked, true),
              little ? "ulimit -l unlimited, for registered buffers of deep queues" : "");
 
+  process_limits(report);
   const CgroupLimits group = cgroup_limits();
   std::string text;
+  if (group.tasks) text += fmt::format("{} processes and threads; ", *group.tasks);
   if (group.cores) text += fmt::format("{:.3g} cores; ", *group.cores);
   if (group.memory) text += fmt::format("{} of memory; ", size_in_words(*group.memory));
   for (const std::string& io : group.io) text += io + "; ";
   if (text.empty()) {
-    report.add(Level::good, "control group", group.version == 0 ? "none" : "no limit on cores, memory or I/O");
+    report.add(Level::good, "control group",
+               group.version == 0 ? "none" : "no limit on processes, cores, memory or I/O");
   } else {
     text.resize(text.size() - 2);
     report.add(Level::note, "control group", text, "results hold inside these limits only");

@@ -132,6 +132,8 @@ void limits(Fingerprint& all) {
   section.put("locked_memory", limit_in_words(limit_of(RLIMIT_MEMLOCK), true));
   section.put("address_space", limit_in_words(limit_of(RLIMIT_AS), true));
   section.put("file_size", limit_in_words(limit_of(RLIMIT_FSIZE), true));
+  if (const auto shared = shared_memory())
+    section.put("shared_memory", limit_in_words({shared->size, shared->size}, true));
   section.put("root", geteuid() == 0 ? "yes" : "no");
   section.into(all);
 }
@@ -167,6 +169,13 @@ void file_system(Fingerprint& all, const std::string& path) {
     section.bytes("block_size", info.f_bsize);
     if (info.f_files > 0) section.number("free_inodes", info.f_favail);
   }
+  section.into(all);
+}
+
+void data_file_system(Fingerprint& all, const std::string& data) {
+  if (data.empty() || is_object_path(data)) return;
+  Section section("data_file_system");
+  if (const auto mount = mount_of(nearest_existing(data))) section.put("type", mount->type);
   section.into(all);
 }
 
@@ -259,7 +268,7 @@ void gpus(Fingerprint& all, Node& node) {
 
 }  // namespace
 
-Fingerprint fingerprint(const std::string& path, Node& node) {
+Fingerprint fingerprint(const std::string& path, Node& node, const std::string& data) {
   Fingerprint all;
   host(all);
   kernel(all);
@@ -268,6 +277,7 @@ Fingerprint fingerprint(const std::string& path, Node& node) {
   limits(all);
   cgroup(all);
   file_system(all, path);
+  data_file_system(all, data);
   device(all, path);
   backends(all, node);
   gpus(all, node);

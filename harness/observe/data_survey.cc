@@ -14,9 +14,7 @@
 #include <set>
 
 #include "harness/base/error.h"
-#include "harness/formats/little_endian.h"
-#include "harness/formats/sample_parser.h"
-#include "harness/formats/tar.h"
+#include "harness/formats/shard_samples.h"
 #include "harness/system/block_device.h"
 #include "harness/system/list_names.h"
 #include "harness/system/mount.h"
@@ -44,51 +42,6 @@ std::string common_folder(const std::vector<std::pair<std::string, std::uint64_t
     if (static_cast<double>(weight) >= kMostOfTheFiles * static_cast<double>(looks) && folder.size() > deepest.size())
       deepest = folder;
   return deepest;
-}
-
-/// Bytes of the shard's begin that hold whole samples, and how many these are.
-std::pair<std::uint64_t, std::uint64_t> samples_in(const std::string& path, formats::Format format,
-                                                   std::uint64_t most) {
-  const system::UniqueFd fd = system::open_quiet(AT_FDCWD, path.c_str());
-  struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0) return {};
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (format == formats::Format::mds) {  // it begins with how many there are
-    unsigned char head[4];
-    if (::pread(fd.get(), head, 4, 0) != 4) return {};
-    return {size, head[0] | head[1] << 8 | head[2] << 16 | static_cast<std::uint64_t>(head[3]) << 24};
-  }
-  std::unique_ptr<formats::SampleParser> parser =
-      format == formats::Format::tar
-          ? formats::tar_parser(formats::parts_of_first_samples(formats::bytes_of_file(fd.get()), size))
-          : formats::tfrecord_parser();
-  parser->begin();
-  std::vector<unsigned char> buffer(1 << 20);
-  std::uint64_t at = 0, count = 0, covered = 0;
-  std::size_t kept = 0;
-  while (at < std::min(size, most)) {
-    const ssize_t got = ::pread(fd.get(), buffer.data() + kept, buffer.size() - kept, static_cast<off_t>(at));
-    if (got <= 0) break;
-    at += static_cast<std::uint64_t>(got);
-    std::span<const unsigned char> rest(buffer.data(), kept + static_cast<std::size_t>(got));
-    while (true) {
-      const formats::Found found = parser->take(rest);
-      rest = rest.subspan(found.used);
-      if (found.kind == formats::Found::Kind::bad) return {};
-      if (found.kind == formats::Found::Kind::more) break;
-      ++count;
-      covered = at - rest.size();
-    }
-    std::copy(rest.begin(), rest.end(), buffer.begin());
-    kept = rest.size();
-    if (kept == buffer.size()) return {};
-  }
-  if (at >= size) {
-    for (formats::Found found = parser->end(); found.kind != formats::Found::Kind::over; found = parser->end())
-      if (found.kind == formats::Found::Kind::sample) ++count;
-    covered = size;
-  }
-  return {covered, count};
 }
 
 /// Of files that are not here: those that were read, as large as they were read.
@@ -228,10 +181,10 @@ DataSurvey survey_data(const Recording& recording, const Roles& roles, const std
   found.size_deviation = listing.size_deviation();
   std::uint64_t parsed_bytes = 0, samples = 0;
   for (const std::string& shard : listing.shards()) {
-    const auto [covered, count] = samples_in(shard, found.format, bounds.shard_bytes);
-    if (count == 0) continue;
-    parsed_bytes += covered;
-    samples += count;
+    const formats::CountedSamples counted = formats::count_samples(shard, found.format, bounds.shard_bytes);
+    if (counted.samples == 0) continue;
+    parsed_bytes += counted.bytes;
+    samples += counted.samples;
     ++found.shards_parsed;
   }
   if (samples > 0)

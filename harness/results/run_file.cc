@@ -10,6 +10,7 @@
 #include <set>
 
 #include "harness/base/file_text.h"
+#include "harness/engine/evidence.h"
 #include "harness/results/default_params.h"
 #include "harness/results/fields_json.h"
 #include "harness/results/json_place.h"
@@ -79,14 +80,11 @@ void merge(const std::string& phase, const std::string& part, const Histogram& h
 }
 
 StoredRepetition stored(const Repetition& r) {
-  StoredRepetition one;
+  StoredRepetition one{engine::recorded(r)};
+  one.pairs.reset();  // those that count are in StoredPoint::pairs_each
   one.index = r.index;
-  one.counted = r.counted;
-  one.ok = r.status == RepetitionStatus::ok;
-  one.disturbed = r.disturbance.disturbed;
   one.began_unix_s = r.began_unix_s;
   one.ended_unix_s = r.ended_unix_s;
-  for (const MetricValue& m : r.metrics) one.metrics[m.name] = m.value;
   for (const PhaseResult& phase : r.phases) one.operations += phase.operations;
   return one;
 }
@@ -140,13 +138,14 @@ StoredPoint read_point(const JsonPlace& place) {
   });
   if (place.has("pairs")) point.pairs = read_pairs(place.at("pairs"));
   Shares shares;
-  const judging::RecordedPoint recorded =
+  point.record =
       read_recorded_point(place, [&](const Repetition& r, const PartNames& parts) { shares.add(r, parts, point); });
   for (StoredMetric& metric : point.metrics) set_mean_over_time(recorded, metric);
   const double count = std::max(1u, point.repetitions);
   point.disturbed_share = shares.disturbed / count;
   point.not_steady_share = shares.unsteady / count;
-  point.cache_unproven_share = recorded.unproven_share();
+  point.cache_unproven_share = point.record.unproven_share();
+  point.record.repetitions.clear();
   return point;
 }
 
@@ -165,6 +164,12 @@ const StoredMetric* StoredPoint::find(std::string_view metric) const {
   for (const StoredMetric& m : metrics)
     if (m.name == metric) return &m;
   return nullptr;
+}
+
+judging::RecordedPoint StoredPoint::recorded() const {
+  judging::RecordedPoint point = record;
+  point.repetitions.assign(each.begin(), each.end());
+  return point;
 }
 
 const StoredPoint* StoredRun::find(std::string_view point) const {

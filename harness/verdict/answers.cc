@@ -125,8 +125,7 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
     skip(j,
          other_size == nullptr
              ? "Nothing in this configuration measures it."
-             : fmt::format("No point reads as the job does: {} moved files or requests of another size.",
-                           other_size->id),
+             : fmt::format("No point reads as the job does: {} {}.", other_size->id, likeness(q, *other_size).why_not),
          fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", q.workload, cache));
   }
   return j;

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/statistics/mean_rate.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict/advice.h"
 #include "harness/verdict/share_bounds.h"
@@ -155,6 +154,11 @@ std::optional<double> lost(const Evidence& e, const Set& set, const Judgement& j
 
 std::vector<double> Evidence::values() const {
   return those(*this, [](const Taken& t) { return t.counted; }).values;
+}
+
+statistics::Bounded estimate(const Evidence& e) {
+  bool bounded = false;
+  return bounds_of(e, those(e, [](const Taken& t) { return t.counted; }), &bounded);
 }
 
 void judge(const Evidence& e, Judgement& j) {

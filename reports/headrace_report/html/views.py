@@ -141,12 +141,12 @@ def metric_rows(point: Point, expected: List[Expected]) -> List[MetricRow]:
     for metric in point.metrics:
         if not metric.values or LATENCY.fullmatch(metric.name):
             continue
-        median = metric.median if metric.median is not None else sorted(metric.values)[len(metric.values) // 2]
+        value = metric.shown if metric.shown is not None else sorted(metric.values)[len(metric.values) // 2]
         binary = is_memory(metric.name, metric.unit)
-        scale = scale_of(median, metric.unit, binary)
+        scale = scale_of(value, metric.unit, binary)
         kind = "" if len(metric.values) < 2 else "range" if metric.is_range else f"95{NBSP}%"
         rows.append(MetricRow(
-            metric, BETTER.get(metric.better, ""), quantity(median, metric.unit, binary),
+            metric, BETTER.get(metric.better, ""), quantity(value, metric.unit, binary),
             bounds(metric.low, metric.high, scale) if kind else "", kind,
             "  ".join(scale.number(value) for value in metric.values),
             "too few operations for this percentile" if metric.too_few_operations else "",
