@@ -14,6 +14,7 @@
 #include "harness/results/json_text.h"
 #include "harness/results/replay.h"
 #include "harness/results/stored_verdict.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::cli {
 namespace {
@@ -84,7 +85,8 @@ std::string sentence(const Told& told) {
     out += fmt::format("{} of {} needs met, {} old", v.count(Outcome::pass), v.judgements.size(),
                        format_duration(std::max(0.0, told.age_s)));
   for (const Judgement& j : v.judgements)
-    if (v.summary.word == Outcome::fail && j.outcome == Outcome::fail) out += fmt::format("; {} missed", j.id);
+    if (v.summary.word == Outcome::fail && j.outcome == Outcome::fail)
+      out += judging::of_a_part(j) ? fmt::format("; {} is bad", j.scope) : fmt::format("; {} missed", j.id);
   return out;
 }
 

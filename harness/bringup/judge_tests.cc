@@ -102,7 +102,16 @@ class Judging {
   void faults() {
     for (const auto& [node, parts] : faults_)
       for (const auto& [part, fault] : parts)
-        judged_.differences.push_back({node, part, fault->told, fault->fix, true, true});
+        if (!is_told(node, part, fault->told))
+          judged_.differences.push_back({node, part, fault->told, fault->fix, true, true});
+  }
+  /// By what the node told of itself before.
+  bool is_told(unsigned node, const std::string& part, const std::string& told) const {
+    const std::vector<Difference>& known = record_.nodes[node].differences;
+    return std::any_of(known.begin(), known.end(), [&](const Difference& one) {
+      return one.fault && !one.tested && one.told.starts_with(part + ": ") &&
+             told == fmt::format("{} is broken: {}.", part, one.told.substr(part.size() + 2));
+    });
   }
 
   /// Where too few are alike to tell what is usual: what lies far below all sound hardware, twice. Hosts that share a machine

@@ -55,7 +55,6 @@ constexpr Rule kGpuRules[] = {
     {"memory", FaultWhen::less, "nvidia-smi -q: retired pages, or MIG"},
     {"link_at_most", FaultWhen::unlike, "look at the slot and the firmware's settings: lspci -vv"},
     {"nvlinks", FaultWhen::unlike, "nvidia-smi nvlink -s; the fabric manager's log"},
-    {"fabric", FaultWhen::unlike, "look at nvidia-fabricmanager, on NVL72 at nvidia-imex and the switch trays"},
     {"mig", FaultWhen::unlike, "nvidia-smi -mig"},
 };
 
@@ -231,6 +230,9 @@ void judge_health(const All& all, std::vector<Difference>& found) {
       else if (name == "held_back" && !slowed_by_hardware(text).empty())
         found.push_back({one.host, part, fmt::format("{}: held back: {}", part, text),
                          "look at cooling and power of this GPU", false});
+      else if (name == "fabric" && (text == GpuFacts::kFabricNotStarted || text == GpuFacts::kFabricInProgress))
+        found.push_back({one.host, part, fmt::format("{}: the switches between GPUs are not set up: {}", part, text),
+                         "look at nvidia-fabricmanager, on NVL72 at nvidia-imex and the switch trays", false});
     }
   }
 }

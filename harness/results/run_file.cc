@@ -140,7 +140,7 @@ StoredPoint read_point(const JsonPlace& place) {
   Shares shares;
   point.record =
       read_recorded_point(place, [&](const Repetition& r, const PartNames& parts) { shares.add(r, parts, point); });
-  for (StoredMetric& metric : point.metrics) set_mean_over_time(recorded, metric);
+  for (StoredMetric& metric : point.metrics) set_mean_over_time(point.record, metric);
   const double count = std::max(1u, point.repetitions);
   point.disturbed_share = shares.disturbed / count;
   point.not_steady_share = shares.unsteady / count;

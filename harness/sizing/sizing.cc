@@ -116,8 +116,8 @@ std::string limit_of(const Phase& p) {
                      format_in_unit(p.need_here(), p.unit));
 }
 
-const Phase& phase_named(const Sizing& s, std::string_view name) {
-  return *std::ranges::find_if(s.phases, [&](const Phase& p) { return p.phase == name; });
+const Phase& limiting_phase(const Sizing& s) {
+  return *std::ranges::find_if(s.phases, [&](const Phase& p) { return p.phase == s.limiting; });
 }
 
 std::string times(double headroom) {
@@ -161,7 +161,7 @@ std::string sentence_of_gpus(const Sizing& s) {
   if (s.gpus_fed && s.basis != Basis::measured) out += fmt::format(", {}", to_string(s.basis));
   if (limits_gpus) out += "; cause: " + title_of(s);
   out += ".";
-  if (short_of_supply && !limits_gpus) out += " " + limit_of(phase_named(s, s.limiting)) + ".";
+  if (short_of_supply && !limits_gpus) out += " " + limit_of(limiting_phase(s)) + ".";
   if (limits_gpus && s.gpus_fed && s.gpus_fed->mean < gpus) out += next_limit_of(s);
   return out;
 }

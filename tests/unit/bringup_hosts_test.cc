@@ -73,6 +73,30 @@ TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
             std::vector<std::string>{"1 memory.total"});  // more is no fault
 }
 
+/// One host alone, two, or all of them: nobody needs to be compared for it.
+TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersTell) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB")};
+  EXPECT_TRUE(told(all).empty());
+  all[1].facts.facts["gpu1.fault_remap_failed"] = "a row of memory failed, and no spare row was left";
+  all[1].facts.facts["gpus.fault_lost"] = "GPU at 0000:43:00.0: it is on the PCI bus, but the driver cannot use it";
+  EXPECT_EQ(told(all), (std::vector<std::string>{"1 gpu1", "1 gpus"}));
+  for (const Difference& one : differences(all)) EXPECT_NE(one.fix.find("drain the node"), std::string::npos);
+  all[0].facts.facts = all[1].facts.facts;  // all of them are broken
+  EXPECT_EQ(told(all).size(), 4u);
+  all.erase(all.begin());
+  EXPECT_EQ(told(all).size(), 2u);
+}
+
+TEST(BringUpHosts, WhatSlowsAGpuDownIsToldAndItsPowerLimitIsNot) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
+  for (Answered& one : all) one.facts.facts["gpu0.held_back"] = "power limit";
+  EXPECT_TRUE(told(all).empty() && told(all, false).empty());
+  all[2].facts.facts["gpu0.held_back"] = "power limit, thermal, by hardware";
+  all[3].facts.facts["gpu1.fabric"] = "in progress";
+  EXPECT_TRUE(told(all).empty());
+  EXPECT_EQ(told(all, false), (std::vector<std::string>{"2 gpu0", "3 gpu1"}));
+}
+
 Answered accepted(Answered one, bool kept) {
   one.accepted = true;
   one.kept = kept;
