@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -130,29 +132,6 @@ std::string call_back(const TcpDoor& door, const std::string& interface, int fd)
   return why.empty() ? "it has no address that can be called" : why;
 }
 
-std::uint64_t moved(const Streams& streams) {
-  std::uint64_t sum = 0;
-  for (const UniqueFd& one : streams) {
-    const system::TcpCounts counts = system::tcp_counts(one.get());
-    sum += counts.received + counts.acknowledged;
-  }
-  return sum;
-}
-
-/// Full-size packets one way. Where none of them arrives, and small ones did, no cable is at fault.
-template <class Move>
-auto with_large_packets(const Streams& streams, Move move) {
-  const std::uint64_t before = moved(streams), begin_ns = now_ns();
-  try {
-    return move();
-  } catch (const RunError&) {
-    if (seconds_since(begin_ns) < kSilence_s / 2 || moved(streams) > before) throw;
-    throw RunError(
-        "small messages arrive, and full-size packets do not: compare the MTU of both hosts, and of every switch port "
-        "between them");
-  }
-}
-
 std::uint64_t arrived(const Streams& streams) {
   std::uint64_t sum = 0;
   for (const UniqueFd& one : streams) sum += system::tcp_counts(one.get()).received;
@@ -168,6 +147,38 @@ std::vector<double> send_fast(Streams& streams, double time_s) {
     rates[i] = static_cast<double>(counts.acknowledged) / ((1 - kWarm) * time_s);
   });
   return rates;
+}
+
+/// Where the other end of a connection is called.
+std::optional<system::SocketAddress> other_end(int fd, std::uint16_t port) {
+  sockaddr_storage raw{};
+  socklen_t length = sizeof raw;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0) return std::nullopt;
+  return system::SocketAddress::numeric(system::SocketAddress(&raw, length).host(), port);
+}
+
+/// Is data sent again in vain, while a call is answered?
+bool only_small_packets_pass(const Streams& streams, const system::SocketAddress& to, const std::string& interface) {
+  constexpr double kAnswer_s = 1;
+  if (std::none_of(streams.begin(), streams.end(),
+                   [](const UniqueFd& one) { return system::tcp_counts(one.get()).timeouts > 0; }))
+    return false;
+  const int error = system::connected(to, Deadline(kAnswer_s), interface).error;
+  return error == 0 || error == ECONNREFUSED;
+}
+
+/// Sends; `port`: where the other end is called.
+template <class Send>
+auto full_packets(const Streams& streams, const std::string& interface, std::uint16_t port, Send send) {
+  const auto to = other_end(streams.front().get(), port);
+  try {
+    return send();
+  } catch (const RunError&) {
+    if (!to || !only_small_packets_pass(streams, *to, interface)) throw;
+    throw RunError(
+        "small packets arrive, and full-size packets are lost: compare the MTU of both hosts, and of every switch port "
+        "between them");
+  }
 }
 
 /// The rate of what came after the beginning and before the end [B/s]. All streams by one clock, and by the kernel's own
@@ -255,10 +266,11 @@ TcpPairEnd TcpPairListener::answer(const TcpDoor* back) {
   TcpPairEnd end;
   if (back) end.back = call_back(*back, plan_.interface, streams.front().get());
   echo(streams.front().get());
-  end.received = with_large_packets(streams, [&] { return receive_fast(streams, plan_.time_s); });
-  const auto reached = with_large_packets(streams, [&] { return send_fast(streams, plan_.time_s); });
+  end.received = receive_fast(streams, plan_.time_s);
+  const std::uint16_t port = back ? back->port : 0;
+  const auto reached = full_packets(streams, plan_.interface, port, [&] { return send_fast(streams, plan_.time_s); });
   receive_slowly(streams);
-  send_slowly(streams, plan_.time_s, reached, end);
+  full_packets(streams, plan_.interface, port, [&] { send_slowly(streams, plan_.time_s, reached, end); });
   return end;
 }
 
@@ -276,9 +288,10 @@ TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan, const TcpPair
   TcpPairEnd end;
   if (own) own->await_call_back(streams.front().get());
   end.latency = ping(streams.front().get(), plan.time_s);
-  const auto reached = with_large_packets(streams, [&] { return send_fast(streams, plan.time_s); });
-  end.received = with_large_packets(streams, [&] { return receive_fast(streams, plan.time_s); });
-  send_slowly(streams, plan.time_s, reached, end);
+  const auto reached =
+      full_packets(streams, plan.interface, door.port, [&] { return send_fast(streams, plan.time_s); });
+  end.received = receive_fast(streams, plan.time_s);
+  full_packets(streams, plan.interface, door.port, [&] { send_slowly(streams, plan.time_s, reached, end); });
   receive_slowly(streams);
   return end;
 }
