@@ -86,6 +86,9 @@ std::vector<Step> next_steps(const Record& record) {
     steps.push_back({"it was interrupted", resume});
   else if (record.missing() > 0)
     steps.push_back({"once who is missing is back", resume});
+  else if (std::any_of(record.faults.begin(), record.faults.end(),
+                       [](const Told& one) { return one.scope == "network"; }))
+    steps.push_back({"once hosts can connect to one another", resume});
   else if (record.nodes_that_are(NodeState::suspect) + record.nodes_that_are(NodeState::fresh) > 0)
     steps.push_back({"more rounds for who is undecided", resume});
   std::string bad;

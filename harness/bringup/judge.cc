@@ -205,7 +205,7 @@ void judge(Record& record, const Judged& judged) {
   record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
   record.sentence = sentence_of(record, taking_part, undecided, before);
   if (groups.undecided) record.sentence += " Whether storage gives what the job needs is undecided.";
-  if (!enough && there >= 2)
+  if (!enough && there >= 2 && there < FaultWords::kFewestNodes)
     record.sentence += fmt::format(" Of fewer than {} nodes nobody can tell what is usual.", FaultWords::kFewestNodes);
 }
 

@@ -144,10 +144,14 @@ class OneRail {
       fail_by_themselves(one, answers, std::move(own));
       return true;
     }
-    const unsigned teller = caller ? *caller : fails(one.a) ? one.a : one.b;
+    const unsigned teller = caller ? *caller : fails(one.a) ? one.a : one.b, other = teller == one.a ? one.b : one.a;
     const Answer& answer = answers.at(teller);
-    if (answer.json && answer.json->contains("connected")) caller.reset();
-    result_.failed.push_back({one.a, one.b, rail_, named(teller, answer.why), false, caller});
+    std::string why = named(teller, answer.why);
+    if (answer.json && answer.json->contains("connected")) {
+      caller.reset();  // data stopped, whoever called
+      if (fails(other) && answers.at(other).why != answer.why) why += "; " + named(other, answers.at(other).why);
+    }
+    result_.failed.push_back({one.a, one.b, rail_, std::move(why), false, caller});
     return true;
   }
   template <class Together>

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -140,29 +142,6 @@ std::string call_back(const TcpDoor& door, const std::string& interface, int fd)
   return why.empty() ? "it has no address that can be called" : why;
 }
 
-std::uint64_t moved(const Streams& streams) {
-  std::uint64_t sum = 0;
-  for (const UniqueFd& one : streams) {
-    const system::TcpCounts counts = system::tcp_counts(one.get());
-    sum += counts.received + counts.acknowledged;
-  }
-  return sum;
-}
-
-/// Full-size packets one way. Where none of them arrives, and small ones did, no cable is at fault.
-template <class Move>
-auto with_large_packets(const Streams& streams, Move move) {
-  const std::uint64_t before = moved(streams), begin_ns = now_ns();
-  try {
-    return move();
-  } catch (const RunError&) {
-    if (seconds_since(begin_ns) < kSilence_s / 2 || moved(streams) > before) throw;
-    throw RunError(
-        "small messages arrive, and full-size packets do not: compare the MTU of both hosts, and of every switch port "
-        "between them");
-  }
-}
-
 std::uint64_t arrived(const Streams& streams) {
   std::uint64_t sum = 0;
   for (const UniqueFd& one : streams) sum += system::tcp_counts(one.get()).received;
@@ -178,6 +157,38 @@ std::vector<double> send_fast(Streams& streams, double time_s, const Deadline& e
     rates[i] = static_cast<double>(counts.acknowledged) / ((1 - kWarm) * time_s);
   });
   return rates;
+}
+
+/// Where the other end of a connection is called.
+std::optional<system::SocketAddress> other_end(int fd, std::uint16_t port) {
+  sockaddr_storage raw{};
+  socklen_t length = sizeof raw;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0) return std::nullopt;
+  return system::SocketAddress::numeric(system::SocketAddress(&raw, length).host(), port);
+}
+
+/// Is data sent again in vain, while a call is answered?
+bool only_small_packets_pass(const Streams& streams, const system::SocketAddress& to, const std::string& interface) {
+  constexpr double kAnswer_s = 1;
+  if (std::none_of(streams.begin(), streams.end(),
+                   [](const UniqueFd& one) { return system::tcp_counts(one.get()).timeouts > 0; }))
+    return false;
+  const int error = system::connected(to, Deadline(kAnswer_s), interface).error;
+  return error == 0 || error == ECONNREFUSED;
+}
+
+/// Sends; `port`: where the other end is called.
+template <class Send>
+auto full_packets(const Streams& streams, const std::string& interface, std::uint16_t port, Send send) {
+  const auto to = other_end(streams.front().get(), port);
+  try {
+    return send();
+  } catch (const RunError&) {
+    if (!to || !only_small_packets_pass(streams, *to, interface)) throw;
+    throw RunError(
+        "small packets arrive, and full-size packets are lost: compare the MTU of both hosts, and of every switch port "
+        "between them");
+  }
 }
 
 /// The rate of what came after the beginning and before the end [B/s]. All streams by one clock, and by the kernel's own
@@ -268,10 +279,12 @@ TcpPairEnd TcpPairListener::answer(const TcpDoor* back) {
   if (back) own.back = call_back(*back, plan_.interface, streams.front().get());
   const Deadline end = end_of(plan_);
   echo(streams.front().get(), end);
-  own.received = with_large_packets(streams, [&] { return receive_fast(streams, plan_.time_s, end); });
-  const auto reached = with_large_packets(streams, [&] { return send_fast(streams, plan_.time_s, end); });
+  own.received = receive_fast(streams, plan_.time_s, end);
+  const std::uint16_t port = back ? back->port : 0;
+  const auto reached =
+      full_packets(streams, plan_.interface, port, [&] { return send_fast(streams, plan_.time_s, end); });
   receive_slowly(streams, end);
-  send_slowly(streams, plan_.time_s, reached, end, own);
+  full_packets(streams, plan_.interface, port, [&] { send_slowly(streams, plan_.time_s, reached, end, own); });
   return own;
 }
 
@@ -290,9 +303,10 @@ TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan, const TcpPair
   if (own) own->await_call_back(streams.front().get());
   const Deadline end = end_of(plan);
   result.latency = ping(streams.front().get(), plan.time_s, end);
-  const auto reached = with_large_packets(streams, [&] { return send_fast(streams, plan.time_s, end); });
-  result.received = with_large_packets(streams, [&] { return receive_fast(streams, plan.time_s, end); });
-  send_slowly(streams, plan.time_s, reached, end, result);
+  const auto reached =
+      full_packets(streams, plan.interface, door.port, [&] { return send_fast(streams, plan.time_s, end); });
+  result.received = receive_fast(streams, plan.time_s, end);
+  full_packets(streams, plan.interface, door.port, [&] { send_slowly(streams, plan.time_s, reached, end, result); });
   receive_slowly(streams, end);
   return result;
 }
