@@ -40,6 +40,8 @@ constexpr double kLast_s = 0.02,
 constexpr double kAgentEnd_s = 3;             // for an agent to end what it runs, and to take its files away
 constexpr std::size_t kMostComplaint = 4096;  // of what a launcher complains, the end is kept
 
+constexpr bool kSilent = true;
+
 /// What a launcher that ended with this means.
 std::string fix_for(int code) {
   if (code == 255) return "is it up, and does the launcher get there without a question? try it by hand";
@@ -133,9 +135,9 @@ void Crowd::begin(Member& member) {
   }
 }
 
-void Crowd::give_up(Member& member, const std::string& why, const std::string& fix) {
+void Crowd::give_up(Member& member, const std::string& why, const std::string& fix, bool unreachable) {
   if (member.failure) return;
-  member.failure = {why, fix};
+  member.failure = {why, fix, unreachable};
   member.in = UniqueFd();
   member.out = UniqueFd();
   member.err = UniqueFd();
@@ -154,14 +156,14 @@ void Crowd::ended(Member& member) {
   if (got == member.pid) member.pid = -1;
   const std::string words = complaint_in(member.complained);
   if (got <= 0 || !WIFEXITED(status))
-    return give_up(member, words.empty() ? "its agent ended" : "its agent ended: " + words, "is the host up?");
+    return give_up(member, words.empty() ? "its agent ended" : "its agent ended: " + words, "is the host up?", kSilent);
   const int code = WEXITSTATUS(status);
   std::string why = member.met    ? "its agent ended"
                     : code == 255 ? "cannot be reached"
                     : code == 127 ? "headrace is not there"
                                   : fmt::format("the agent did not start, exit code {}", code);
   if (!words.empty()) why += ": " + words;
-  give_up(member, why, member.met ? "is the host up?" : fix_for(code));
+  give_up(member, why, member.met ? "is the host up?" : fix_for(code), code == 255 ? kSilent : false);
 }
 
 /// As much of a request as its pipe takes now.
@@ -259,7 +261,7 @@ void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_
       }
       if (!settled(one) && one.until.over())
         give_up(one, fmt::format("no word from it within {:g} s", timeout_s),
-                "is it up, and does its storage hang? try the launcher by hand");
+                "is it up, and does its storage hang? try the launcher by hand", kSilent);
     }
     const std::size_t now = of_begun(settled);
     if (now != known) one_more(now);
@@ -280,7 +282,7 @@ bool Crowd::take_answer(Member& member, std::string& text) {
 /// It may be another's fault that kept it waiting: it has a second chance, with a later request.
 void Crowd::miss(Member& member, Reply& reply, double timeout_s) {
   reply.why = fmt::format("no answer within {:.0f} s", timeout_s);
-  if (!member.answers) return give_up(member, reply.why + ", twice in a row", "is the host up?");
+  if (!member.answers) return give_up(member, reply.why + ", twice in a row", "is the host up?", kSilent);
   member.answers = false;
   ++member.owed;
 }

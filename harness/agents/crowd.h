@@ -48,7 +48,7 @@ class Crowd {
   bool exchange(double timeout_s);
   void send(Member& member);
   void receive(Member& member, int fd);
-  void give_up(Member& member, const std::string& why, const std::string& fix);
+  void give_up(Member& member, const std::string& why, const std::string& fix, bool unreachable = false);
   void ended(Member& member);
   static bool take_line(Member& member, std::string& line);
   static bool take_answer(Member& member, std::string& text);

@@ -372,6 +372,26 @@ def test_a_door_that_is_too_long_costs_its_host_alone(fleet):
     assert "missing=0" in told.out and states(told)["c"] != "accepted", told
 
 
+def test_states_stay_where_no_node_answers(fleet):
+    """As from a shell whose launcher does not work: what was measured before is not lost."""
+    first = fleet("abcdef", rates={"b": 5e8})
+    assert first.code == 10, first
+    told = fleet("abcdef", "--resume", gone=list("abcdef"))
+    assert states(told) == states(first) and "No node answered: nothing was measured" in told.out, told
+    assert "state=down" not in told.out and "rdma=none" not in told.out, told
+    rdma = [one["why"] for one in told.record["skipped"] if one["step"] == "pairs by RDMA"]
+    assert rdma == ["no host said which ports it has"], rdma
+    again = fleet("abcdef", "--resume")
+    assert {name for name, state in states(again).items() if state == "accepted"} == set("acdef"), again
+
+
+def test_a_dead_node_is_in_the_headline_and_in_the_commands(fleet):
+    told = fleet("abcdef", gone=["f"])
+    assert told.code == 12 and "accepted=5" in told.out and "suspect=0 new=0 missing=1" in told.out, told
+    assert "missing: f" in told.record["sentence"] and told.record["hand_over"]["bad_nodes"] == "f", told
+    assert "drain    scontrol update nodename=f state=down reason='headrace: unreachable'" in told.out, told
+
+
 def scheduler(headrace, script):
     headrace.path("bin").mkdir()
     headrace.write("bin/scontrol", f"#!/bin/sh\n{script}\n")

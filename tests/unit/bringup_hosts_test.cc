@@ -400,8 +400,9 @@ TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
   EXPECT_EQ(next(), (std::vector<std::string>{"headrace bringup --out x --resume"}));
   record.nodes[2].missing.why = "gone";
   using States = std::vector<std::pair<std::string, std::string>>;
-  EXPECT_EQ(nodes_by_state(record),
-            (States{{"suspect", "a"}, {"confirmed", "b"}, {"accepted", "c"}, {"missing", "c"}}));
+  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
+  record.nodes[1].missing.why = "gone";  // it stays bad
+  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
 }
 
 /// It may be anybody's file: its names go into commands, its numbers into tables.
@@ -464,6 +465,22 @@ TEST(BringUpHosts, OnlyBadNodesAreTakenOutAndOnlyRetestedOnesComeBack) {
   EXPECT_NE(prometheus.find("headrace_bringup_node{node=\"b\",state=\"confirmed\",missing=\"no\"} 1\n"),
             prometheus.npos);
   EXPECT_NE(prometheus.find("headrace_bringup_fault{scope=\"link\",subject=\"a to c\"} 0.2\n"), prometheus.npos);
+}
+
+TEST(BringUpHosts, UnreachableNodesAreTakenOutUnlessHalfOfAllAre) {
+  Record record = small_record();
+  record.nodes[0].missing = {"cannot be reached", "look", true};
+  const Commands slurm = commands_for(record, Scheduler::slurm);
+  EXPECT_EQ(slurm.nodes, std::vector<unsigned>{0});
+  EXPECT_EQ(slurm.drain,
+            std::vector<std::string>{"scontrol update nodename=a state=down reason='headrace: unreachable'"});
+  EXPECT_EQ(commands_for(record, Scheduler::kubernetes).drain,
+            std::vector<std::string>{"kubectl taint nodes a headrace=bad:NoSchedule --overwrite"});
+  record.nodes[0].missing.unreachable = false;  // another version of headrace is there
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
+  record.nodes[0].missing.unreachable = record.nodes[1].missing.unreachable = true;
+  record.nodes[1].missing.why = "cannot be reached";
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
 }
 
 TEST(BringUpHosts, WhatANodeReachedBeforeItWasRepairedCountsNoMore) {
