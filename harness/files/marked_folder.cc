@@ -186,7 +186,9 @@ MarkedFolder MarkedFolder::make_private(const std::string& given, const std::str
   if (!parent) throw system_error("open folder", parent_path, errno);
   if (const std::string why = files::other_replacer(parent); !why.empty())
     throw UsageError(why + ", who could replace what headrace makes there");
-  return claim(make_or_open(path, files::kPrivateFolderMode), kind);
+  Folder folder = make_or_open(path, files::kPrivateFolderMode);
+  if (const std::string why = files::other_replacer(folder); !why.empty()) refuse_other_writer({{}, why});
+  return claim(std::move(folder), kind);
 }
 
 MarkedFolder MarkedFolder::make_alone(const std::string& path, const std::string& kind) {
