@@ -67,8 +67,6 @@ std::string file_text(const std::string& path, std::size_t most) {
     text.resize(before + kBlock);
     got = file.read(text.data() + before, kBlock);
     text.resize(before + got);
-    if (const std::size_t zero = text.find('\0', before); zero != text.npos)
-      throw UsageError(fmt::format("is no text: byte {} is 0", zero));
   }
   return text;
 }

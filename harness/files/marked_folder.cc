@@ -53,9 +53,9 @@ std::optional<Mark> mark_of(const Folder& folder) {
 }
 
 [[noreturn]] void refuse_other_writer(const FoundMark& found) {
-  throw UsageError(found.other_writer +
-                   ", who could change what headrace writes there; give a folder that does not exist yet, or one "
-                   "that only you can write");
+  throw UsageError(
+      found.other_writer +
+      ": headrace trusts only what root or you wrote; run it as that user, or give a folder that does not exist yet");
 }
 
 std::string some_of(const std::vector<std::string>& names) {
@@ -189,9 +189,11 @@ MarkedFolder MarkedFolder::make_private(const std::string& given, const std::str
   const std::string path = absolute_path(given), parent_path = std::filesystem::path(path).parent_path().string();
   const Folder parent = Folder::at(std::filesystem::canonical(parent_path).string());
   if (!parent) throw system_error("open folder", parent_path, errno);
-  if (const std::string why = files::other_writer(parent); !why.empty())
+  if (const std::string why = files::other_replacer(parent); !why.empty())
     throw UsageError(why + ", who could replace what headrace makes there");
-  return claim(make_or_open(path, files::kPrivateFolderMode), kind);
+  Folder folder = make_or_open(path, files::kPrivateFolderMode);
+  if (const std::string why = files::other_replacer(folder); !why.empty()) refuse_other_writer({{}, why});
+  return claim(std::move(folder), kind);
 }
 
 MarkedFolder MarkedFolder::make_alone(const std::string& path, const std::string& kind) {

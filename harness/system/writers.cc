@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 
@@ -53,13 +54,14 @@ class Reader {
   bool ok_ = true;
 };
 
-/// An extended attribute of a path or of an open file. Nothing: there is none.
+/// An extended attribute of a path or of an open file. Nothing: there is none. Throws RunError.
 template <class Get>
-std::optional<std::string> attribute(const Get& get) {
+std::optional<std::string> attribute(const char* name, const Get& get) {
   std::string value(kMostAcl, '\0');
-  const ssize_t size = get(value.data(), value.size());
+  const ssize_t size = get(name, value.data(), value.size());
   if (size < 0 && (errno == ENODATA || errno == EOPNOTSUPP || errno == ENOSYS)) return std::nullopt;
-  value.resize(size < 0 ? 0 : static_cast<std::size_t>(size));  // an empty one is not understood
+  if (size < 0) throw system_error("read the attribute", name, errno);
+  value.resize(static_cast<std::size_t>(size));
   return value;
 }
 
@@ -78,15 +80,14 @@ std::string nfs4_name(std::string_view who, bool is_group) {
 template <class Get>
 Writers writers(const struct stat& status, bool inherited, const Get& get) {
   Writers all{user_id(status.st_uid)};
-  const auto acl = attribute([&](char* to, std::size_t size) { return get("system.posix_acl_access", to, size); });
+  const auto acl = attribute("system.posix_acl_access", get);
   if (acl) all.merge(posix_acl_writers(*acl, status.st_uid, status.st_gid));
   if (!acl && (status.st_mode & S_IWGRP)) all.insert(group_id(status.st_gid));
   if (status.st_mode & S_IWOTH) all.insert(kEverybody);
   if (inherited && S_ISDIR(status.st_mode))
-    if (const auto later =
-            attribute([&](char* to, std::size_t size) { return get("system.posix_acl_default", to, size); }))
+    if (const auto later = attribute("system.posix_acl_default", get))
       all.merge(posix_acl_writers(*later, status.st_uid, status.st_gid));
-  if (const auto nfs4 = attribute([&](char* to, std::size_t size) { return get("system.nfs4_acl", to, size); }))
+  if (const auto nfs4 = attribute("system.nfs4_acl", get))
     all.merge(nfs4_acl_writers(*nfs4, status.st_uid, status.st_gid));
   return all;
 }

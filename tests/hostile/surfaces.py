@@ -406,7 +406,7 @@ def folders(box, scale):
     for number, (shape, verb) in enumerate(drawn(box.rng, itertools.product(shapes, verbs), int(99 * scale))):
         top = box.fresh(f"top{number}")
         top.mkdir()
-        top.chmod(box.rng.choice([0o755, 0o1777]))
+        top.chmod(0o1777 if shape == "the folder" else box.rng.choice([0o755, 0o1777]))  # else root put it there for its owner
         (top / "victim").touch()
         target = top / "dir"
         made = shapes[shape](target, "run" if verb == "clean" else verb)

@@ -256,9 +256,10 @@ TEST(RemoveMarked, LeavesUnmarkedFoldersAlone) {
 }
 
 /// What make() says of a folder that `change` was done to after it was marked.
-std::string refusal_after(const std::function<void(const std::string& folder)>& change) {
+std::string refusal_after(const std::function<void(const std::string& folder)>& change, mode_t parent = 0700) {
   const TemporaryFolder tmp;
   MarkedFolder::make(tmp / "s", "scratch");
+  ::chmod(tmp.path().c_str(), parent);
   change(tmp / "s");
   EXPECT_EQ(MarkedFolder::kind_of(tmp / "s"), "scratch") << "for what is only read, whoever wrote it";
   const std::string why = refusal(tmp / "s");
@@ -284,9 +285,18 @@ TEST(MarkedFolder, BelievesNoMarkThatOthersCanHaveWritten) {
     const char* what;
     std::function<void(const std::string&)> change;
     const char* why;  // "" = it is believed
+    mode_t parent = 0700;
   } kCases[] = {
       {"nothing", [](const std::string&) {}, ""},
-      {"another's folder", [&](const std::string& f) { own(f, kStranger); }, " belongs to user 4711"},
+      {"where everybody makes folders", [](const std::string&) {}, "", 01777},
+      {"another's folder", [&](const std::string& f) { own(f, kStranger); }, " belongs to user 4711", 01777},
+      {"another's folder, where root put it", [&](const std::string& f) { own(f, kStranger); }, ""},
+      {"another's folder and mark, where root put it",
+       [&](const std::string& f) {
+         own(f, kStranger);
+         own(f + "/.headrace", kStranger);
+       },
+       "/.headrace belongs to user 4711"},
       {"another's mark", [&](const std::string& f) { own(f + "/.headrace", kStranger); },
        "/.headrace belongs to user 4711"},
       {"a folder for everybody", [&](const std::string& f) { mode(f, 0777); }, " can be written by everybody"},
@@ -308,7 +318,7 @@ TEST(MarkedFolder, BelievesNoMarkThatOthersCanHaveWritten) {
       {"root's group", [&](const std::string& f) { mode(f, 0775); }, ""},
   };
   for (const auto& one : kCases) {
-    const std::string why = refusal_after(one.change);
+    const std::string why = refusal_after(one.change, one.parent);
     if (*one.why == '\0')
       EXPECT_EQ(why, "") << one.what;
     else
@@ -324,21 +334,31 @@ TEST(MarkedFolder, BelievesThoseOfWhomSudoServesAndOfAnOwnersGroup) {
     ASSERT_EQ(::chmod(folder.c_str(), 0775), 0);
   };
   ::setenv("SUDO_UID", "4711", 1);
-  EXPECT_EQ(refusal_after(give), "");
+  EXPECT_EQ(refusal_after(give, 01777), "");
   for (const char* other : {"4710", "", "4711x", "-4711"}) {
     ::setenv("SUDO_UID", other, 1);
-    EXPECT_NE(refusal_after(give), "") << other;
+    EXPECT_NE(refusal_after(give, 01777), "") << other;
   }
   ::unsetenv("SUDO_UID");
 }
 
-TEST(MarkedFolder, TakesAnEmptyFolderOfAnotherForNobody) {
+TEST(MarkedFolder, TakesAnEmptyFolderOfAnotherOnlyWhereNobodyElseCanHavePutIt) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const TemporaryFolder tmp;
-  fs::create_directory(tmp / "of-another");
-  ASSERT_EQ(::chown((tmp / "of-another").c_str(), kStranger, 0), 0);
-  EXPECT_NE(refusal(tmp / "of-another").find("belongs to user 4711"), std::string::npos);
-  EXPECT_FALSE(fs::exists(tmp / "of-another/.headrace"));
+  const auto give = [&](const std::string& name) {
+    fs::create_directories(tmp / name);
+    ASSERT_EQ(::chown((tmp / name).c_str(), kStranger, 0), 0);
+  };
+  give("home");
+  give("home/scratch");
+  EXPECT_EQ(own_place(tmp / "home/scratch"), tmp / "home/scratch");
+  EXPECT_EQ(refusal(tmp / "home/scratch"), "");
+  ::chmod(tmp.path().c_str(), 01777);
+  for (const std::string name : {"of-another", "of-another/inner"}) {
+    give(name);
+    EXPECT_NE(refusal(tmp / name).find(name + " belongs to user 4711"), std::string::npos) << name;
+    EXPECT_FALSE(fs::exists(tmp / (name + "/.headrace")));
+  }
   // Data for it goes into a folder of one's own in it.
   const std::string own = own_place(tmp / "of-another");
   EXPECT_EQ(own, tmp / "of-another/headrace-0");
