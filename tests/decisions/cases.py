@@ -299,7 +299,7 @@ def compares() -> List[Case]:
 
 def tracked(name: str, levels: Callable[[random.Random], Sequence[Any]], right: Tuple[int, ...], bad: bool = False, good: bool = False,
             changes: Optional[int] = None, fact: bool = False, words: Sequence[str] = (), unproven: Sequence[int] = ()) -> Case:
-    """A run a day; each gives a number (five repetitions within 1 %) or its repetitions. `changes`: so many at least."""
+    """A run a day; each gives a number (five repetitions within 1 %) or its repetitions. `changes`: at least this number; 0: none."""
     def make(folder: pathlib.Path, draw: random.Random) -> List[str]:
         for day, given in enumerate(levels(draw)):
             if fact:
@@ -311,8 +311,8 @@ def tracked(name: str, levels: Callable[[random.Random], Sequence[Any]], right: 
         return ["past", "--json", *(["--metric", "*.cpu_cores"] if fact else []), *words]
 
     def enough(text: str) -> str:
-        told = json.loads(text)["summary"]["changes"]
-        return "" if changes is None or (told >= changes if changes > 0 else told == 0) else f"{told} changes, {changes} expected"
+        found = json.loads(text)["summary"]["changes"]
+        return "" if changes is None or (found >= changes if changes > 0 else found == 0) else f"{found} changes, {changes} expected"
     return Case("history", name, make, right, bad, good, enough)
 
 
@@ -377,8 +377,7 @@ def fleet(name: str, values: Callable[[random.Random, int, int], Optional[Sequen
         return ["runs", "--hosts", "hosts.txt", "--json"]
 
     def only(text: str) -> str:
-        told = json.loads(text)
-        accused = sorted(o["node"] for o in told["outliers"] if o["status"] == "confirmed")
+        accused = sorted(o["node"] for o in json.loads(text)["outliers"] if o["status"] == "confirmed")
         right_ones = [f"node{n:02}" for n in named]
         if set(accused) - set(right_ones):
             return f"accuses {sorted(set(accused) - set(right_ones))}"
@@ -409,7 +408,7 @@ def fleets() -> List[Case]:
     all.append(fleet("a rack of eight at .8", level(lambda n, s: 0.8 if n <= 8 else 1), (OPEN, FAIL), range(1, 9), racks=4, nodes=32, bad=True))
     all.append(fleet("node 7 for the better", level(lambda n, s: 1.4 if n == 7 else 1), (PASS,), good=True))
     all.append(fleet("node 7 did not report", lambda d, n, s: None if n == 7 else noise(d, 5, 1e9, 0.005), (INCOMPLETE,)))
-    all.append(fleet("five nodes, one at .5: too few to tell", level(lambda n, s: 0.5 if n == 3 else 1), (PASS, OPEN, INCOMPLETE), nodes=5))
+    all.append(fleet("five nodes, one at .5: too few to compare", level(lambda n, s: 0.5 if n == 3 else 1), (PASS, OPEN, INCOMPLETE), nodes=5))
     for nodes in (12, 24):
         all.append(fleet(f"{nodes} nodes, node 5 at .8", level(lambda n, s: 0.8 if n == 5 else 1), (FAIL,), [5], nodes=nodes, bad=True))
     all.append(fleet("three sessions, node 7 at .8", level(lambda n, s: 0.8 if n == 7 else 1), (FAIL,), [7], sessions=3, bad=True))
