@@ -92,15 +92,21 @@ Text measured_text(const RunResult& run, const Shared& shared) {
       continue;
     }
     std::ptrdiff_t judged = 0, proven = 0;
+    const CacheProof* unproven = nullptr;  // the first
     for (const Repetition& r : point.repetitions) {
       if (!r.counted) continue;
       ++judged;
       proven += r.cache.proven;
+      if (unproven == nullptr && !r.cache.is_evidence()) unproven = &r.cache;
     }
     out += Text::format("  {} repetition{}", good, good == 1 ? "" : "s");
     if (point.point->cache != CacheState::asis)
       out += Text::format(", {} ({} of {} proven)", to_string(point.point->cache), proven, judged);
     out += "\n";
+    if (unproven != nullptr) {
+      const Text why = Text::format("not proven {}: {}", to_string(unproven->declared), unproven->why);
+      out += "  " + terminal.paint(wrap(why, width - 2, 2), Ink::bad) + "\n";
+    }
     for (const MetricSummary& metric : point.metrics) {
       if (!shown(point, metric.name)) continue;
       const std::string name = fmt::format("{}.{}", point.point->info->name, metric.name);

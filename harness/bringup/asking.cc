@@ -22,6 +22,7 @@ std::map<unsigned, Answer> Asking::operator()(const std::map<unsigned, nlohmann:
     if (!json.is_object()) answer.why = "its agent's answer cannot be read";
     if (json.is_object() && json.contains("error"))
       answer.why = json["error"].is_string() ? json["error"].get<std::string>() : "its agent cannot do it";
+    answer.own = !json.is_object() || json.contains("own");
     answer.json = std::make_shared<const nlohmann::json>(std::move(json));
   }
   return answers;

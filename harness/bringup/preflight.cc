@@ -10,6 +10,7 @@
 #include <map>
 
 #include "harness/base/units.h"
+#include "harness/network/host_list.h"
 
 namespace headrace::bringup {
 namespace {
@@ -234,6 +235,28 @@ std::vector<Difference> differences(const std::vector<Answered>& hosts) {
     }
   hold_paths(all, found);
   hold_clocks(all, found);
+  return found;
+}
+
+std::vector<Difference> same_addresses(const std::vector<Answered>& all) {
+  std::vector<const Answered*> there;
+  std::vector<HostAddresses> addresses;
+  for (const Answered& one : all) {
+    if (one.kept) continue;
+    there.push_back(&one);
+    addresses.push_back(one.facts.addresses);
+  }
+  std::vector<Difference> found;
+  for (const SharedAddress& shared : shared_addresses(addresses))
+    for (const std::size_t host : shared.hosts) {
+      std::vector<std::string> others;
+      for (const std::size_t other : shared.hosts)
+        if (other != host) others.push_back(there[other]->name);
+      found.push_back({there[host]->host, "address",
+                       fmt::format("IP address {} is also an address of {}", shared.address, compressed(others)),
+                       "give each host an address of its own: look at its network configuration and at DHCP leases",
+                       true});
+    }
   return found;
 }
 

@@ -40,11 +40,14 @@ struct NodeRecord {
   std::optional<double> clock_s;  // before the middle of all
 };
 
-/// Two that could not be measured together.
+/// Two that could not be measured together, or could be connected one way alone.
 struct FailedPair {
   unsigned a = 0, b = 0, rail = 0;
   std::string why;
   bool damaged = false;  // what came was not what was sent: once is enough
+  std::optional<unsigned>
+      caller{};  // the node whose call the other one did not get; none: it is not known, or both ways fail
+  std::vector<unsigned> own{};  // nodes whose agents failed by themselves: nothing of the way between them
 };
 
 struct RoundRecord {

@@ -111,8 +111,7 @@ judging::RecordedRepetition recorded(const Repetition& r) {
     one.metrics[v.name] = v.value;
     if (v.seconds > 0) one.seconds[v.name] = v.seconds;
   }
-  one.state_required = r.cache.required;
-  one.state_proven = r.cache.proven;
+  one.is_evidence = r.cache.is_evidence();
   one.state_why = r.cache.why;
   one.disturbed = r.disturbance.disturbed;
   one.disturbed_why = r.disturbance.why;

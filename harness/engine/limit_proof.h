@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headrace {
 
@@ -28,6 +29,9 @@ struct LoaderRates {
   std::optional<Estimate> no_decode;     // reads alone; empty also where nothing is decoded
   std::optional<Estimate> in_memory;     // storage is not waited for
   std::optional<Estimate> more_workers;  // twice the workers
+  std::vector<std::string>
+      unproven;  // of the first and the last: points that were measured and prove nothing, as their
+                 // cache state was not proven
 };
 
 enum class Limit {

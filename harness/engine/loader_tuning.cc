@@ -74,7 +74,10 @@ LoaderTuning tune_loader(const Job& job, LoaderTrials trials) {
   t.tried = std::move(trials.tried);
   t.ahead = std::move(trials.ahead);
   t.needed = trials.taken * job.step.target_utilization;
-  if (t.tried.empty()) return t;
+  if (t.tried.empty()) {
+    t.told.emplace_back("no number of workers is recommended: where others were tried, data may have come from memory");
+    return t;
+  }
   // More workers can give less where cores are used up: any number that suffices does, and the fewest is asked for.
   const auto enough =
       std::ranges::find_if(t.tried, [&](const LoaderTuning::Tried& one) { return one.rate.low >= t.needed; });

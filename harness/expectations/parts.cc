@@ -113,7 +113,9 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
     part.up = link.up;
     part.link = link.kind;
     if (!link.physical) {
-      part.how = "no card behind it";
+      part.how = link.carrier == system::Carrier::over_card || link.carrier == system::Carrier::bridge
+                     ? "its cards have lines of their own"
+                     : "no card behind it";
     } else if (link.rdma && link.kind != "InfiniBand" && link.kind != "RoCE") {
       part.how = "neither InfiniBand nor RoCE: it has no reliable connections";
     } else if (link.rate == 0) {

@@ -3,6 +3,7 @@
 #include "harness/machine/examine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "harness/system/limits.h"
 #include "harness/system/mount.h"
 #include "harness/system/report_python.h"
+#include "harness/system/storage_stack.h"
 
 namespace headrace::system {
 namespace {
@@ -178,6 +180,21 @@ void device(Report& report, const std::string& path) {
   }
 }
 
+/// What is below the file system, where it is more than a disk; bytes that memory serves prove nothing of storage.
+void layers(Report& report, const std::string& path) {
+  const StorageStack stack = storage_stack(std::vector{path});
+  const std::string why = stack.not_storage.empty() ? why_buffered(stack) : stack.not_storage;
+  const std::string text = fmt::format("{}", fmt::join(stack.layers, "; "));
+  if (!why.empty())
+    report.add(Level::warning, "layers", text.empty() ? "not known" : text, "cold cannot be proven here: " + why);
+  else if (stack.layers.size() > 1)
+    report.add(Level::good, "layers", text);
+  if (!stack.compresses.empty())
+    report.add(Level::note, "compression",
+               stack.compresses + " can store data compressed: storage then gives fewer bytes than are read",
+               stack.compresses == "squashfs" ? "cold can be proven of an image that mksquashfs -noD -noF made" : "");
+}
+
 void storage(Report& report, const std::string& path, Node& node) {
   report.open("storage");
   const std::string existing = nearest_existing(path);
@@ -191,6 +208,7 @@ void storage(Report& report, const std::string& path, Node& node) {
   report.add(tight ? Level::warning : Level::good, "free space", size_in_words(free),
              tight ? "cold reads need data sets larger than memory: plan says how much a config writes" : "");
   device(report, path);
+  layers(report, path);
 }
 
 void means(Report& report, Node& node) {

@@ -31,6 +31,10 @@ constexpr double kSilence_s = 5;                                   // of the oth
 constexpr std::size_t kPing = 64;                                  // bytes
 constexpr char kMore = 'm', kLast = 'l';                           // the first byte of each block, or ping
 
+constexpr double kCallBack_s = 3 * kTryAddresses_s + 1;  // for all addresses, and a welcome
+constexpr double kLook_s = 0.1;
+constexpr char kTried = 't';  // the end that was called has tried to call back
+
 [[noreturn]] void gone() { throw RunError("the other end went silent, or closed the connection"); }
 
 /// Each stream in a thread of its own; the first that throws is told.
@@ -117,6 +121,38 @@ void receive(int fd, std::size_t block_size) {
     }
 }
 
+/// Why the other end's door cannot be called; "" = it can. That end waits until this is known.
+std::string call_back(const TcpDoor& door, const std::string& interface, int fd) {
+  std::string address, why;
+  const UniqueFd there = call_door(door, address, TcpHello(door.token, 0, 0), interface, why);
+  if (!system::send_all(fd, {&kTried, 1}, Deadline(kSilence_s))) gone();
+  if (there) return "";
+  return why.empty() ? "it has no address that can be called" : why;
+}
+
+std::uint64_t moved(const Streams& streams) {
+  std::uint64_t sum = 0;
+  for (const UniqueFd& one : streams) {
+    const system::TcpCounts counts = system::tcp_counts(one.get());
+    sum += counts.received + counts.acknowledged;
+  }
+  return sum;
+}
+
+/// Full-size packets one way. Where none of them arrives, and small ones did, no cable is at fault.
+template <class Move>
+auto with_large_packets(const Streams& streams, Move move) {
+  const std::uint64_t before = moved(streams), begin_ns = now_ns();
+  try {
+    return move();
+  } catch (const RunError&) {
+    if (seconds_since(begin_ns) < kSilence_s / 2 || moved(streams) > before) throw;
+    throw RunError(
+        "small messages arrive, and full-size packets do not: compare the MTU of both hosts, and of every switch port "
+        "between them");
+  }
+}
+
 std::uint64_t arrived(const Streams& streams) {
   std::uint64_t sum = 0;
   for (const UniqueFd& one : streams) sum += system::tcp_counts(one.get()).received;
@@ -191,7 +227,18 @@ TcpPairListener::TcpPairListener(const TcpPairPlan& plan) : plan_(plan) {
   if (!std::all_of(door_.addresses.begin(), door_.addresses.end(), loopback)) std::erase_if(door_.addresses, loopback);
 }
 
-TcpPairEnd TcpPairListener::answer() {
+void TcpPairListener::await_call_back(int fd) const {
+  std::jthread welcoming([this](const std::stop_token& stop) {
+    while (!stop.stop_requested())
+      if (system::wait_readable(listener_.get(), Deadline(kLook_s)))
+        if (const TcpCaller caller = caller_at(listener_.get(), door_.token); caller.socket)
+          welcome(caller.socket.get());
+  });
+  char tried = 0;
+  if (!system::receive_all(fd, {&tried, 1}, Deadline(kCallBack_s)) || tried != kTried) gone();
+}
+
+TcpPairEnd TcpPairListener::answer(const TcpDoor* back) {
   Streams streams(plan_.streams);
   // Whoever calls may have tried other addresses before.
   const Deadline deadline(plan_.meet_s + kTryAddresses_s);
@@ -206,29 +253,31 @@ TcpPairEnd TcpPairListener::answer() {
     stream = std::move(caller.socket);
   }
   TcpPairEnd end;
+  if (back) end.back = call_back(*back, plan_.interface, streams.front().get());
   echo(streams.front().get());
-  end.received = receive_fast(streams, plan_.time_s);
-  const std::vector<double> reached = send_fast(streams, plan_.time_s);
+  end.received = with_large_packets(streams, [&] { return receive_fast(streams, plan_.time_s); });
+  const auto reached = with_large_packets(streams, [&] { return send_fast(streams, plan_.time_s); });
   receive_slowly(streams);
   send_slowly(streams, plan_.time_s, reached, end);
   return end;
 }
 
-TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan) {
+TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan, const TcpPairListener* own) {
   Streams streams(plan.streams);
   std::string address;
   TcpHello hello(door.token, 0, 0);
   for (UniqueFd& stream : streams) {
     std::string why;
     stream = call_door(door, address, hello, plan.interface, why);
-    if (!stream) throw RunError(why.empty() ? "the other end tells no address" : why);
+    if (!stream) throw NotConnected(why.empty() ? "the other end has no address" : why);
     system::send_at_once(stream.get());
     ++hello.stream;
   }
   TcpPairEnd end;
+  if (own) own->await_call_back(streams.front().get());
   end.latency = ping(streams.front().get(), plan.time_s);
-  const std::vector<double> reached = send_fast(streams, plan.time_s);
-  end.received = receive_fast(streams, plan.time_s);
+  const auto reached = with_large_packets(streams, [&] { return send_fast(streams, plan.time_s); });
+  end.received = with_large_packets(streams, [&] { return receive_fast(streams, plan.time_s); });
   send_slowly(streams, plan.time_s, reached, end);
   receive_slowly(streams);
   return end;

@@ -183,12 +183,13 @@ std::vector<std::string> told(const Gain& gain) {
       ratio ? fmt::format(": {:.3g} times as many samples [{:.3g}, {:.3g}]", ratio->ratio, ratio->low, ratio->high)
             : "")};
   if (!gain.in_memory.empty()) {
-    all.push_back(fmt::format("whether packing gains is not told: memory gave some of it ({})", gain.in_memory));
+    all.push_back(fmt::format("whether packing gains is not known: memory gave some of it ({})", gain.in_memory));
     return all;
   }
-  if (!gain.not_seen.empty())
-    all.push_back(
-        fmt::format("not proven that all came from the storage, on which the next line relies ({})", gain.not_seen));
+  if (!gain.not_seen.empty()) {
+    all.push_back(fmt::format("whether packing gains is not known: memory may have given some of it ({})", gain.not_seen));
+    return all;
+  }
   const auto change =
       ratio ? statistics::classify(*ratio, statistics::kDeltaRate, Better::higher) : statistics::Change::inconclusive;
   switch (change) {
@@ -204,7 +205,7 @@ std::vector<std::string> told(const Gain& gain) {
       break;
     default:
       all.push_back(
-          "whether packing gains is not told: the bounds leave it open (rehearse again on a quieter machine)");
+          "whether packing gains is not known: the bounds leave it open (rehearse again on a quieter machine)");
   }
   return all;
 }

@@ -51,7 +51,11 @@ Evidence traffic(const CacheProof& proof, bool wanted) {
       wanted ? share * readers >= CacheProof::kLeastOfState * proof.rounding : share <= CacheProof::kMostOfOther;
   evidence.told = percent(share) + " of the bytes from storage";
   if (readers > 1) evidence.told += fmt::format(" (each was read {} times)", readers);
-  if (!evidence.good && proof.rounding > 1 + CacheProof::kMostOfOther)
+  if (!evidence.good && !proof.compression.empty())
+    evidence.told += "; " + proof.compression;
+  else if (evidence.good && wanted && proof.rounding < 1)
+    evidence.told += fmt::format(" (stored compressed, as {})", percent(proof.rounding));
+  else if (!evidence.good && proof.rounding > 1 + CacheProof::kMostOfOther)
     evidence.told += fmt::format(" ({} with whole blocks, had all come from there)", percent(proof.rounding));
   else if (share > 1 + CacheProof::kMostOfOther)
     evidence.told += " (with read-ahead and metadata)";

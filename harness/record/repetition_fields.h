@@ -86,7 +86,7 @@ struct Fields<CacheProof> {
       field("delivered_bytes", &S::delivered_bytes), field("storage_bytes", &S::storage_bytes),
       field("device_bytes", &S::device_bytes), field("counter", &S::counter), field("method", &S::method),
       unstored(&S::use), unstored(&S::operations), unstored(&S::requests), unstored(&S::rounding),
-      unstored(&S::obstacle), unstored(&S::caveat));
+      unstored(&S::obstacle), unstored(&S::compression), unstored(&S::caveat));
 };
 static_assert(is_complete<CacheProof>());
 

@@ -122,6 +122,7 @@ std::string client_counters_of(const Mount& mount) {
 
 std::string_view why_not_counted(const Mount& mount) {
   if (mount.type == "gpfs") return "mmpmon's _br_ counts reads from its pagepool, too";
+  if (mount.type == "zfs") return "ZFS reads through a cache of its own (ARC), and may store data compressed";
   if (mount.type == "fuse.glusterfs") return "io-stats counts what programs read, above its caches";
   if (mount.type == "fuse" && mount.source.starts_with("mfs#"))
     return "MooseFS's .stats count operations of programs, no bytes of chunk servers";

@@ -189,7 +189,7 @@ bool contradicts(const Judgement& first, double fresh) {
 void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   RecordedPoint fresh = point;
   std::erase_if(fresh.repetitions,
-                [&](const RecordedRepetition& r) { return r.look < point.looks.looks.size() || !r.stands(); });
+                [&](const RecordedRepetition& r) { return r.look < point.looks.looks.size() || !r.is_evidence; });
   // A neighbour mostly slows: what is disturbed can meet the need, but not miss it.
   const bool alone = std::ranges::any_of(fresh.repetitions, [](const auto& r) { return !r.disturbed; });
   if (alone) std::erase_if(fresh.repetitions, [](const auto& r) { return r.disturbed; });

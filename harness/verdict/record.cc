@@ -34,7 +34,7 @@ void look_at_repetitions(const RecordedPoint& point, const std::string& metric, 
       ++not_steady;
       note(e.not_steady_why, r.steady_why);
     }
-    if (!r.stands()) note(e.cache_why, r.state_why);
+    if (!r.is_evidence) note(e.cache_why, r.state_why);
   }
   if (counted == 0) return;
   e.not_steady_share = not_steady / counted;
@@ -57,7 +57,7 @@ double RecordedPoint::unproven_share() const {
   for (const RecordedRepetition& r : repetitions) {
     if (!r.counted || !r.ok) continue;
     ++counted;
-    unproven += !r.stands();
+    unproven += !r.is_evidence;
   }
   return counted > 0 ? unproven / counted : 0;
 }

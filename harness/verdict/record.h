@@ -31,15 +31,11 @@ struct RecordedRepetition {
   std::map<std::string, double> metrics;
   double elapsed_s = 0;                   // of all phases
   std::map<std::string, double> seconds;  // of rates of one phase of several, that one's time
-  /// Its cache state had to be proven, and was; why (not).
-  bool state_required = false, state_proven = false;
-  std::string state_why;
+  bool is_evidence = true;                // CacheProof::is_evidence(); false: it may have measured another cache state
+  std::string state_why;                  // what proves its cache state, or what is missing
   bool disturbed = false, steady = true;
   std::string disturbed_why, steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
-
-  /// False: what it measured was perhaps not what was declared.
-  bool stands() const { return state_proven || !state_required; }
 };
 
 /// One point.

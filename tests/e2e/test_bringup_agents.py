@@ -27,10 +27,64 @@ def test_a_node_that_nobody_reaches_by_any_rail(fleet):
     assert told.code == 10 and named(told) == [("node", "c")] and "no way there" in told.record["faults"][0]["told"], told
 
 
+@pytest.mark.parametrize("nodes", ["ab", "abc", "abcdef"])
+def test_a_closed_host_is_named_wherever_it_is_in_the_hosts_file(fleet, headrace, nodes):
+    for bad in nodes:
+        told = fleet(nodes, closed=[bad])
+        assert told.code == 10 and named(told) == [("node", bad)] and states(told)[bad] == "confirmed", (bad, told)
+        fault = told.record["faults"][0]
+        assert fault["told"].startswith("incoming connections are blocked") and "firewall" in fault["fix"], told
+        assert told.record["hand_over"]["bad_nodes"] == bad and f"nodename={bad} state=drain" in told.out, told
+        shutil.rmtree(headrace.path("cluster"))
+
+
+def test_a_closed_host_stays_bad_until_it_lets_others_in(fleet):
+    """Its rates clear it: a later session tries again what failed."""
+    assert named(fleet("abcdef", closed=["a"])) == [("node", "a")]
+    again = fleet("abcdef", "--resume", closed=["a"])
+    assert again.code == 10 and named(again) == [("node", "a")] and states(again)["a"] == "confirmed", again
+    retested = fleet("abcdef", "--retest", "a", closed=["a"])
+    assert retested.code == 10 and named(retested) == [("node", "a")], retested
+    mended = fleet("abcdef", "--retest", "a")
+    assert mended.code == 0 and states(mended)["a"] == "retested", mended
+
+
+def test_all_hosts_closed_to_one_another(fleet):
+    told = fleet("abcdef", closed=list("abcdef"))
+    assert told.code == 10 and named(told) == [("network", "TCP")], told
+    assert "no host can connect to any other" in told.out and "firewall" in told.record["faults"][0]["fix"], told
+    assert told.record["hand_over"]["bad_nodes"] == "" and "usual" not in told.record["sentence"], told
+
+
+@pytest.mark.parametrize("bad", ["a", "c", "f"])
+@pytest.mark.parametrize("answers", [{"open": {"error": "no open file is left"}}, {"open": {"door": 3}}, {"open": []},
+                                     {"answer": {"error": "nothing was opened"}, "call": {"error": "nothing was opened"}},
+                                     {"answer": 7, "call": 7}, {"call": {"received": -1}}, {"answer": {"received": -1}}], ids=str)
+def test_an_agent_that_fails_by_itself_is_named_and_no_link(fleet, bad, answers):
+    told = fleet("abcdef", answers={bad: answers})
+    assert told.code == 10 and named(told) == [("node", bad)] and states(told)[bad] == "confirmed", told
+    assert {state for name, state in states(told).items() if name != bad} == {"accepted"}, told
+
+
+def test_hosts_with_one_address_are_named_before_pairs(fleet, headrace):
+    """Each meets nobody: connections would reach the one or the other, and accuse a third."""
+    def at(name, address):
+        facts = facts_of(name)["facts"] | {"paths": [], "addresses": [{"interface": "eth0", "address": address}]}
+        return {"facts": facts}
+    answers = {name: at(name, f"10.0.0.{number}") for number, name in enumerate("abcdef")}
+    assert fleet("abcdef", answers=answers).code == 0
+    shutil.rmtree(headrace.path("cluster"))
+    told = fleet("abcdef", answers=answers | {"d": at("d", "10.0.0.2")})
+    assert told.code == 10 and named(told) == [("node", "c"), ("node", "d")], told
+    assert "IP address 10.0.0.2 is also an address of d" in told.out, told
+    assert states(told) == dict.fromkeys("abef", "accepted") | dict.fromkeys("cd", "confirmed"), told
+    assert all(not {2, 3} & set(pair) for pair in pairs_over(told, 0)), told
+
+
 def test_a_rail_that_nobody_gets_through(fleet):
     told = fleet("abcdef", rails=" rail=eth0,eth1", dark=[f"{name} eth1" for name in "abcdef"])
     assert told.code == 10 and named(told) == [("rail", "eth1")], told
-    assert "nobody reaches anybody over it" in told.out and told.record["hand_over"]["bad_nodes"] == "", told
+    assert "no host can connect to any other" in told.out and told.record["hand_over"]["bad_nodes"] == "", told
     # The other rail is measured as if there were no second one.
     assert states(told) == dict.fromkeys("abcdef", "accepted"), told
     assert len(pairs_over(told, 0)) == 15 and pairs_over(told, 1) == set(), told

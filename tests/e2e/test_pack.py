@@ -412,7 +412,7 @@ def test_what_packing_would_gain_is_told_before(headrace):
     outcome = pack(headrace, "--rehearse")
     words = " ".join(outcome.out.split())
     assert outcome.code == 0 and "rehearsed on 300 of 300 samples" in words and "8 workers, 6 turns: as files" in words, outcome
-    assert "packing gains" in words or "packing loses" in words or "is not told" in words, outcome
+    assert "packing gains" in words or "packing loses" in words or "is not known" in words, outcome
     assert state(folder) == before and sorted(p.name for p in headrace.path(".").iterdir()) == ["images", "tiny.yaml"]
     both = pack(headrace, "--rehearse", "--dry-run")
     assert both.code == 2 and "--dry-run writes nothing, and --rehearse packs a sample" in both.err, both
@@ -425,7 +425,7 @@ def test_no_gain_is_told_of_what_stays_in_memory(headrace):
         images(pathlib.Path(memory) / "images")
         outcome = headrace("pack", f"{memory}/images", "--to", f"{memory}/shards", "--rehearse")
         assert os.listdir(memory) == ["images"]
-    assert outcome.code == 0 and "whether packing gains is not told: memory gave some of it" in outcome.out, outcome
+    assert outcome.code == 0 and "whether packing gains is not known: memory gave some of it" in outcome.out, outcome
 
 
 def test_names_that_would_be_one_sample_are_refused(headrace):

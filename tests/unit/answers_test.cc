@@ -138,7 +138,7 @@ TEST(Answers, TheJobsOwnWayDecidesThoughItsStateWasNotProven) {
   std::vector<RecordedPoint> points{point("more-workers", {100, 100, 100, 100, 100}),
                                     point("job", {50, 50, 50, 50, 50})};
   points[0].params["workers"] = std::uint64_t{32};
-  points[1].repetitions[3].state_required = true;
+  points[1].repetitions[3].is_evidence = false;
   Question q;
   q.blank.id = "ingest.sample_rate";
   q.blank.unit = "1/s";

@@ -123,6 +123,45 @@ TEST(BringUpHosts, OneMachineUnderTwoNames) {
   EXPECT_EQ(same_machines(all)[0].host, 2u);
 }
 
+/// What same_addresses() says of these hosts: "1 IP address 10.0.0.2 is also an address of n2".
+std::vector<std::string> shared(const std::vector<HostAddresses>& of_hosts) {
+  std::vector<Answered> all;
+  for (const HostAddresses& addresses : of_hosts) {
+    all.push_back(host(all.size(), "1 GiB"));
+    all.back().facts.addresses = addresses;
+  }
+  std::vector<std::string> out;
+  for (const Difference& one : same_addresses(all)) {
+    EXPECT_TRUE(one.fault);
+    out.push_back(fmt::format("{} {}", one.host, one.told));
+  }
+  return out;
+}
+
+TEST(BringUpHosts, TwoOrThreeHostsWithOneAddressAreNamed) {
+  const auto at = [](unsigned number) { return HostAddresses{{"eth0", fmt::format("10.0.0.{}", number)}}; };
+  EXPECT_TRUE(shared({at(1), at(2), at(3), {}, {}}).empty());
+  EXPECT_EQ(shared({at(1), at(2), at(2), at(4)}),
+            (std::vector<std::string>{"1 IP address 10.0.0.2 is also an address of n2",
+                                      "2 IP address 10.0.0.2 is also an address of n1"}));
+  EXPECT_EQ(shared({at(1), at(1)}).size(), 2u);
+  EXPECT_EQ(shared({at(2), at(2), at(3), at(2), at(5), at(6)}),
+            (std::vector<std::string>{"0 IP address 10.0.0.2 is also an address of n[1,3]",
+                                      "1 IP address 10.0.0.2 is also an address of n[0,3]",
+                                      "3 IP address 10.0.0.2 is also an address of n[0-1]"}));
+  EXPECT_EQ(shared({at(1), at(1), at(1), at(1), at(1)}).size(), 5u) << "an image that was copied";
+}
+
+/// Of most hosts beside an address of their own: a network inside each of them, as to its management controller.
+TEST(BringUpHosts, AnAddressThatMostHostsHaveBesideTheirOwnIsNoFault) {
+  std::vector<HostAddresses> all;
+  for (unsigned number = 1; number <= 6; ++number)
+    all.push_back({{"eth0", fmt::format("10.0.0.{}", number)}, {"bmc0", "192.168.31.2"}});
+  EXPECT_TRUE(shared(all).empty());
+  all[3][0].address = "10.0.0.2";
+  EXPECT_EQ(shared(all).size(), 2u + 6u) << "two of them have none of their own";
+}
+
 double uniform(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
 
 /// Pairs of a fleet of `nodes` whose node 3 has what is `wrong`; measured as the search asks.

@@ -35,6 +35,25 @@ TEST(TcpPair, BothEndsTellWhatTheyReceivedAndOneTheLatency) {
   EXPECT_LE(called.latency->median_s, called.latency->p99_s);
 }
 
+/// The end that is called calls back, and says why it cannot.
+TEST(TcpPair, BothWaysAreTried) {
+  for (const bool reachable : {true, false}) {
+    TcpPairListener called(quick()), caller(quick());
+    TcpDoor back = caller.door();
+    if (!reachable) {
+      back.addresses = {"127.0.0.1"};
+      back.port = 1;
+    }
+    TcpPairEnd answered;
+    std::jthread other([&] { answered = called.answer(&back); });
+    const TcpPairEnd end = call_pair(called.door(), quick(), &caller);
+    other.join();
+    EXPECT_GT(end.received, 1e6);
+    EXPECT_EQ(answered.back.empty(), reachable) << answered.back;
+    if (!reachable) EXPECT_NE(answered.back.find("127.0.0.1 port 1: Connection refused"), std::string::npos);
+  }
+}
+
 TEST(TcpPair, NobodyComes) {
   TcpPairPlan plan = quick();
   plan.meet_s = 0.1;
@@ -48,10 +67,10 @@ TEST(TcpPair, NobodyIsCalledWithoutTheToken) {
   TcpDoor door = listener.door();
   door.token[0] = static_cast<char>(door.token[0] ^ 1);
   std::jthread other([&] { EXPECT_THROW(listener.answer(), RunError); });
-  EXPECT_THROW(call_pair(door, plan), RunError);
+  EXPECT_THROW(call_pair(door, plan), NotConnected);
   door.addresses = {"127.0.0.1"};
   door.port = 1;
-  EXPECT_THROW(call_pair(door, plan), RunError);
+  EXPECT_THROW(call_pair(door, plan), NotConnected);
 }
 
 }  // namespace
