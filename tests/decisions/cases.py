@@ -72,6 +72,7 @@ def replays() -> List[Case]:
         all.append(replay(f"30 repetitions at {level}", lambda d, l=level: noise(d, 30, l * NEED, 0.08), (right,), bad=level < 1, good=level > 1))
     all.append(replay("always 0", lambda d: [0.0] * 15, (FAIL,), bad=True))
     all.append(replay("always 0, 5 repetitions", lambda d: [0.0] * 5, (FAIL,), bad=True))
+    all.append(replay("nothing within a moment", lambda d: [0.0] * 15, (OPEN,), seconds=[0.0003] * 15))
     all.append(replay("0 but once", lambda d: mixed(d, 15, 0.0, 1.2 * NEED, 1), (FAIL,), bad=True))
     all.append(replay("0 in a third", lambda d: mixed(d, 15, 1.2 * NEED, 0.0, 5), (OPEN, FAIL), bad=True))
     all.append(replay("0 in two of 15, the mean meets", lambda d: mixed(d, 15, 1.2 * NEED, 0.0, 2), (OPEN,)))
@@ -217,6 +218,8 @@ def sizes() -> List[Case]:
     for level, right in ((1.3, PASS), (0.7, FAIL)):
         all.append(sized(f"three sessions at {level}", lambda d, l=level: [noise(d, 10, l * n * math.exp(0.02 * d.gauss(0, 1)), 0.02) for _ in range(3)],
                          (right,), level < 1, level > 1))
+    all.append(sized("three sessions 12 % apart, +6 %", lambda d: [noise(d, 10, 1.06 * n * f, 0.01) for f in (0.88, 1.0, 1.12)], (OPEN,)))
+    all.append(sized("five repetitions at 2", lambda d: [noise(d, 5, 2 * n, 0.02)], (PASS,), good=True))
     all.append(sized("twelve sessions at the need", lambda d: [noise(d, 5, n * math.exp(0.05 * d.gauss(0, 1)), 0.02) for _ in range(12)], (OPEN,)))
     all.append(sized("one session, 3 of 15 at a tenth", lambda d: [mixed(d, 15, 1.2 * n, 0.12 * n, 3)], (OPEN,), True))
     all.append(sized("8 sessions, 2 of 5 at a tenth", lambda d: [mixed(d, 5, 1.1 * n, 0.11 * n, 2) for _ in range(8)], (FAIL,), True))

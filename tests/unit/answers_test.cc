@@ -83,6 +83,14 @@ TEST(Answers, ARateOfZeroIsAValue) {
             Outcome::pass);
 }
 
+TEST(Answers, NothingWithinAMomentIsNoRateOfZero) {
+  RecordedPoint p = point("short", std::vector<double>(5, 0.0));
+  for (RecordedRepetition& r : p.repetitions) r.elapsed_s = 0.0003;
+  EXPECT_EQ(judged(p, 100).outcome, Outcome::inconclusive);
+  for (RecordedRepetition& r : p.repetitions) r.elapsed_s = 1;
+  EXPECT_EQ(judged(p, 100).outcome, Outcome::fail);
+}
+
 TEST(Answers, ARampThatDidNotHoldIsNoRateOfZero) {
   RecordedPoint p = point("ramp", std::vector<double>(5, 0.0));
   for (RecordedRepetition& r : p.repetitions) r.metrics = {{"highest_rate", 0}};
