@@ -72,8 +72,7 @@ Text series_text(const History& h, const Series& s, const Terminal& terminal) {
   }
   if (s.wanders)
     out += "  " +
-           terminal.paint(in_lines("neighbouring runs are alike: it may be a drift, and no change", terminal, 4),
-                          Ink::doubt) +
+           terminal.paint(in_lines("it may be a drift: a run resembles the one before it", terminal, 4), Ink::doubt) +
            "\n";
   if (s.two_levels) out += "  " + terminal.paint(in_lines(s.two_levels->explanation, terminal, 4), Ink::doubt) + "\n";
   if (!s.left_out.empty()) out += "  " + terminal.paint(left_out_text(s), Ink::faint) + "\n";

@@ -176,8 +176,7 @@ std::string explanation_of(const Series& s, const Change& c, const std::vector<R
                   runs[s.run[c.at]].started_utc);
   if (!c.events.empty()) text += "; then changed: " + join(c.events);
   if (s.wanders)
-    text += fmt::format("; neighbouring runs are alike (correlation {:.2f}), so that it may be a drift and no change",
-                        s.correlation);
+    text += fmt::format("; it may be a drift: neighbouring runs correlate by {:.2f}", s.correlation);
   else if (!c.certain)
     text += fmt::format("; the order of the runs at both levels may be chance (p = {:.2g})", c.p);
   return text;

@@ -59,8 +59,7 @@ Likeness likeness(const Way& way, std::string_view workload, std::string_view me
 
 /// Of two points that give the same metric: does `a` tell more of the job than `b`? The one that is more like it does;
 /// of those that are as like it, the one that gave less, as nothing says that the job will choose the better; of points
-/// that neither read nor save, the one that gave more. Given are the medians of what counts, in units in which more is
-/// better.
+/// that neither read nor save, the one that gave more. `gave_a` and `gave_b` are in units in which more is better.
 bool tells_more(const Likeness& a, double gave_a, const Likeness& b, double gave_b);
 
 /// "64 blocking workers, whole files": how a point read or saved; "" for what does neither.

@@ -7,13 +7,17 @@
 namespace headrace::judging {
 namespace {
 
+/// A rate of 0 over less time than this shows that nothing ended yet, not that nothing comes.
+constexpr double kShortestForZero_s = 0.2;
+
 /// What each repetition gave of the metric.
-Taken taken(const RecordedRepetition& r, const std::string& metric, double shares) {
+Taken taken(const RecordedRepetition& r, const std::string& metric, bool rate, double shares) {
   Taken one{.value = {}, .seconds = r.elapsed_s, .counted = r.counted, .disturbed = r.disturbed};
   if (const auto at = r.seconds.find(metric); at != r.seconds.end()) one.seconds = at->second;
   const auto at = r.metrics.find(metric);
-  const bool did_not_hold = metric == kHighestRate && at != r.metrics.end() && at->second == 0;
-  if (at != r.metrics.end() && !did_not_hold) one.value = at->second / shares;
+  if (at == r.metrics.end()) return one;
+  const bool nothing_yet = rate && one.seconds > 0 && one.seconds < kShortestForZero_s;
+  if (at->second != 0 || !(metric == kHighestRate || nothing_yet)) one.value = at->second / shares;
   return one;
 }
 
@@ -26,7 +30,7 @@ void look_at_repetitions(const RecordedPoint& point, const std::string& metric, 
   };
   for (const RecordedRepetition& r : point.repetitions) {
     if (!r.ok || r.look >= looks) continue;
-    e.taken.push_back(taken(r, metric, shares));
+    e.taken.push_back(taken(r, metric, e.rate, shares));
     if (r.disturbed) note(e.disturbed_why, r.disturbed_why);
     if (!r.counted) continue;
     ++counted;

@@ -72,6 +72,7 @@ def replays() -> List[Case]:
         all.append(replay(f"30 repetitions at {level}", lambda d, l=level: noise(d, 30, l * NEED, 0.08), (right,), bad=level < 1, good=level > 1))
     all.append(replay("always 0", lambda d: [0.0] * 15, (FAIL,), bad=True))
     all.append(replay("always 0, 5 repetitions", lambda d: [0.0] * 5, (FAIL,), bad=True))
+    all.append(replay("nothing within a moment", lambda d: [0.0] * 15, (OPEN,), seconds=[0.0003] * 15))
     all.append(replay("0 but once", lambda d: mixed(d, 15, 0.0, 1.2 * NEED, 1), (FAIL,), bad=True))
     all.append(replay("0 in a third", lambda d: mixed(d, 15, 1.2 * NEED, 0.0, 5), (OPEN, FAIL), bad=True))
     all.append(replay("0 in two of 15, the mean meets", lambda d: mixed(d, 15, 1.2 * NEED, 0.0, 2), (OPEN,)))
@@ -217,6 +218,8 @@ def sizes() -> List[Case]:
     for level, right in ((1.3, PASS), (0.7, FAIL)):
         all.append(sized(f"three sessions at {level}", lambda d, l=level: [noise(d, 10, l * n * math.exp(0.02 * d.gauss(0, 1)), 0.02) for _ in range(3)],
                          (right,), level < 1, level > 1))
+    all.append(sized("three sessions 12 % apart, +6 %", lambda d: [noise(d, 10, 1.06 * n * f, 0.01) for f in (0.88, 1.0, 1.12)], (OPEN,)))
+    all.append(sized("five repetitions at 2", lambda d: [noise(d, 5, 2 * n, 0.02)], (PASS,), good=True))
     all.append(sized("twelve sessions at the need", lambda d: [noise(d, 5, n * math.exp(0.05 * d.gauss(0, 1)), 0.02) for _ in range(12)], (OPEN,)))
     all.append(sized("one session, 3 of 15 at a tenth", lambda d: [mixed(d, 15, 1.2 * n, 0.12 * n, 3)], (OPEN,), True))
     all.append(sized("8 sessions, 2 of 5 at a tenth", lambda d: [mixed(d, 5, 1.1 * n, 0.11 * n, 2) for _ in range(8)], (FAIL,), True))
@@ -299,7 +302,7 @@ def compares() -> List[Case]:
 
 def tracked(name: str, levels: Callable[[random.Random], Sequence[Any]], right: Tuple[int, ...], bad: bool = False, good: bool = False,
             changes: Optional[int] = None, fact: bool = False, words: Sequence[str] = (), unproven: Sequence[int] = ()) -> Case:
-    """A run a day; each gives a number (five repetitions within 1 %) or its repetitions. `changes`: so many at least."""
+    """A run a day; each gives a number (five repetitions within 1 %) or its repetitions. `changes`: at least this number; 0: none."""
     def make(folder: pathlib.Path, draw: random.Random) -> List[str]:
         for day, given in enumerate(levels(draw)):
             if fact:
@@ -311,8 +314,8 @@ def tracked(name: str, levels: Callable[[random.Random], Sequence[Any]], right: 
         return ["past", "--json", *(["--metric", "*.cpu_cores"] if fact else []), *words]
 
     def enough(text: str) -> str:
-        told = json.loads(text)["summary"]["changes"]
-        return "" if changes is None or (told >= changes if changes > 0 else told == 0) else f"{told} changes, {changes} expected"
+        found = json.loads(text)["summary"]["changes"]
+        return "" if changes is None or (found >= changes if changes > 0 else found == 0) else f"{found} changes, {changes} expected"
     return Case("history", name, make, right, bad, good, enough)
 
 
@@ -377,8 +380,7 @@ def fleet(name: str, values: Callable[[random.Random, int, int], Optional[Sequen
         return ["runs", "--hosts", "hosts.txt", "--json"]
 
     def only(text: str) -> str:
-        told = json.loads(text)
-        accused = sorted(o["node"] for o in told["outliers"] if o["status"] == "confirmed")
+        accused = sorted(o["node"] for o in json.loads(text)["outliers"] if o["status"] == "confirmed")
         right_ones = [f"node{n:02}" for n in named]
         if set(accused) - set(right_ones):
             return f"accuses {sorted(set(accused) - set(right_ones))}"
@@ -409,7 +411,7 @@ def fleets() -> List[Case]:
     all.append(fleet("a rack of eight at .8", level(lambda n, s: 0.8 if n <= 8 else 1), (OPEN, FAIL), range(1, 9), racks=4, nodes=32, bad=True))
     all.append(fleet("node 7 for the better", level(lambda n, s: 1.4 if n == 7 else 1), (PASS,), good=True))
     all.append(fleet("node 7 did not report", lambda d, n, s: None if n == 7 else noise(d, 5, 1e9, 0.005), (INCOMPLETE,)))
-    all.append(fleet("five nodes, one at .5: too few to tell", level(lambda n, s: 0.5 if n == 3 else 1), (PASS, OPEN, INCOMPLETE), nodes=5))
+    all.append(fleet("five nodes, one at .5: too few to compare", level(lambda n, s: 0.5 if n == 3 else 1), (PASS, OPEN, INCOMPLETE), nodes=5))
     for nodes in (12, 24):
         all.append(fleet(f"{nodes} nodes, node 5 at .8", level(lambda n, s: 0.8 if n == 5 else 1), (FAIL,), [5], nodes=nodes, bad=True))
     all.append(fleet("three sessions, node 7 at .8", level(lambda n, s: 0.8 if n == 7 else 1), (FAIL,), [7], sessions=3, bad=True))

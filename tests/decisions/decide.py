@@ -26,7 +26,7 @@ CODES = {0: "PASS", 1: "ERROR", 2: "usage", 10: "FAIL", 11: "INCONCLUSIVE", 12: 
 def ended_with(words, folder: pathlib.Path) -> Tuple[int, str]:
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120, env=os.environ | {"LC_ALL": "C.UTF-8"})
     code = done.returncode
-    if "--replay" in words and done.stdout:  # what such a file told before is not the question
+    if "--replay" in words and done.stdout:  # the word that the file held before is not the question
         code = int(done.stdout.rstrip().rsplit("exit=", 1)[-1])
     if words[1] == "size" and done.stdout:
         phases = [phase["outcome"] for phase in json.loads(done.stdout)["phases"] if phase["phase"] == "cold_epoch"]
@@ -67,14 +67,14 @@ def main() -> int:
                 if given.verb and given.verb != case.verb:
                     continue
                 why, text = tried(case, seed, str(pathlib.Path(given.headrace).resolve()), root / f"{seed}-{number:03}")
-                told = count[case.verb]
-                told.update(cases=1, right=not why, passed="false PASS" in why, accused="false accusation" in why)
+                of_verb = count[case.verb]
+                of_verb.update(cases=1, right=not why, passed="false PASS" in why, accused="false accusation" in why)
                 if why:
                     print(f"{seed}-{number:03} {case.verb}: {case.name}: {why}\n    " + text.strip().replace("\n", "\n    ")[-1500:])
     print(f"{'verb':<18}{'cases':>7}{'right':>7}{'':>8}{'false PASS':>12}{'accused':>9}")
     total = sum(count.values(), collections.Counter())
-    for verb, told in [*count.items(), ("all", total)]:
-        print(f"{verb:<18}{told['cases']:>7}{told['right']:>7}{told['right'] / max(1, told['cases']):>8.1%}{told['passed']:>12}{told['accused']:>9}")
+    for verb, of_verb in [*count.items(), ("all", total)]:
+        print(f"{verb:<18}{of_verb['cases']:>7}{of_verb['right']:>7}{of_verb['right'] / max(1, of_verb['cases']):>8.1%}{of_verb['passed']:>12}{of_verb['accused']:>9}")
     return int(total["right"] < ENOUGH * total["cases"] or total["passed"] > 0 or total["accused"] > 0)
 
 

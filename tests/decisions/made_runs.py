@@ -42,12 +42,12 @@ class Metric:
     def summary(self, counted: List[bool], seconds: List[float]) -> Dict[str, Any]:
         values = [value for value, counts in zip(self.values, counted) if counts]
         times = [time for time, counts in zip(seconds, counted) if counts]
-        told = {"name": self.name, "unit": self.unit, "better": self.better, "description": "what it counts",
+        summary = {"name": self.name, "unit": self.unit, "better": self.better, "description": "what it counts",
                 "median": statistics.median(values), "low": min(values), "high": max(values), "is_range": len(values) < 6,
                 "values": values, "too_few_operations": self.few_operations}
         if self.unit.endswith("/s"):
-            told["mean_over_time"] = sum(v * t for v, t in zip(values, times)) / sum(times)
-        return told
+            summary["mean_over_time"] = sum(v * t for v, t in zip(values, times)) / sum(times)
+        return summary
 
 
 def point(workload: str, metrics: Sequence[Metric], params: Optional[Dict[str, Any]] = None, seconds: Optional[List[float]] = None,

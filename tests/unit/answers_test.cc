@@ -76,11 +76,19 @@ TEST(Answers, ARateOfZeroIsAValue) {
   EXPECT_EQ(open.outcome, Outcome::inconclusive);
   EXPECT_NEAR(*open.measured, 88, 1e-9);
   EXPECT_EQ(judged(of(std::vector<double>(5, 0.0)), 100).outcome, Outcome::fail);
-  // What is to be at most so much, and is 0, is met.
+  // 0 meets a need of at most 1.
   Question errors = sample_rate(1);
   errors.blank.higher_is_better = false;
   EXPECT_EQ(answer_all(std::vector{errors}, std::vector{of(std::vector<double>(15, 0.0))}).at(0).outcome,
             Outcome::pass);
+}
+
+TEST(Answers, NothingWithinAMomentIsNoRateOfZero) {
+  RecordedPoint p = point("short", std::vector<double>(5, 0.0));
+  for (RecordedRepetition& r : p.repetitions) r.elapsed_s = 0.0003;
+  EXPECT_EQ(judged(p, 100).outcome, Outcome::inconclusive);
+  for (RecordedRepetition& r : p.repetitions) r.elapsed_s = 1;
+  EXPECT_EQ(judged(p, 100).outcome, Outcome::fail);
 }
 
 TEST(Answers, ARampThatDidNotHoldIsNoRateOfZero) {

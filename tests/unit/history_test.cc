@@ -139,7 +139,7 @@ TEST(ChangePoints, DriftsExplainSlopesAndLevelsExplainSteps) {
   EXPECT_FALSE(statistics::wanders(step, change_points(step, 0.05)));
 }
 
-/// Levels of so many runs each, the second, fourth ... `factor` times the first; 2 % from run to run.
+/// Levels of these lengths, every second one `factor` times the first; 2 % from run to run.
 std::vector<double> levels(const std::vector<std::size_t>& lengths, double factor, std::uint64_t seed) {
   std::size_t count = 0;
   for (const std::size_t length : lengths) count += length;
@@ -153,21 +153,21 @@ TEST(ChangePointSimulation, LevelsThatComeAndGoAreFound) {
   struct Row {
     std::vector<std::size_t> lengths;
     double factor;
-    int told, certain;  // at least
+    int found, certain;  // at least
   };
   for (const Row& row : {Row{{12, 8, 10}, 0.8, 60, 60},
                          {{12, 8, 10}, 0.9, 58, 58},
                          {{12, 4, 14}, 0.8, 60, 60},
                          {{10, 8, 8, 6}, 0.8, 60, 60},
                          {{5, 5, 5, 5, 5, 5}, 0.8, 60, 60}}) {
-    int told = 0, certain = 0;
+    int found = 0, certain = 0;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       const auto values = levels(row.lengths, row.factor, 100 + seed);
       const auto cuts = change_points(values, 0.05);
-      told += cuts.size() == row.lengths.size() - 1;
+      found += cuts.size() == row.lengths.size() - 1;
       certain += !cuts.empty() && !statistics::wanders(values, cuts) && cuts.back().p <= statistics::kChangeLimit;
     }
-    EXPECT_GE(told, row.told) << row.lengths.size() << " levels, " << row.factor;
+    EXPECT_GE(found, row.found) << row.lengths.size() << " levels, " << row.factor;
     EXPECT_GE(certain, row.certain) << row.lengths.size() << " levels, " << row.factor;
   }
 }

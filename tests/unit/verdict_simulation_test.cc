@@ -213,7 +213,7 @@ TEST(ErrorsAtTheNeed, WhatWasDisturbedIsTakenAgain) {
                          "disturbed, one in " + std::to_string(one_in));
 }
 
-/// Gives 1 or 0.8 of a rate of 0.9, and changes to the other after one repetition in so many.
+/// Gives 1 or 0.8, and changes to the other after a repetition with this chance; their mean counts as 1.
 Maker humps(double change, double cv) {
   return [=](Random& random) -> System {
     return [=, &random, high = random.uniform() < 0.5]() mutable {
