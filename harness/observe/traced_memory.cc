@@ -225,22 +225,13 @@ TraceMemory::TraceMemory(std::uint64_t bytes) : bytes_(bytes) {
     throw RunError("--trace: this copy of headrace has no plugins/headrace_trace.so beside it");
   if (shim_.find_first_of(": ") != shim_.npos)
     throw RunError("--trace: the path of headrace holds a blank or a colon, which LD_PRELOAD cannot: " + shim_);
-  fd_ = system::UniqueFd(::memfd_create("headrace-trace", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  fd_ = system::UniqueFd(::memfd_create("headrace-trace", MFD_CLOEXEC));
   if (!fd_ || ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
     throw system_error("memfd_create", "memory for a trace", errno);
-  // The command can open it, too: were it to cut it short, reading it here would raise SIGBUS.
-  if (::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
-    throw system_error("seal", "memory for a trace", errno);
-  void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
-  if (mapped == MAP_FAILED) throw system_error("mmap", "memory for a trace", errno);
-  memory_ = static_cast<char*>(mapped);
-  Arena* const arena =
-      new (memory_) Arena{.magic = preload::kMagic, .bytes = bytes, .next = preload::kChunk, .dropped = 0};
-  static_cast<void>(arena);
-}
-
-TraceMemory::~TraceMemory() {
-  if (memory_ != nullptr) ::munmap(memory_, bytes_);
+  alignas(Arena) char header[sizeof(Arena)];
+  new (header) Arena{.magic = preload::kMagic, .bytes = bytes, .next = preload::kChunk, .dropped = 0};
+  if (::pwrite(fd_.get(), header, sizeof header, 0) != sizeof header)
+    throw system_error("write", "memory for a trace", errno);
 }
 
 std::vector<std::pair<std::string, std::string>> TraceMemory::environment() const {
@@ -250,13 +241,28 @@ std::vector<std::pair<std::string, std::string>> TraceMemory::environment() cons
 }
 
 calls::Log TraceMemory::read() const {
+  const std::vector<char> memory = copy();
   calls::LogBuilder builder("headrace");
-  const std::vector<Entry> entries = entries_of(memory_, bytes_);
+  const std::vector<Entry> entries = entries_of(memory.data(), memory.size());
   Follower follower(builder);
   for (const Entry& entry : entries) follower.take(entry);
-  builder.log().dropped += reinterpret_cast<const Arena*>(memory_)->dropped.load();
+  builder.log().dropped += reinterpret_cast<const Arena*>(memory.data())->dropped.load();
   builder.log().durations_known = true;
   return builder.take();
+}
+
+std::vector<char> TraceMemory::copy() const {
+  alignas(Arena) char header[sizeof(Arena)] = {};
+  if (::pread(fd_.get(), header, sizeof header, 0) < 0) throw system_error("read", "memory for a trace", errno);
+  const std::uint64_t used = std::min(reinterpret_cast<const Arena*>(header)->next.load(), bytes_);
+  std::vector<char> memory(std::max<std::uint64_t>(used, preload::kChunk));
+  for (std::size_t got = 0; got < memory.size();) {
+    const ssize_t some = ::pread(fd_.get(), memory.data() + got, memory.size() - got, static_cast<off_t>(got));
+    if (some < 0 && errno != EINTR) throw system_error("read", "memory for a trace", errno);
+    if (some == 0) break;  // the command cut it short: the rest has no calls
+    if (some > 0) got += static_cast<std::size_t>(some);
+  }
+  return memory;
 }
 
 }  // namespace headrace::observe

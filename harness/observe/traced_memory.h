@@ -15,7 +15,6 @@ class TraceMemory {
  public:
   /// Throws RunError where there is no shim in this build, or no memory of that kind.
   explicit TraceMemory(std::uint64_t bytes = std::uint64_t{256} << 20);
-  ~TraceMemory();
   TraceMemory(const TraceMemory&) = delete;
   TraceMemory& operator=(const TraceMemory&) = delete;
 
@@ -25,9 +24,11 @@ class TraceMemory {
   calls::Log read() const;
 
  private:
+  /// The command can open this memory and cut it short: reading it mapped would end in SIGBUS.
+  std::vector<char> copy() const;
+
   std::string shim_;
   system::UniqueFd fd_;
-  char* memory_ = nullptr;
   std::uint64_t bytes_ = 0;
 };
 
