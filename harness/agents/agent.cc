@@ -46,6 +46,18 @@ class Lines {
   std::string text_;
 };
 
+/// What fails between two hosts; all else that is thrown is this host's own.
+template <class Do>
+Json with_other_host(Do act) {
+  try {
+    return act();
+  } catch (const NotConnected& e) {
+    return {{"error", e.what()}};
+  } catch (const std::exception& e) {
+    return {{"error", e.what()}, {"connected", true}};
+  }
+}
+
 class Agent {
  public:
   explicit Agent(int input) : input_(input) {}
@@ -61,10 +73,18 @@ class Agent {
     if (what == "answer") {
       if (!door_) throw RunError("nothing was opened");
       const std::unique_ptr<TcpPairListener> door = std::move(door_);
-      return end_json(door->answer());
+      return with_other_host([&] {
+        const TcpDoor back = door_from(asked.at("door").get<std::string>());
+        return end_json(door->answer(&back));
+      });
     }
-    if (what == "call")
-      return end_json(call_pair(door_from(asked.at("door").get<std::string>()), plan_from(asked.at("plan"))));
+    if (what == "call") {
+      if (!door_) throw RunError("nothing was opened");
+      const std::unique_ptr<TcpPairListener> door = std::move(door_);
+      const TcpPairPlan plan = plan_from(asked.at("plan"));
+      return with_other_host(
+          [&] { return end_json(call_pair(door_from(asked.at("door").get<std::string>()), plan, door.get())); });
+    }
     if (what == "open rdma") {
       if (!node_) node_ = std::make_unique<Node>("");
       rdma_ = std::make_unique<RdmaPair>(node_->backends().rdma(), rdma_plan_from(asked.at("plan")));
@@ -72,13 +92,15 @@ class Agent {
     }
     if (what == "connect rdma") {
       if (!rdma_) throw RunError("nothing was opened");
-      rdma_->connect(bytes_from(asked.at("card").get<std::string>()));
-      return Json::object();
+      return with_other_host([&] {
+        rdma_->connect(bytes_from(asked.at("card").get<std::string>()));
+        return Json::object();
+      });
     }
     if (what == "measure rdma") {
       if (!rdma_) throw RunError("nothing was opened");
       const std::unique_ptr<RdmaPair> pair = std::move(rdma_);
-      return rdma_end_json(pair->measure(asked.at("leads").get<bool>()));
+      return with_other_host([&] { return rdma_end_json(pair->measure(asked.at("leads").get<bool>())); });
     }
     if (what == "run") return {{"run", own_run(run_from(asked), input_)}};
     if (what == "place" || what == "take away") {
@@ -111,7 +133,7 @@ void serve_agent(int input, const std::function<void(const std::string&)>& say) 
     try {
       answer = agent.answer(Json::parse(line));
     } catch (const std::exception& e) {
-      answer = {{"error", e.what()}};
+      answer = {{"error", e.what()}, {"own", true}};
     }
     tell(answer);
   }

@@ -8,13 +8,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/agents/own_run.h"
 #include "harness/backends/loader.h"
 #include "harness/base/error.h"
 #include "harness/machine/fingerprint.h"
 #include "harness/network/hosts_file.h"
 #include "harness/network/rdma_rails.h"
 #include "harness/node.h"
-#include "harness/system/kernel_files.h"
 #include "harness/system/mount.h"
 #include "harness/system/rdma_counters.h"
 
@@ -22,13 +22,6 @@ namespace headrace::agents {
 namespace {
 
 using Json = nlohmann::json;
-
-/// Two names of one machine, or of one container on it, are told by this; two containers are not one.
-std::string machine() {
-  struct stat network {};
-  ::stat("/proc/self/ns/net", &network);
-  return fmt::format("{} {}", system::read_line("/proc/sys/kernel/random/boot_id").value_or(""), network.st_ino);
-}
 
 Json path_json(const std::string& path) {
   struct stat status {};
@@ -52,6 +45,14 @@ std::vector<RdmaPortFacts> rdma_ports(Node& node, const std::string& devices) {
 }
 
 template <class AnyJson>
+AnyJson addresses_json(const HostAddresses& addresses) {
+  AnyJson json = AnyJson::array();
+  for (const system::InterfaceAddress& one : addresses)
+    json.push_back({{"interface", one.interface}, {"address", one.address}});
+  return json;
+}
+
+template <class AnyJson>
 AnyJson ports_json(const std::vector<RdmaPortFacts>& ports) {
   AnyJson json = AnyJson::array();
   for (const RdmaPortFacts& one : ports) json.push_back({{"name", one.name}, {"place", one.place}});
@@ -68,13 +69,15 @@ double wall_clock_s() {
 
 Json facts_json(const std::vector<std::string>& paths, const std::string& rdma) {
   Node node("");  // no folder: nothing is written
-  Json json{{"machine", machine()}, {"facts", Json::object()}, {"paths", Json::array()}};
+  Json json{{"machine", network_identity()}, {"facts", Json::object()}, {"paths", Json::array()}};
   char name[256] = {};
   ::gethostname(name, sizeof name - 1);
   json["host"] = name;
   for (const auto& [section, facts] : system::fingerprint(paths.empty() ? "/" : paths.front(), node))
     for (const auto& [key, value] : facts) json["facts"][section + "." + key] = value;
   for (const std::string& path : paths) json["paths"].push_back(path_json(path));
+  json["addresses"] = addresses_json<Json>(host_addresses(system::interface_addresses()));
+  if (const std::string why = why_not_together(node.backends()); !why.empty()) json["no_mpi"] = why;
   try {
     const std::vector<RdmaPortFacts> ports = rdma_ports(node, rdma);
     json["rdma_ports"] = ports_json<Json>(ports);
@@ -102,10 +105,13 @@ HostFacts facts_from(const Json& json) {
   for (const Json& one : json.at("paths"))
     all.paths.push_back({one.at("path").get<std::string>(), one.at("there").get<bool>(), one.value("type", ""),
                          one.value("source", "")});
+  for (const Json& one : json.value("addresses", Json::array()))
+    all.addresses.push_back({one.at("interface").get<std::string>(), one.at("address").get<std::string>()});
   for (const Json& one : json.value("rdma_ports", Json::array()))
     all.rdma_ports.push_back({one.at("name").get<std::string>(), one.at("place").get<std::string>()});
   if (all.rdma_ports.size() > kMostRdmaPorts) throw RunError("it tells of more RDMA ports than can be");
   all.no_rdma = json.value("no_rdma", "");
+  all.no_mpi = json.value("no_mpi", "");
   all.rdma_counters = json.value("rdma_counters", false);
   all.rdma_full = json.value("rdma_full", "");
   return all;
@@ -116,12 +122,14 @@ nlohmann::ordered_json facts_kept(const HostFacts& all) {
   json["paths"] = nlohmann::ordered_json::array();
   for (const PathFacts& one : all.paths)
     json["paths"].push_back({{"path", one.path}, {"there", one.there}, {"type", one.type}, {"source", one.source}});
+  if (!all.addresses.empty()) json["addresses"] = addresses_json<nlohmann::ordered_json>(all.addresses);
   if (!all.rdma_ports.empty()) {
     json["rdma_ports"] = ports_json<nlohmann::ordered_json>(all.rdma_ports);
     json["rdma_counters"] = all.rdma_counters;
     if (!all.rdma_full.empty()) json["rdma_full"] = all.rdma_full;
   }
   if (!all.no_rdma.empty()) json["no_rdma"] = all.no_rdma;
+  if (!all.no_mpi.empty()) json["no_mpi"] = all.no_mpi;
   return json;
 }
 

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/network/host_addresses.h"
+
 namespace headrace::agents {
 
 /// CLOCK_REALTIME [s].
@@ -32,9 +34,11 @@ struct HostFacts {
   std::string host, machine;  // its own name; what tells it from every other machine and container
   Facts facts;                // of the fingerprint, by section and key
   std::vector<PathFacts> paths;
+  HostAddresses addresses{};                // by which others know it
   std::vector<RdmaPortFacts> rdma_ports{};  // its rails by RDMA, in order
   std::string no_rdma{};                    // why there are none
   bool rdma_counters = false;               // all of them tell what they count
+  std::string no_mpi{};                     // why it can take part in no run on several hosts; "" = it can
   std::string rdma_full{};                  // whose counters are at their limit: "mlx5_0/1 symbol_error"
 };
 

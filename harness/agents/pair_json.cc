@@ -56,6 +56,7 @@ TcpPairPlan plan_from(const Json& json) {
 Json end_json(const TcpPairEnd& end) {
   Json json{{"received", end.received}, {"segments", end.segments}, {"retransmitted", end.retransmitted}};
   if (end.latency) json["latency_s"] = latency_json(*end.latency);
+  if (!end.back.empty()) json["back"] = end.back;
   return json;
 }
 
@@ -65,6 +66,7 @@ TcpPairEnd end_from(const Json& json) {
   end.segments = json.at("segments").get<std::uint64_t>();
   end.retransmitted = json.at("retransmitted").get<std::uint64_t>();
   if (json.contains("latency_s")) end.latency = latency_from(json["latency_s"]);
+  end.back = json.value("back", "");
   return end;
 }
 

@@ -4,9 +4,9 @@
 //   agent      {"agent": 1, "version": "0.1.0"}                      once, when it is there
 //   collector  {"do": "facts", "paths": ["/data"], "rdma": "mlx5_0"}   which devices; "" = all of the fabric, "none"
 //   collector  {"do": "clock"}
-//   collector  {"do": "open", "plan": {...}}                        answered at once: where it is called
-//   collector  {"do": "answer"}                                     the pair's end that opened; answered when it is measured
-//   collector  {"do": "call", "plan": {...}, "door": "6e6f..."}     the other end
+//   collector  {"do": "open", "plan": {...}}                        both ends of a pair; answered at once: where it is called
+//   collector  {"do": "answer", "door": "6e6f..."}                  the end that is called, and calls the other one back; answered when it is measured
+//   collector  {"do": "call", "plan": {...}, "door": "6e6f..."}     the end that calls
 //   collector  {"do": "open rdma", "plan": {...}}                   both ends of a pair over RDMA: a card
 //   collector  {"do": "connect rdma", "card": "6e6f..."}            the other's
 //   collector  {"do": "measure rdma", "leads": true}                both; one leads
@@ -15,7 +15,8 @@
 //   collector  {"do": "take away", "folder": "/tmp/x"}
 //   collector  {"do": "clean", "at": "/scratch", "folder": "node1"}     what such runs left there
 //
-// An answer has what was asked for, or {"error": "why"}.
+// An answer has what was asked for, or {"error": "why"}; with "own" where it failed by itself, whatever other hosts do, and with
+// "connected" where the other one was reached and data stopped.
 #pragma once
 
 #include <string_view>

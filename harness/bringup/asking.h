@@ -15,6 +15,7 @@ namespace headrace::bringup {
 struct Answer {
   std::shared_ptr<const nlohmann::json> json;  // an object, where there is no `why`
   std::string why;
+  bool own = false;                // it could not by itself: no other host has a part in it
   double asked_s = 0, came_s = 0;  // CLOCK_REALTIME
 };
 

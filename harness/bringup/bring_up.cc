@@ -23,7 +23,6 @@
 #include "harness/bringup/topology.h"
 #include "harness/bringup/unreached.h"
 #include "harness/bringup/utc.h"
-#include "harness/statistics/robust.h"
 
 namespace headrace::bringup {
 namespace {
@@ -33,6 +32,13 @@ constexpr double kClock_s = 10;
 constexpr int kClockTurns = 3;              // the quickest answer tells a clock best
 constexpr std::size_t kFewestPartners = 8;  // of those that are retested
 constexpr std::size_t kFewestMet = 4;       // by each of those, where so many are there
+
+/// The end that was called could not call the other one back.
+bool is_one_way(const RoundRecord& round, const PairMeasured& measured) {
+  return std::any_of(round.failed.begin(), round.failed.end(), [&](const FailedPair& one) {
+    return one.a == measured.a && one.b == measured.b && one.rail == measured.rail;
+  });
+}
 
 class Session {
  public:
@@ -59,9 +65,15 @@ class Session {
     look();
     set_rdma_rails(record_, here());
     networks_ = topologies_of(record_);
-    unreached_.emplace(rails(record_));
+    unreached_.emplace(record_);
+    for (const unsigned node : same_address_)
+      for (unsigned rail = 0; rail < rails(record_); ++rail) {
+        given_up_.emplace(node, rail);
+        take_away(networks_, node, rail);
+      }
     audience_.looked(record_);
     test();
+    meet_again();
     replay();
     bool finished = false;
     while (!stopped() && !(finished = !measure_next())) {
@@ -153,6 +165,10 @@ class Session {
     for (const Answered& one : told) record_.nodes[one.host].clock_s = one.clock_s;
     if (!start_.retest.empty()) add_accepted(told);
     for (Difference& one : differences(told)) record_.nodes[one.host].differences.push_back(std::move(one));
+    for (Difference& one : same_addresses(told)) {
+      same_address_.insert(static_cast<unsigned>(one.host));
+      record_.nodes[one.host].differences.push_back(std::move(one));
+    }
   }
 
   /// Repaired nodes are held against accepted ones: against those that are there, and where these are few against what the
@@ -175,10 +191,6 @@ class Session {
   /// What nodes measure by themselves.
   void test() {
     if (record_.measuring.pairs_only) return skip("node tests", "--pairs-only");
-    const std::size_t compared = record_.nodes.size() - record_.missing();
-    if (compared < statistics::kFewestAlike)
-      return skip("node tests",
-                  fmt::format("{} nodes are there, and {} tell what is usual", compared, statistics::kFewestAlike));
     std::vector<unsigned> nodes;
     for (const unsigned node : untested(record_, part_))
       if (there(node)) nodes.push_back(node);
@@ -223,6 +235,22 @@ class Session {
     for (const auto& [a, b, rail] : avoided_) evidence_->avoid(a, b, rail);
   }
 
+  /// Pairs that failed in earlier sessions, and did not get through since: what was measured may clear both, and not the way
+  /// between them.
+  void meet_again() {
+    std::set<std::pair<unsigned, unsigned>> failed;
+    const Replay replay(record_);
+    const std::vector<bool> part = takes_part();
+    for (std::size_t s = 0; s + 1 < record_.sessions.size(); ++s)
+      for (const RoundRecord& round : record_.sessions[s].rounds) {
+        for (const PairMeasured& one : round.pairs) failed.erase({one.a, one.b});
+        for (const FailedPair& one : round.failed)
+          if (part[one.a] && part[one.b] && replay.counts(s, one.a) && replay.counts(s, one.b))
+            failed.emplace(one.a, one.b);
+      }
+    again_.assign(failed.begin(), failed.end());
+  }
+
   /// What nobody gets through, or nobody gets through to, is measured no more, and waited for no more.
   void give_up() {
     bool is_new = false;
@@ -231,11 +259,7 @@ class Session {
       take_away(networks_, node, rail);
       is_new = true;
     };
-    for (unsigned rail = 0; rail < rails(record_); ++rail)
-      if (unreached_->dead(rail))
-        for (unsigned node = 0; node < record_.nodes.size(); ++node) one(node, rail);
-    for (const unsigned node : here())
-      for (const unsigned rail : unreached_->cut_rails(node)) one(node, rail);
+    for (const auto& [node, rail] : unreached_->given_up(paired())) one(node, rail);
     if (is_new) replay();
   }
 
@@ -247,13 +271,11 @@ class Session {
     const double likely = std::max<double>(likely_rounds(record_), static_cast<double>(done) + 1);
     audience_.round(static_cast<unsigned>(done) + 1, round.size(),
                     (likely - static_cast<double>(done)) * one_round_s());
-    const auto measured = [&](unsigned a, unsigned b, unsigned rail) {
-      return !given_up_.contains({a, rail}) && !given_up_.contains({b, rail}) &&
-             !avoided_.contains({std::min(a, b), std::max(a, b), rail});
-    };
-    RoundRecord result = measure_round(record_, round, measured, *ask_);
+    const auto measured = [&](unsigned a, unsigned b, unsigned rail) { return is_measured(a, b, rail); };
+    const auto caller = [&](unsigned a, unsigned b, unsigned rail) { return unreached_->caller(a, b, rail); };
+    RoundRecord result = measure_round(record_, round, measured, caller, *ask_);
     if (stopped()) return true;  // half a round says nothing of who failed
-    for (const PairMeasured& one : result.pairs) unreached_->measured(one);
+    for (const PairMeasured& one : result.pairs) unreached_->measured(one, is_one_way(result, one));
     for (const auto& [a, b] : round) {
       met_[a].insert(b);
       met_[b].insert(a);
@@ -271,6 +293,16 @@ class Session {
     return true;
   }
 
+  bool is_measured(unsigned a, unsigned b, unsigned rail) const {
+    return !given_up_.contains({a, rail}) && !given_up_.contains({b, rail}) &&
+           !avoided_.contains({std::min(a, b), std::max(a, b), rail});
+  }
+  bool is_measured(unsigned a, unsigned b) const {
+    for (unsigned rail = 0; rail < rails(record_); ++rail)
+      if (is_measured(a, b, rail)) return true;
+    return false;
+  }
+
   double one_round_s() const {
     const auto& rounds = record_.sessions.back().rounds;
     if (rounds.empty()) return round_s(record_);
@@ -279,17 +311,21 @@ class Session {
     return sum / static_cast<double>(rounds.size());
   }
 
-  /// Pairs that failed once, then what the search asks for.
+  /// Pairs that failed, in this session once, then what the search asks for.
   Round next_round() {
     Round round;
     std::vector<bool> taken(record_.nodes.size(), false);
     const auto meet = [&](unsigned a, unsigned b) {
-      if (taken[a] || taken[b] || !there(a) || !there(b)) return;
+      if (taken[a] || taken[b] || !there(a) || !there(b) || !is_measured(a, b)) return;
       round.emplace_back(a, b);
       taken[a] = taken[b] = true;
     };
-    for (const auto& [a, b] : again_) meet(a, b);
-    again_.clear();
+    Round later;
+    for (const auto& [a, b] : again_) {
+      if (taken[a] || taken[b]) later.emplace_back(a, b);
+      meet(a, b);
+    }
+    again_ = std::move(later);
     for (const auto& [a, b] : evidence_->next()) meet(a, b);
     // One rate may clear a node that is most likely well; one that was bad meets as many as it takes to accuse it.
     for (const unsigned node : start_.retest)
@@ -303,16 +339,22 @@ class Session {
     return std::find(start_.retest.begin(), start_.retest.end(), node) != start_.retest.end();
   }
 
-  /// A pair that fails is tried again; twice, and its two meet no more over that network. Where an agent has ended the reason
+  /// A pair that fails is tried again; after that its two meet no more over that network. Where an agent has ended the reason
   /// is known.
   void look_at_failures(const RoundRecord& result) {
     for (std::size_t i = 0; i < part_.size(); ++i)
       if (crowd_->failure(i)) evidence_->lose(part_[i]);
     for (const FailedPair& one : result.failed) {
-      if (!crowd_->there(ask_->member(one.a)) || !crowd_->there(ask_->member(one.b))) continue;
-      if (unreached_->failed(one) < kTwice) {
+      const auto both = [&](bool (agents::Crowd::*are)(std::size_t) const) {
+        return (crowd_->*are)(ask_->member(one.a)) && (crowd_->*are)(ask_->member(one.b));
+      };
+      if (!both(&agents::Crowd::there)) continue;
+      // One that went silent may have been kept busy by the other: it meets somebody else before it is missing.
+      const bool answered = both(&agents::Crowd::answers);
+      if (answered) unreached_->failed(one);
+      if (answered && unreached_->failures(one) < kTwice) {
         again_.emplace_back(one.a, one.b);
-      } else {
+      } else if (one.own.empty()) {
         evidence_->avoid(one.a, one.b, one.rail);
         avoided_.emplace(std::min(one.a, one.b), std::max(one.a, one.b), one.rail);
       }
@@ -320,7 +362,7 @@ class Session {
   }
 
   std::vector<Broken> broken() const {
-    std::vector<Broken> all = unreached_->broken(record_, here());
+    std::vector<Broken> all = unreached_->broken(paired());
     for (Broken& one : port_errors(record_)) all.push_back(std::move(one));
     return all;
   }
@@ -328,6 +370,13 @@ class Session {
     std::vector<unsigned> all;
     for (const unsigned node : part_)
       if (there(node)) all.push_back(node);
+    return all;
+  }
+
+  /// Those that are there, and may meet others.
+  std::vector<unsigned> paired() const {
+    std::vector<unsigned> all = here();
+    std::erase_if(all, [&](unsigned node) { return same_address_.contains(node); });
     return all;
   }
 
@@ -341,6 +390,7 @@ class Session {
   std::optional<Asking> ask_;
   std::optional<Evidence> evidence_;
   std::optional<Unreached> unreached_;
+  std::set<unsigned> same_address_;                             // nodes with an address that another one has, too
   std::set<std::pair<unsigned, unsigned>> given_up_;            // nodes and rails
   std::set<std::tuple<unsigned, unsigned, unsigned>> avoided_;  // pairs and rails
   Round again_;

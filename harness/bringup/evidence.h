@@ -28,6 +28,7 @@ struct PairMeasured {
   double latency_median_s = 0, latency_p99_s = 0;
   /// By RDMA: by how much each end's port counted errors of its own.
   std::array<std::map<std::string, std::uint64_t>, 2> errors{};
+  std::optional<unsigned> caller{};  // by TCP: the node that called the other one
 
   double least() const { return latency_s; }
   double slower() const { return std::min(rate[0], rate[1]); }

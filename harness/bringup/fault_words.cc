@@ -80,15 +80,12 @@ Told FaultWords::told(const Broken& broken) const {
   out.text = broken.why;
   out.brief = broken.brief;
   if (out.fault.scope == Finding::Scope::shared) {
-    out.scope = "rail";
     out.subject = rail_name(record_, 0, out.fault.rail);
-    out.fix =
-        is_rdma(record_, out.fault.rail)
-            ? "look at what all nodes share: limits on locked memory, UDP port 4791, the subnet manager; where it is "
-              "not to be used, --no-rdma"
-            : "look at what all nodes share: addresses, routes, firewalls, the rail's switch";
+    out.scope = out.subject.empty() ? "network" : "rail";
+    if (out.subject.empty()) out.subject = "TCP";
   }
   if (out.fault.scope == Finding::Scope::link) out.fix = fmt::format("both get through elsewhere: {}", kLookAtWay);
+  if (!broken.fix.empty()) out.fix = broken.fix;
   return out;
 }
 

@@ -26,6 +26,7 @@ struct Broken {
   Fault fault;
   std::string why;
   std::string brief = "no connections";
+  std::string fix{};  // "" = what is usual for such a part
 };
 
 struct Judged {

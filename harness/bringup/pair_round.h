@@ -11,10 +11,13 @@ namespace headrace::bringup {
 
 /// Is this pair to be measured over that rail?
 using Measured = std::function<bool(unsigned a, unsigned b, unsigned rail)>;
+/// Which of both calls the other one; by RDMA: which one leads.
+using Caller = std::function<unsigned(unsigned a, unsigned b, unsigned rail)>;
 
-/// What the pairs reached over all rails that both have, and who could not be measured. Takes as long as round_s() tells, where
-/// nothing goes wrong.
-RoundRecord measure_round(const Record& record, const Round& round, const Measured& measured, Asking& ask);
+/// What the pairs reached over all rails that both have, and which could not be connected, each way. Takes as long as round_s()
+/// where nothing goes wrong.
+RoundRecord measure_round(const Record& record, const Round& round, const Measured& measured, const Caller& caller,
+                          Asking& ask);
 
 /// How long a round takes where nothing goes wrong [s].
 double round_s(const Record& record);

@@ -40,6 +40,9 @@ inline constexpr std::size_t kFewestToCompare = 3;
 /// difference. `all`: those that are there first.
 std::vector<Difference> differences(const std::vector<Answered>& all);
 
+/// Hosts with an IP address that another one that is there has, too: connections reach the one or the other, by chance.
+std::vector<Difference> same_addresses(const std::vector<Answered>& all);
+
 /// Hosts that are one machine (one container) under two names: of each, but for the first, which other one it is.
 std::vector<Difference> same_machines(const std::vector<Answered>& all);
 

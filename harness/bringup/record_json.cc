@@ -41,7 +41,8 @@ Json node_json(const Record& record, unsigned number) {
     json["rails"] = names;
   }
   json["state"] = to_string(node.state);
-  if (node.missing) json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}};
+  if (node.missing)
+    json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}, {"unreachable", node.missing.unreachable}};
   Json differences = Json::array();
   for (const Difference& one : node.differences)
     differences.push_back(
@@ -59,6 +60,7 @@ Json pair_json(const PairMeasured& one) {
             {"resent", one.resent},
             {"latency_s", {one.latency_s, one.latency_median_s, one.latency_p99_s}}};
   if (!one.errors[0].empty() || !one.errors[1].empty()) json["errors"] = one.errors;
+  if (one.caller) json["caller"] = *one.caller;
   return json;
 }
 
@@ -70,6 +72,8 @@ Json session_json(const SessionRecord& session) {
     for (const FailedPair& one : round.failed) {
       failed.push_back({{"nodes", {one.a, one.b}}, {"rail", one.rail}, {"why", one.why}});
       if (one.damaged) failed.back()["damaged"] = true;
+      if (one.caller) failed.back()["caller"] = *one.caller;
+      if (!one.own.empty()) failed.back()["own"] = one.own;
     }
     rounds.push_back({{"took_s", round.took_s}, {"pairs", pairs}, {"failed", failed}});
   }
@@ -200,6 +204,20 @@ std::array<unsigned, 2> two_nodes(const JsonPlace& place, const Record& record) 
   return both;
 }
 
+/// One of the two.
+unsigned end_at(const JsonPlace& place, const std::array<unsigned, 2>& both) {
+  const std::uint64_t node = place.whole();
+  if (node != both[0] && node != both[1]) place.refuse("is none of the two nodes");
+  return static_cast<unsigned>(node);
+}
+
+FailedPair failed_from(const JsonPlace& place, const std::array<unsigned, 2>& both, unsigned rail) {
+  FailedPair one{both[0], both[1], rail, place.at("why").text(), place.flag("damaged", false)};
+  if (place.has("caller")) one.caller = end_at(place.at("caller"), both);
+  if (place.has("own")) place.at("own").each([&](const JsonPlace& item) { one.own.push_back(end_at(item, both)); });
+  return one;
+}
+
 SessionRecord session_from(const JsonPlace& place, const Record& record) {
   const auto node = [&](const JsonPlace& item) { return node_at(item, record.nodes.size()); };
   SessionRecord session;
@@ -243,12 +261,11 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
       one.latency_median_s = latency[1];
       one.latency_p99_s = latency[2];
       if (item.has("errors")) one.errors = some<std::map<std::string, std::uint64_t>, 2>(item.at("errors"), errors_at);
+      if (item.has("caller")) one.caller = end_at(item.at("caller"), both);
       round.pairs.push_back(one);
     });
     at.at("failed").each([&](const JsonPlace& item) {
-      const auto both = two_nodes(item.at("nodes"), record);
-      round.failed.push_back(
-          {both[0], both[1], rail_at(item.at("rail")), item.at("why").text(), item.flag("damaged", false)});
+      round.failed.push_back(failed_from(item, two_nodes(item.at("nodes"), record), rail_at(item.at("rail"))));
     });
     session.rounds.push_back(std::move(round));
   });

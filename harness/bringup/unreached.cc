@@ -3,91 +3,190 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "harness/bringup/rails.h"
+#include "harness/network/host_list.h"
 
 namespace headrace::bringup {
+namespace {
 
-void Unreached::measured(const PairMeasured& one) {
-  for (const unsigned node : {one.a, one.b}) works_.emplace(node, one.rail);
+using Kind = ConnectionFault::Kind;
+
+constexpr std::size_t kPartners = 3;  // that each node tries before a rail is given up
+constexpr const char* kOpenFirewalls =
+    "let the hosts accept TCP connections from one another at all ports: firewalls (nft list ruleset, iptables -S, "
+    "firewall-cmd --list-all), security groups; then look at routes and the rail's switch";
+constexpr const char* kLookAtRdma =
+    "look at what all nodes share: limits on locked memory, UDP port 4791, the subnet manager; where RDMA is not to be "
+    "used, --no-rdma";
+
+}  // namespace
+
+Unreached::Unreached(const Record& record) : record_(record), rails_(rails(record)) {}
+
+void Unreached::measured(const PairMeasured& one, bool one_way) {
+  for (const auto& [from, to] : {std::pair(one.a, one.b), std::pair(one.b, one.a)})
+    if (!one_way || one.caller == from) rails_[one.rail].worked(from, to);
 }
 
 void Unreached::measured_before(const PairMeasured& one) {
-  for (const unsigned node : {one.a, one.b}) worked_.emplace(node, one.rail);
+  for (const unsigned node : {one.a, one.b}) rails_[one.rail].known(node);
 }
 
-unsigned Unreached::failed(const FailedPair& one) {
-  Times& times = failed_[{std::min(one.a, one.b), std::max(one.a, one.b), one.rail}];
-  times.why = one.why;
-  return times.count += one.damaged ? kTwice : 1;
-}
-
-bool Unreached::works(unsigned node, std::optional<unsigned> rail) const {
-  const auto reached = [&](const auto& one) { return one.first == node && (!rail || one.second == *rail); };
-  return std::any_of(works_.begin(), works_.end(), reached) || std::any_of(worked_.begin(), worked_.end(), reached);
-}
-
-bool Unreached::any_works(unsigned rail) const {
-  return std::any_of(works_.begin(), works_.end(), [&](const auto& one) { return one.second == rail; });
-}
-
-std::vector<std::pair<unsigned, std::string>> Unreached::cut_from(unsigned node, unsigned rail) const {
-  std::vector<std::pair<unsigned, std::string>> others;
-  for (const auto& [way, times] : failed_) {
-    const auto& [a, b, over] = way;
-    if (over != rail || (a != node && b != node)) continue;
-    if (const unsigned other = a == node ? b : a; works(other, rail)) others.emplace_back(other, times.why);
+void Unreached::failed(const FailedPair& one) {
+  for (const unsigned node : {one.a, one.b})
+    if (std::find(one.own.begin(), one.own.end(), node) == one.own.end()) opened_.emplace(node, one.rail);
+  for (const unsigned node : one.own) {
+    OwnFailures& own = own_[{node, one.rail}];
+    ++own.count;
+    own.why = one.why;
   }
-  return others;
+  if (!one.own.empty()) return;
+  Connections& rail = rails_[one.rail];
+  if (one.caller)
+    rail.failed(*one.caller, *one.caller == one.a ? one.b : one.a, one.why);
+  else
+    rail.failed_both(one.a, one.b, one.why, one.damaged ? kTwice : 1);
 }
 
-std::optional<std::string> Unreached::dead(unsigned rail) const {
-  if (any_works(rail)) return std::nullopt;
-  std::set<unsigned> seen;
-  for (const auto& [way, times] : failed_) {
-    const auto& [a, b, over] = way;
-    if (over != rail || times.count < kTwice || !works(a) || !works(b)) continue;
-    if (!seen.empty() && !seen.contains(a) && !seen.contains(b)) return times.why;
-    if (seen.empty()) seen = {a, b};
+unsigned Unreached::failures(const FailedPair& one) const {
+  unsigned most = rails_[one.rail].failures(one.a, one.b);
+  for (const unsigned node : one.own) most = std::max(most, own_.at({node, one.rail}).count);
+  return most;
+}
+
+unsigned Unreached::caller(unsigned a, unsigned b, unsigned rail) const {
+  const Connections& of = rails_[rail];
+  if (of.fails(a, b) && of.fails(b, a)) return of.failures(a, b) % 2 == 0 ? a : b;
+  return of.fails(a, b) ? b : a;
+}
+
+std::vector<unsigned> Unreached::with_rail(const std::vector<unsigned>& there, unsigned rail) const {
+  std::vector<unsigned> all;
+  for (const unsigned node : there)
+    if (has_rail(record_, node, rail)) all.push_back(node);
+  return all;
+}
+
+/// What every node that tried fails at is no fault of one of them.
+bool Unreached::all_fail_by_themselves(unsigned rail) const {
+  std::size_t failing = 0;
+  for (const auto& [end, own] : own_) failing += end.second == rail && own.count >= kTwice;
+  return failing >= kTwice && !rails_[rail].any_worked() &&
+         std::none_of(opened_.begin(), opened_.end(), [&](const auto& end) { return end.second == rail; });
+}
+
+bool Unreached::is_dead(unsigned rail, const std::vector<unsigned>& there) const {
+  if (all_fail_by_themselves(rail)) return true;
+  const auto found = rails_[rail].faults(with_rail(there, rail), kTwice);
+  return !found.empty() && found.front().kind == Kind::nobody;
+}
+
+bool Unreached::all_tried(unsigned rail, const std::vector<unsigned>& there) const {
+  const std::vector<unsigned> nodes = with_rail(there, rail);
+  return std::all_of(nodes.begin(), nodes.end(), [&](unsigned node) {
+    return own_.contains({node, rail}) || rails_[rail].partners_failed(node) >= std::min(kPartners, nodes.size() - 1);
+  });
+}
+
+std::string Unreached::names(const std::vector<unsigned>& nodes) const { return compressed(record_.names_of(nodes)); }
+
+const char* Unreached::network(unsigned rail) const { return is_rdma(record_, rail) ? "RDMA" : "TCP"; }
+
+Broken Unreached::of_host(const ConnectionFault& fault, unsigned rail) const {
+  Broken one{{Finding::Scope::nic, fault.a, 0, rail, 0, {}}, ""};
+  const std::string others = names(fault.others), name = record_.nodes[fault.a].host.name;
+  if (fault.kind == Kind::closed) {
+    one.why = in_words_closed(others, fault.why);
+    one.fix = fmt::format("{}; then --retest {}", kOpenFirewall, name);
+    one.brief = "incoming connections are blocked";
+  } else if (fault.kind == Kind::cannot_call) {
+    one.why = in_words_cannot_call(others, fault.why);
+    one.fix = fmt::format("{}; then --retest {}", kLetOut, name);
+    one.brief = "outgoing connections are blocked";
+  } else {
+    one.why = fmt::format("{} fails with {} ({})", network(rail), others, fault.why);
   }
-  return std::nullopt;
+  return one;
 }
 
-std::vector<unsigned> Unreached::cut_rails(unsigned node) const {
-  std::vector<unsigned> rails;
-  for (unsigned rail = 0; rail < rails_; ++rail)
-    if (!works_.contains({node, rail}) && !dead(rail) && cut_from(node, rail).size() >= kTwice) rails.push_back(rail);
-  return rails;
+Broken Unreached::of_path(const ConnectionFault& fault, unsigned rail) const {
+  const auto name = [&](unsigned node) { return record_.nodes[node].host.name; };
+  const std::string why = fault.one_way ? in_words_one_way(name(fault.a), name(fault.b), fault.why) : fault.why;
+  return {{Finding::Scope::link, std::min(fault.a, fault.b), std::max(fault.a, fault.b), rail, 0, {}}, why};
 }
 
-std::vector<Broken> Unreached::broken(const Record& record, const std::vector<unsigned>& there) const {
-  std::vector<Broken> all;
+Broken Unreached::dead(unsigned rail, const std::vector<unsigned>& there) const {
+  Broken one{{Finding::Scope::shared, 0, 0, rail, 0, {}}, ""};
+  const auto found = rails_[rail].faults(with_rail(there, rail), kTwice);
+  std::string why = found.empty() ? "" : found.front().why;
+  for (const auto& [end, own] : own_)
+    if (end.second == rail) why = own.why;
+  one.why = fmt::format("no host can connect to any other: {}", why);
+  one.fix = is_rdma(record_, rail) ? kLookAtRdma : kOpenFirewalls;
+  return one;
+}
+
+std::vector<Unreached::End> Unreached::ends_of(unsigned rail, const std::vector<unsigned>& there) const {
+  std::vector<End> all;
+  if (is_dead(rail, there)) return all;
   for (const unsigned node : there) {
-    const std::vector<unsigned> rails = cut_rails(node);
-    unsigned tried = 0;
-    for (unsigned rail = 0; rail < rails_; ++rail) tried += has_rail(record, node, rail) && !dead(rail);
-    const bool whole = rails.size() == tried;
-    for (const unsigned rail : rails) {
-      std::string names, reason;
-      for (const auto& [other, why] : cut_from(node, rail)) {
-        names += (names.empty() ? "" : ", ") + record.nodes[other].host.name;
-        reason = why;
-      }
-      const auto scope = whole ? Finding::Scope::node : Finding::Scope::nic;
-      all.push_back(
-          {{scope, node, 0, whole ? 0 : rail, 0, {}},
-           fmt::format("no {} connection with {} ({})", is_rdma(record, rail) ? "RDMA" : "TCP", names, reason)});
+    const auto own = own_.find({node, rail});
+    if (own == own_.end() || own->second.count < kTwice) continue;
+    Broken one{{Finding::Scope::nic, node, 0, rail, 0, {}}, "it fails by itself: " + own->second.why};
+    one.brief = "fails by itself";
+    all.push_back({node, rail, std::move(one)});
+  }
+  for (const ConnectionFault& fault : rails_[rail].faults(with_rail(there, rail), kTwice))
+    if (fault.kind != Kind::path) all.push_back({fault.a, rail, of_host(fault, rail), fault.kind != Kind::cut_off});
+  return all;
+}
+
+std::vector<std::pair<unsigned, unsigned>> Unreached::given_up(const std::vector<unsigned>& there) const {
+  std::vector<std::pair<unsigned, unsigned>> all;
+  for (unsigned rail = 0; rail < rails_.size(); ++rail) {
+    if (is_dead(rail, there) && all_tried(rail, there))
+      for (unsigned node = 0; node < record_.nodes.size(); ++node) all.emplace_back(node, rail);
+    for (const End& end : ends_of(rail, there)) all.emplace_back(end.node, rail);
+  }
+  return all;
+}
+
+std::vector<Broken> Unreached::broken(const std::vector<unsigned>& there) const {
+  std::vector<Broken> all, links, shared;
+  std::map<unsigned, std::vector<End>> of_node;
+  std::set<unsigned> dead_rails;
+  for (unsigned rail = 0; rail < rails_.size(); ++rail) {
+    if (is_dead(rail, there)) {
+      dead_rails.insert(rail);
+      shared.push_back(dead(rail, there));
+      continue;
+    }
+    for (End& end : ends_of(rail, there)) of_node[end.node].push_back(std::move(end));
+    for (const ConnectionFault& fault : rails_[rail].faults(with_rail(there, rail), kTwice))
+      if (fault.kind == Kind::path) links.push_back(of_path(fault, rail));
+  }
+  for (auto& [node, ends] : of_node) {
+    std::size_t tried = 0, by_tcp = 0, host_by_tcp = 0;
+    for (unsigned rail = 0; rail < rails_.size(); ++rail) {
+      const bool counts = has_rail(record_, node, rail) && !dead_rails.contains(rail);
+      tried += counts;
+      by_tcp += counts && !is_rdma(record_, rail);
+    }
+    std::set<unsigned> failing;
+    for (const End& end : ends) {
+      failing.insert(end.rail);
+      host_by_tcp += end.of_node && !is_rdma(record_, end.rail);
+    }
+    const bool whole = failing.size() == tried || (by_tcp > 0 && host_by_tcp == by_tcp);
+    for (End& end : ends) {
+      if (whole) end.broken.fault.scope = Finding::Scope::node, end.broken.fault.rail = 0;
+      all.push_back(std::move(end.broken));
       if (whole) break;
     }
   }
-  for (const auto& [way, times] : failed_) {
-    const auto& [a, b, rail] = way;
-    if (times.count < kTwice) continue;
-    if (works(a, rail) && works(b, rail)) all.push_back({{Finding::Scope::link, a, b, rail, 0, {}}, times.why});
-  }
-  for (unsigned rail = 0; rail < rails_; ++rail)
-    if (const auto why = dead(rail))
-      all.push_back({{Finding::Scope::shared, 0, 0, rail, 0, {}}, "nobody reaches anybody over it: " + *why});
+  for (std::vector<Broken>* more : {&links, &shared}) all.insert(all.end(), more->begin(), more->end());
   return all;
 }
 

@@ -1,52 +1,62 @@
-// Who gets through to whom: pairs that could not be connected, and what that says of links, NICs and nodes.
+// Pairs that could not be connected, and what that says of links, NICs, nodes and rails.
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "harness/bringup/judge.h"
+#include "harness/record/connections.h"
 
 namespace headrace::bringup {
 
 class Unreached {
  public:
-  explicit Unreached(unsigned rails) : rails_(rails) {}
+  /// `record` outlives it, and may grow.
+  explicit Unreached(const Record& record);
 
-  void measured(const PairMeasured& one);
+  /// `one_way`: the end that was called could not call back.
+  void measured(const PairMeasured& one, bool one_way);
   /// In an earlier session that still counts.
   void measured_before(const PairMeasured& one);
-  /// Returns how often these two failed over this rail.
-  unsigned failed(const FailedPair& one);
+  void failed(const FailedPair& one);
+  /// How often these two failed over this rail, or one of them by itself.
+  unsigned failures(const FailedPair& one) const;
+  /// Who calls when these two meet next (by RDMA: who leads): the other one where a call failed.
+  unsigned caller(unsigned a, unsigned b, unsigned rail) const;
 
-  /// Nobody gets through to anybody over this rail, as at least two pairs with no node in common tried, who do over others; and
-  /// why not.
-  std::optional<std::string> dead(unsigned rail) const;
-  /// Rails of a node over which nobody gets through to it, and at least two who tried do to others.
-  std::vector<unsigned> cut_rails(unsigned node) const;
-  /// Of nodes that are there: those that are cut off, or a NIC of theirs is, and links between two that get through elsewhere; and
-  /// rails that are dead, which nodes share.
-  std::vector<Broken> broken(const Record& record, const std::vector<unsigned>& there) const;
+  /// Ends of rails that need no more pairs, as it is known that they fail: nodes, and rails.
+  std::vector<std::pair<unsigned, unsigned>> given_up(const std::vector<unsigned>& there) const;
+  /// Nodes and NICs that fail, links that do, and rails that connect nobody; of nodes that are `there`.
+  std::vector<Broken> broken(const std::vector<unsigned>& there) const;
 
  private:
-  using Way = std::tuple<unsigned, unsigned, unsigned>;  // both nodes, the lower number first, and the rail
-  struct Times {
+  struct OwnFailures {
     unsigned count = 0;
     std::string why;
   };
-  /// Was it reached, over this rail, or any?
-  bool works(unsigned node, std::optional<unsigned> rail = std::nullopt) const;
-  bool any_works(unsigned rail) const;
-  /// Who cannot be connected with it over this rail, and can with others; and why.
-  std::vector<std::pair<unsigned, std::string>> cut_from(unsigned node, unsigned rail) const;
+  struct End {  // of a rail, that fails
+    unsigned node = 0, rail = 0;
+    Broken broken;
+    bool of_node = false;  // whatever its other rails do
+  };
+  std::vector<unsigned> with_rail(const std::vector<unsigned>& there, unsigned rail) const;
+  bool all_fail_by_themselves(unsigned rail) const;
+  std::vector<End> ends_of(unsigned rail, const std::vector<unsigned>& there) const;
+  bool is_dead(unsigned rail, const std::vector<unsigned>& there) const;
+  bool all_tried(unsigned rail, const std::vector<unsigned>& there) const;
+  Broken dead(unsigned rail, const std::vector<unsigned>& there) const;
+  Broken of_host(const ConnectionFault& fault, unsigned rail) const;
+  Broken of_path(const ConnectionFault& fault, unsigned rail) const;
+  std::string names(const std::vector<unsigned>& nodes) const;
+  const char* network(unsigned rail) const;
 
-  const unsigned rails_;
-  std::set<std::pair<unsigned, unsigned>> works_, worked_;  // nodes, and rails that others reached them by; before
-  std::map<Way, Times> failed_;
+  const Record& record_;
+  std::vector<Connections> rails_;
+  std::map<std::pair<unsigned, unsigned>, OwnFailures> own_;  // of nodes, and rails
+  std::set<std::pair<unsigned, unsigned>> opened_;  // nodes and rails that did not fail by themselves, once at least
 };
 
 inline constexpr unsigned kTwice = 2;  // a pair that fails is tried once more

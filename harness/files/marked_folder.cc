@@ -81,17 +81,22 @@ void remove_asides(const Folder& folder) {
     if (const auto found = folder.look(name); found && folder.is_aside(name)) folder.remove(name, *found);
 }
 
-/// Does the file stand there as headrace wrote it?
-bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
+/// The digest of the file `name`, where it is as headrace wrote it; else "".
+std::string own_digest(const Folder& folder, const Mark& mark, const std::string& name) {
   const auto digests = mark.files.find(name);
   const auto found = folder.look(name);
-  if (digests == mark.files.end() || !found || !S_ISREG(found->st_mode)) return false;
+  if (digests == mark.files.end() || !found || !S_ISREG(found->st_mode)) return "";
   const std::string length = std::to_string(found->st_size) + "-";
   const bool may_be = std::any_of(digests->second.begin(), digests->second.end(),
                                   [&](const std::string& d) { return d.starts_with(length); });
-  if (!may_be) return false;
-  const std::string digest = files::digest_of(folder.read(name, static_cast<std::size_t>(found->st_size)));
-  return std::find(digests->second.begin(), digests->second.end(), digest) != digests->second.end();
+  if (!may_be) return "";
+  std::string digest = files::digest_of(folder.read(name, static_cast<std::size_t>(found->st_size)));
+  const bool own = std::find(digests->second.begin(), digests->second.end(), digest) != digests->second.end();
+  return own ? digest : "";
+}
+
+bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
+  return !own_digest(folder, mark, name).empty();
 }
 
 [[noreturn]] void refuse(const std::string& path, int code) {
@@ -195,7 +200,9 @@ MarkedFolder MarkedFolder::make_alone(const std::string& path, const std::string
   for (;;) {
     MarkedFolder folder = make(path, kind);
     folder.hold();
-    if (folder.is_marked()) return folder;  // else another one removed it meanwhile
+    if (!folder.is_marked()) continue;  // another process removed it meanwhile
+    remove_asides(folder.folder_);      // of writers that were killed
+    return folder;
   }
 }
 
@@ -203,7 +210,9 @@ MarkedFolder MarkedFolder::make_alone(const Folder& parent, const std::string& n
   for (;;) {
     MarkedFolder folder = make(parent, name, kind);
     folder.hold();
-    if (folder.is_marked()) return folder;
+    if (!folder.is_marked()) continue;
+    remove_asides(folder.folder_);
+    return folder;
   }
 }
 
@@ -239,6 +248,15 @@ std::string MarkedFolder::kind_of(const std::string& path) {
   return mark ? mark->kind : "";
 }
 
+bool MarkedFolder::is_free_for(const std::string& given, const std::string& kind) {
+  const std::string path = absolute_path(given);
+  const Folder folder = Folder::at(path);
+  if (!folder && errno == ENOENT) return true;
+  if (!folder) refuse(path, errno);
+  const auto mark = mark_of(folder);
+  return mark ? mark->kind == kind : entries_but_asides(folder).empty();
+}
+
 bool MarkedFolder::is_marked() const {
   const auto mark = mark_of(folder_);
   return mark && mark->kind == kind_;
@@ -272,30 +290,26 @@ std::string MarkedFolder::in_use() const {
          (mark && mark->holder && mark->holder->may_live() ? " (" + mark->holder->text() + ")" : "");
 }
 
-void MarkedFolder::write(std::span<const File> files) const {
+void MarkedFolder::write(std::span<const File> written) const {
   folder_.require_in_place();
   auto mark = mark_of(folder_);
   if (!mark) throw RunError(path() + ": its mark is gone");
-  for (const File& file : files) {
+  for (const File& file : written) {
     const std::string name(file.name);
-    std::vector<std::string>& digests = mark->files[name];
-    if (!folder_.look(name)) {
-      digests.clear();
-    } else if (!is_own(folder_, *mark, name)) {
+    const std::string present = own_digest(folder_, *mark, name);
+    if (present.empty() && folder_.look(name))
       throw RunError("write " + folder_.path_of(name) +
-                     ": what stands there is not as headrace wrote it; move it away, or name "
-                     "another folder");
-    }
-    std::string digest = headrace::files::digest_of(file.text);
-    if (std::find(digests.begin(), digests.end(), digest) == digests.end()) digests.push_back(std::move(digest));
-    // The one that stands there until the new one is in its place, and the new one.
-    if (digests.size() > 2) digests.erase(digests.begin(), digests.end() - 2);
+                     ": is not as headrace wrote it; move it away, or name another folder");
+    // The file that lies there now, which stays if this process is killed before the rename, and the new one.
+    std::vector<std::string>& digests = mark->files[name];
+    digests = {files::digest_of(file.text)};
+    if (!present.empty() && present != digests.front()) digests.insert(digests.begin(), present);
   }
   // Listed first, so that whatever a writer that is stopped leaves is known.
-  const std::string listed = headrace::files::mark_text(*mark);
+  const std::string listed = files::mark_text(*mark);
   if (listed.size() > kMostMark) throw RunError(path() + ": so many files cannot be listed in its mark");
   folder_.put(kMarkFile, listed);
-  for (const File& file : files) folder_.put(std::string(file.name), file.text);
+  for (const File& file : written) folder_.put(std::string(file.name), file.text);
 }
 
 void MarkedFolder::write(std::string_view name, std::string_view text) const {

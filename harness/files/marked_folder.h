@@ -48,7 +48,8 @@ class MarkedFolder {
   static MarkedFolder make(const std::string& path, const std::string& kind);
   /// The same below a folder that is held open.
   static MarkedFolder make(const files::Folder& parent, const std::string& name, const std::string& kind);
-  /// The same, and has it alone until this object goes. Throws RunError, which says who has it.
+  /// The same, and has it alone until this object goes; what writers that were killed left aside is removed. Throws
+  /// RunError, which names the process that has it.
   static MarkedFolder make_alone(const std::string& path, const std::string& kind);
   static MarkedFolder make_alone(const files::Folder& parent, const std::string& name, const std::string& kind);
   /// The same of a folder that only this user can enter (mode 0700), in a parent where nobody else can replace it. The
@@ -57,6 +58,9 @@ class MarkedFolder {
   /// The same of a folder that was not there before: `path`, or `path`-2, -3 ..., whichever is
   /// free.
   static MarkedFolder make_next(const std::string& path, const std::string& kind);
+  /// Would make() take `path`: is nothing there, or an empty folder, or one marked with this kind? What a writer that was
+  /// killed left aside does not count. Throws UsageError where it is no folder, RunError where it cannot be listed.
+  static bool is_free_for(const std::string& path, const std::string& kind);
   /// One that is there, marked with any kind; nothing else. Throws UsageError where others than root and this user could
   /// have written the folder or its mark.
   static std::optional<MarkedFolder> find(const std::string& path);

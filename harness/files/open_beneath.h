@@ -1,10 +1,12 @@
-// Opens what lies below a folder that is already open, and nothing that a link leads to.
+// The mark on what headrace makes, and the bare calls that make, rename and remove below an open folder.
 #pragma once
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "harness/system/open_beneath.h"
 
 namespace headrace::files {
 
@@ -16,9 +18,7 @@ inline constexpr mode_t kPrivateFolderMode = kMakersMark | 0700;
 
 inline bool bears_mark(const struct stat& status) noexcept { return (status.st_mode & kMakersMark) != 0; }
 
-/// openat(folder, path, flags | O_CLOEXEC, mode) that follows no symbolic link and never leaves
-/// `folder`. A descriptor, or -1 with errno.
-int open_beneath(int folder, const char* path, int flags, mode_t mode = 0) noexcept;
+using system::open_beneath;
 
 /// The bare calls, for timed regions that count them. False: errno. The caller looked beforehand
 /// that what lies on the way to the names is its own.

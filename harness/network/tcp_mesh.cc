@@ -8,8 +8,11 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <set>
 #include <thread>
 
+#include "harness/base/start_thread.h"
+#include "harness/network/host_addresses.h"
 #include "harness/network/tcp_door.h"
 #include "harness/ranks/wire.h"
 #include "harness/system/socket.h"
@@ -43,21 +46,35 @@ void settle(int fd, const TcpMesh::Options& options) {
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kCall, sizeof kCall);
 }
 
-/// All streams to one partner, tried until the deadline. What is wrong, or "".
+/// One connection to a partner, tried until the deadline; none, and why.
+UniqueFd call(const TcpDoor& door, const TcpHello& hello, std::string& address, const TcpMesh::Options& options,
+              const Deadline& deadline, std::string& why) {
+  for (;;) {
+    why.clear();
+    UniqueFd stream = call_door(door, address, hello, bound_to(options), why);
+    if (stream || deadline.over()) return stream;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+/// All streams to one partner. What is wrong, or "".
 std::string call_all(const TcpDoor& door, unsigned self, std::string& address, std::vector<UniqueFd>& streams,
                      const TcpMesh::Options& options, const Deadline& deadline) {
   TcpHello hello(door.token, self, 0);
   for (UniqueFd& stream : streams) {
     std::string why;
-    while (!(stream = call_door(door, address, hello, bound_to(options), why))) {
-      if (deadline.over()) return why;
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
-      why.clear();
-    }
+    if (!(stream = call(door, hello, address, options, deadline, why))) return why;
     settle(stream.get(), options);
     ++hello.stream;
   }
   return "";
+}
+
+/// Calls back whoever calls this rank: its number is that of no stream. What is wrong, or "".
+std::string call_back(const TcpDoor& door, unsigned self, const TcpMesh::Options& options, const Deadline& deadline) {
+  std::string address, why;
+  const TcpHello hello(door.token, self, options.streams);
+  return call(door, hello, address, options, deadline, why) ? "" : why;
 }
 
 /// Takes the calls of partners, on a thread of its own: whoever calls another must be answered meanwhile.
@@ -65,8 +82,8 @@ class Answering {
  public:
   Answering(int listener, const std::string& token, const TcpMesh::Options& options, Sockets& sockets,
             std::size_t expected)
-      : listener_(listener), token_(token), options_(options), sockets_(sockets), expected_(expected) {
-    thread_ = std::thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
+      : callers_(listener, token), options_(options), sockets_(sockets), expected_(expected) {
+    thread_ = start_thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
   }
   /// Waits until all have called, or until it is too late.
   ~Answering() { thread_.join(); }
@@ -75,15 +92,18 @@ class Answering {
  private:
   void run(const Deadline& deadline) {
     for (std::size_t answered = 0; answered < expected_ && !give_up_ && !deadline.over();)
-      if (system::wait_readable(listener_, Deadline(0.1)) && answer()) ++answered;
+      if (answer()) ++answered;
   }
 
   /// True when one more stream is there.
   bool answer() {
-    TcpCaller caller = caller_at(listener_, token_);
-    if (!caller.socket) return false;
+    TcpCaller caller = callers_.next(Deadline(0.1));
+    if (!caller) return false;
     const auto at = sockets_.find(caller.hello.from);
-    if (at == sockets_.end() || caller.hello.stream >= at->second.size()) return false;
+    if (at == sockets_.end()) return false;
+    if (caller.hello.stream == at->second.size())
+      return welcome(caller.socket.get()) && called_back_.insert(caller.hello.from).second;
+    if (caller.hello.stream > at->second.size()) return false;
     UniqueFd& stream = at->second[caller.hello.stream];
     settle(caller.socket.get(), options_);
     if (!welcome(caller.socket.get())) return false;
@@ -93,13 +113,13 @@ class Answering {
     return !again;
   }
 
-  const int listener_;
-  const std::string token_;
+  TcpCallers callers_;
   const TcpMesh::Options& options_;
   Sockets& sockets_;
   const std::size_t expected_;
+  std::set<unsigned> called_back_;
   std::atomic<bool> give_up_{false};
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 bool incomplete(const std::vector<UniqueFd>& streams) {
@@ -126,8 +146,13 @@ struct Making {
   std::map<unsigned, std::string>& addresses;
   TcpDoor own{};
   UniqueFd listener{};
+  std::vector<std::string> back = std::vector<std::string>(team.size());  // why each of the team cannot be called back
 
   std::string who(unsigned partner) const { return ranks.who(team[partner]); }
+
+  std::string cannot_connect(unsigned partner, const std::string& why) const {
+    return fmt::format("cannot connect to {} within {:g} s: {}; {}", who(partner), options.timeout_s, why, kAdvice);
+  }
 
   /// What is wrong, or "".
   std::string open() {
@@ -145,26 +170,38 @@ struct Making {
     std::vector<std::string> wrong(team.size());
     const Deadline deadline(options.timeout_s);
     {
-      Answering answering(listener.get(), own.token, options, sockets, partners.callers.size() * options.streams);
+      const std::size_t back_calls = options.both_ways ? partners.to_call.size() : 0;
+      Answering answering(listener.get(), own.token, options, sockets,
+                          partners.callers.size() * options.streams + back_calls);
       for (const unsigned partner : partners.to_call) addresses[partner];  // each thread has its own from now on
+      std::vector<unsigned> all = partners.to_call;
+      if (options.both_ways) all.insert(all.end(), partners.callers.begin(), partners.callers.end());
       std::atomic<std::size_t> next{0};
+      const auto most = static_cast<unsigned>(std::min(kCallsAtOnce, all.size()));
       const auto call = [&] {
-        for (std::size_t i = next++; i < partners.to_call.size(); i = next++) {
-          const unsigned partner = partners.to_call[i];
+        for (std::size_t i = next++; i < all.size(); i = next++) {
+          const unsigned partner = all[i];
           TcpDoor door = TcpDoor::unpacked(doors.at(partner));
           if (door.port == 0) continue;
           if (ranks.host(team[partner]) != ranks.host(team[self])) std::erase_if(door.addresses, is_loopback);
+          if (i >= partners.to_call.size()) {
+            const std::string why = call_back(door, self, options, deadline);
+            if (!why.empty()) back[partner] = cannot_connect(partner, why);
+            continue;
+          }
           std::vector<UniqueFd>& streams = sockets.at(partner);
           const std::string why = call_all(door, self, addresses.at(partner), streams, options, deadline);
           if (!incomplete(streams)) continue;
           if (!options.partial) answering.give_up();
-          wrong[partner] =
-              fmt::format("cannot connect to {} within {:g} s: {}; {}", who(partner), options.timeout_s, why, kAdvice);
+          wrong[partner] = cannot_connect(partner, why);
         }
       };
-      std::vector<std::thread> callers;
-      for (std::size_t i = 0; i < std::min(kCallsAtOnce, partners.to_call.size()); ++i) callers.emplace_back(call);
-      for (std::thread& caller : callers) caller.join();
+      try {
+        if (!all.empty()) start_threads(most, [&](unsigned) { call(); });
+      } catch (const RunError&) {
+        answering.give_up();
+        throw;
+      }
     }
     for (const unsigned caller : partners.callers)
       if (incomplete(sockets.at(caller)))
@@ -175,18 +212,42 @@ struct Making {
 
 /// What one rank tells the others of its connections.
 struct Told {
-  std::string trouble;             // it has no door at all
-  std::vector<std::string> wrong;  // of each of the team
+  std::string trouble;                   // it has no door at all
+  std::vector<std::string> wrong, back;  // of each of the team
 
-  std::string packed() const { return wire::Writer().put(trouble).put(wrong).bytes(); }
+  std::string packed() const { return wire::Writer().put(trouble).put(wrong).put(back).bytes(); }
   static Told unpacked(const std::string& bytes) {
     Told told;
     wire::Reader in(bytes);
     in.get(told.trouble);
     in.get(told.wrong);
+    in.get(told.back);
     return told;
   }
 };
+
+/// Where two nodes have one IP address, connections reach the one or the other by chance, and would accuse a third.
+void check_addresses(Ranks& ranks, const std::vector<unsigned>& team, double timeout_s) {
+  std::vector<std::string> own{network_identity()};
+  for (const system::InterfaceAddress& one : host_addresses(system::interface_addresses())) own.push_back(one.address);
+  std::map<std::string, unsigned> ranks_of;  // by identity: several ranks of one node share its addresses
+  std::vector<HostAddresses> addresses;
+  std::vector<unsigned> first;
+  std::size_t i = 0;
+  for (const std::string& bytes : ranks.gather("IP addresses", team, wire::Writer().put(own).bytes(), timeout_s)) {
+    std::vector<std::string> all;
+    wire::Reader in(bytes);
+    in.get(all);
+    const unsigned rank = team[i++];
+    if (all.empty() || !ranks_of.emplace(all.front(), rank).second) continue;
+    first.push_back(rank);
+    HostAddresses& of = addresses.emplace_back();
+    for (std::size_t a = 1; a < all.size(); ++a) of.push_back({"", all[a]});
+  }
+  for (const SharedAddress& shared : shared_addresses(addresses))
+    throw RunError(fmt::format("{} and {} have the same IP address {}: give each node an address of its own",
+                               ranks.host(first[shared.hosts[0]]), ranks.host(first[shared.hosts[1]]), shared.address));
+}
 
 }  // namespace
 
@@ -197,9 +258,15 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
   for (const auto& some : {partners.to_call, partners.callers})
     for (const unsigned partner : some) sockets_[partner].resize(options.streams);
   Making making{ranks, team, options, sockets_, addresses_};
-  Told own{making.open(), std::vector<std::string>(team.size())};
+  Told own{making.open(), std::vector<std::string>(team.size()), {}};
+  check_addresses(ranks, team, options.timeout_s);
   const auto doors = ranks.gather("TCP addresses", team, making.own.packed(), options.timeout_s);
-  if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  try {
+    if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  } catch (const RunError& e) {  // no threads: the others hear of it
+    own.trouble = e.what();
+  }
+  own.back = making.back;
   std::vector<Told> told;
   for (const std::string& bytes : ranks.gather("TCP connections", team, own.packed(), 3 * options.timeout_s + 10))
     told.push_back(Told::unpacked(bytes));
@@ -207,14 +274,16 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
     if (!told[i].trouble.empty()) throw RunError(ranks.who(team[i]) + " " + told[i].trouble);
   for (const auto& [a, b] : pairs) {
     const bool by_caller = !told[a].wrong[b].empty();
-    const std::string& why = by_caller ? told[a].wrong[b] : told[b].wrong[a];
-    if (!why.empty()) unreached_.push_back({a, b, ranks.who(team[by_caller ? a : b]) + " " + why});
+    const std::string &why = by_caller ? told[a].wrong[b] : told[b].wrong[a], &back = told[b].back[a];
+    if (!why.empty())
+      unreached_.push_back({a, b, ranks.who(team[by_caller ? a : b]) + " " + why});
+    else if (!back.empty())
+      unreached_.push_back({b, a, ranks.who(team[b]) + " " + back});
+    if (why.empty()) continue;
+    if (a == self) sockets_.erase(b);  // streams of theirs that were made all the same
+    if (b == self) sockets_.erase(a);
   }
   if (!unreached_.empty() && !options.partial) throw RunError(unreached_.front().why);
-  for (const Unreached& pair : unreached_) {  // streams of theirs that were made all the same
-    if (pair.a == self) sockets_.erase(pair.b);
-    if (pair.b == self) sockets_.erase(pair.a);
-  }
 }
 
 }  // namespace headrace

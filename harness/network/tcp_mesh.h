@@ -24,6 +24,7 @@ class TcpMesh {
     bool bind = false;         // nothing comes or goes but by `interface`, whatever routes say
     double timeout_s = 10;     // for all connections together
     bool partial = false;      // a pair that cannot be connected is left out, and told
+    bool both_ways = false;    // whoever is called calls back, once: what fails is told, and leaves no pair out
   };
   /// Of team indices.
   struct Unreached {
@@ -32,11 +33,12 @@ class TcpMesh {
   };
   /// Called by all of `team` together. `pairs`: of team indices, which are to be connected; the
   /// same for all. Throws RanksError or RunError: which pair cannot be connected, at which address,
-  /// and why.
+  /// and why; which hosts have the same IP address.
   TcpMesh(Ranks& ranks, const std::vector<unsigned>& team, const std::vector<std::pair<unsigned, unsigned>>& pairs,
           const Options& options);
 
-  /// Pairs that were left out, the same on every rank; they have no sockets.
+  /// Pairs in which a could not call b, the same on every rank. Those of `pairs` have no sockets; the others, the other way
+  /// round than in `pairs`, could not be called back, and have.
   const std::vector<Unreached>& unreached() const { return unreached_; }
 
   /// The socket to team member `partner`.

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -31,7 +33,21 @@ constexpr double kSilence_s = 5;                                   // of the oth
 constexpr std::size_t kPing = 64;                                  // bytes
 constexpr char kMore = 'm', kLast = 'l';                           // the first byte of each block, or ping
 
-[[noreturn]] void gone() { throw RunError("the other end went silent, or closed the connection"); }
+constexpr double kCallBack_s = 3 * kTryAddresses_s + 1;  // for all addresses, and a welcome
+constexpr double kLookAgain_s = 0.1;
+constexpr char kTried = 't';  // the end that was called has tried to call back
+
+/// However the other end behaves, this end comes to its own end by then.
+Deadline end_of(const TcpPairPlan& plan) {
+  return Deadline((kPinging + 2 + 2 * kSlowTime) * plan.time_s + plan.spare_s);
+}
+
+Deadline silence(const Deadline& end) { return Deadline(std::min(kSilence_s, end.left_s())); }
+
+[[noreturn]] void gone(const Deadline& end) {
+  throw RunError(end.over() ? "the other end did not finish in time"
+                            : "the other end went silent, or closed the connection");
+}
 
 /// Each stream in a thread of its own; the first that throws is told.
 void on_all(Streams& streams, const std::function<void(std::size_t)>& body) {
@@ -58,32 +74,31 @@ void keep_little(int fd, std::size_t bytes) {
 }
 
 /// Asks, and waits for each answer.
-PairLatency ping(int fd, double time_s) {
+PairLatency ping(int fd, double time_s, const Deadline& end) {
   char message[kPing] = {kMore};
   std::vector<double> times;
   times.reserve(kMostPings);
-  for (const Deadline end(kPinging * time_s); times.empty() || (!end.over() && times.size() < kMostPings);) {
+  for (const Deadline last(kPinging * time_s); times.empty() || (!last.over() && times.size() < kMostPings);) {
     const std::uint64_t begin_ns = now_ns();
-    if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s)) ||
-        !system::receive_all(fd, message, Deadline(kSilence_s)))
-      gone();
+    if (!system::send_all(fd, {message, kPing}, silence(end)) || !system::receive_all(fd, message, silence(end)))
+      gone(end);
     times.push_back(seconds_since(begin_ns));
   }
   message[0] = kLast;
-  if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s))) gone();
+  if (!system::send_all(fd, {message, kPing}, silence(end))) gone(end);
   return latency_of(std::move(times));
 }
 
-void echo(int fd) {
+void echo(int fd, const Deadline& end) {
   for (char message[kPing];;) {
-    if (!system::receive_all(fd, message, Deadline(kSilence_s))) gone();
+    if (end.over() || !system::receive_all(fd, message, silence(end))) gone(end);
     if (message[0] == kLast) return;
-    if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s))) gone();
+    if (!system::send_all(fd, {message, kPing}, silence(end))) gone(end);
   }
 }
 
 /// Blocks until the time is over; what the kernel counted after the first `warm` of it.
-system::TcpCounts send(int fd, double time_s, std::size_t block_size, double warm) {
+system::TcpCounts send(int fd, double time_s, std::size_t block_size, double warm, const Deadline& end) {
   std::vector<char> block(block_size, '\0');
   system::TcpCounts before;
   bool is_warm = false;
@@ -96,7 +111,7 @@ system::TcpCounts send(int fd, double time_s, std::size_t block_size, double war
     }
     last = passed_s >= time_s;
     block[0] = last ? kLast : kMore;
-    if (!system::send_all(fd, {block.data(), block.size()}, Deadline(kSilence_s))) gone();
+    if (!system::send_all(fd, {block.data(), block.size()}, silence(end))) gone(end);
   }
   system::TcpCounts counts = system::tcp_counts(fd);
   counts.segments -= std::min(counts.segments, before.segments);
@@ -106,15 +121,25 @@ system::TcpCounts send(int fd, double time_s, std::size_t block_size, double war
 }
 
 /// Blocks until the last.
-void receive(int fd, std::size_t block_size) {
+void receive(int fd, std::size_t block_size, const Deadline& end) {
   std::vector<char> block(block_size);
   for (bool last = false; !last;)
     for (std::size_t got = 0; got < block.size();) {
       const auto some = system::receive_some(fd, std::span(block).subspan(got));
-      if (!some || (*some == 0 && !system::wait_readable(fd, Deadline(kSilence_s)))) gone();
+      if (end.over() || !some || (*some == 0 && !system::wait_readable(fd, silence(end)))) gone(end);
       if (got == 0 && *some > 0) last = block[0] == kLast;
       got += *some;
     }
+}
+
+/// Why the other end's door cannot be called; "" = it can. That end waits until this is known.
+std::string call_back(const TcpDoor& door, const std::string& interface, int fd) {
+  std::string address, why;
+  const UniqueFd there = call_door(door, address, TcpHello(door.token, 0, 0), interface, why);
+  const Deadline end(kSilence_s);
+  if (!system::send_all(fd, {&kTried, 1}, end)) gone(end);
+  if (there) return "";
+  return why.empty() ? "it has no address that can be called" : why;
 }
 
 std::uint64_t arrived(const Streams& streams) {
@@ -124,25 +149,57 @@ std::uint64_t arrived(const Streams& streams) {
 }
 
 /// At full speed; what each stream reached [B/s].
-std::vector<double> send_fast(Streams& streams, double time_s) {
+std::vector<double> send_fast(Streams& streams, double time_s, const Deadline& end) {
   std::vector<double> rates(streams.size());
   on_all(streams, [&](std::size_t i) {
     keep_little(streams[i].get(), 2 * kBlock);
-    const auto counts = send(streams[i].get(), time_s, kBlock, kWarm);
+    const auto counts = send(streams[i].get(), time_s, kBlock, kWarm, end);
     rates[i] = static_cast<double>(counts.acknowledged) / ((1 - kWarm) * time_s);
   });
   return rates;
 }
 
+/// Where the other end of a connection is called.
+std::optional<system::SocketAddress> other_end(int fd, std::uint16_t port) {
+  sockaddr_storage raw{};
+  socklen_t length = sizeof raw;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&raw), &length) != 0) return std::nullopt;
+  return system::SocketAddress::numeric(system::SocketAddress(&raw, length).host(), port);
+}
+
+/// Is data sent again in vain, while a call is answered?
+bool only_small_packets_pass(const Streams& streams, const system::SocketAddress& to, const std::string& interface) {
+  constexpr double kAnswer_s = 1;
+  if (std::none_of(streams.begin(), streams.end(),
+                   [](const UniqueFd& one) { return system::tcp_counts(one.get()).timeouts > 0; }))
+    return false;
+  const int error = system::connected(to, Deadline(kAnswer_s), interface).error;
+  return error == 0 || error == ECONNREFUSED;
+}
+
+/// Sends; `port`: where the other end is called.
+template <class Send>
+auto full_packets(const Streams& streams, const std::string& interface, std::uint16_t port, Send send) {
+  const auto to = other_end(streams.front().get(), port);
+  try {
+    return send();
+  } catch (const RunError&) {
+    if (!to || !only_small_packets_pass(streams, *to, interface)) throw;
+    throw RunError(
+        "small packets arrive, and full-size packets are lost: compare the MTU of both hosts, and of every switch port "
+        "between them");
+  }
+}
+
 /// The rate of what came after the beginning and before the end [B/s]. All streams by one clock, and by the kernel's own
 /// count: threads that take it may be late, what arrives meanwhile is not.
-double receive_fast(Streams& streams, double time_s) {
+double receive_fast(Streams& streams, double time_s, const Deadline& end) {
   const std::uint64_t nothing = arrived(streams);
   std::exception_ptr wrong;
   std::atomic<bool> done{false};
   std::jthread taking([&] {
     try {
-      on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kBlock); });
+      on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kBlock, end); });
     } catch (...) {
       wrong = std::current_exception();
     }
@@ -163,23 +220,24 @@ double receive_fast(Streams& streams, double time_s) {
 }
 
 /// At a third of the speed, so that no queue on the way overflows by it.
-void send_slowly(Streams& streams, double time_s, const std::vector<double>& reached, TcpPairEnd& end) {
+void send_slowly(Streams& streams, double time_s, const std::vector<double>& reached, const Deadline& end,
+                 TcpPairEnd& own) {
   std::vector<system::TcpCounts> counts(streams.size());
   on_all(streams, [&](std::size_t i) {
     const int fd = streams[i].get();
     const auto pace = static_cast<std::uint64_t>(std::max(reached[i] / 3, kLeastPace));
     ::setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof pace);
     keep_little(fd, kSmallBlock);
-    counts[i] = send(fd, kSlowTime * time_s, kSmallBlock, 0);
+    counts[i] = send(fd, kSlowTime * time_s, kSmallBlock, 0, end);
   });
   for (const system::TcpCounts& one : counts) {
-    end.segments += one.segments;
-    end.retransmitted += one.retransmitted;
+    own.segments += one.segments;
+    own.retransmitted += one.retransmitted;
   }
 }
 
-void receive_slowly(Streams& streams) {
-  on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kSmallBlock); });
+void receive_slowly(Streams& streams, const Deadline& end) {
+  on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kSmallBlock, end); });
 }
 
 }  // namespace
@@ -191,47 +249,66 @@ TcpPairListener::TcpPairListener(const TcpPairPlan& plan) : plan_(plan) {
   if (!std::all_of(door_.addresses.begin(), door_.addresses.end(), loopback)) std::erase_if(door_.addresses, loopback);
 }
 
-TcpPairEnd TcpPairListener::answer() {
+void TcpPairListener::await_call_back(int fd) const {
+  std::jthread welcoming([this](const std::stop_token& stop) {
+    TcpCallers callers(listener_.get(), door_.token);
+    while (!stop.stop_requested())
+      if (const TcpCaller caller = callers.next(Deadline(kLookAgain_s))) welcome(caller.socket.get());
+  });
+  char tried = 0;
+  const Deadline end(kCallBack_s);
+  if (!system::receive_all(fd, {&tried, 1}, end) || tried != kTried) gone(end);
+}
+
+TcpPairEnd TcpPairListener::answer(const TcpDoor* back) {
   Streams streams(plan_.streams);
   // Whoever calls may have tried other addresses before.
   const Deadline deadline(plan_.meet_s + kTryAddresses_s);
+  TcpCallers callers(listener_.get(), door_.token);
   for (unsigned there = 0; there < plan_.streams;) {
-    if (!system::wait_readable(listener_.get(), deadline)) throw RunError("the other end did not come");
-    TcpCaller caller = caller_at(listener_.get(), door_.token);
-    if (!caller.socket || caller.hello.stream >= streams.size()) continue;
+    TcpCaller caller = callers.next(deadline);
+    if (!caller) throw RunError("the other end did not come");
+    if (caller.hello.stream >= streams.size()) continue;
     UniqueFd& stream = streams[caller.hello.stream];
     system::send_at_once(caller.socket.get());
     if (!welcome(caller.socket.get())) continue;
     there += !stream;
     stream = std::move(caller.socket);
   }
-  TcpPairEnd end;
-  echo(streams.front().get());
-  end.received = receive_fast(streams, plan_.time_s);
-  const std::vector<double> reached = send_fast(streams, plan_.time_s);
-  receive_slowly(streams);
-  send_slowly(streams, plan_.time_s, reached, end);
-  return end;
+  TcpPairEnd own;
+  if (back) own.back = call_back(*back, plan_.interface, streams.front().get());
+  const Deadline end = end_of(plan_);
+  echo(streams.front().get(), end);
+  own.received = receive_fast(streams, plan_.time_s, end);
+  const std::uint16_t port = back ? back->port : 0;
+  const auto reached =
+      full_packets(streams, plan_.interface, port, [&] { return send_fast(streams, plan_.time_s, end); });
+  receive_slowly(streams, end);
+  full_packets(streams, plan_.interface, port, [&] { send_slowly(streams, plan_.time_s, reached, end, own); });
+  return own;
 }
 
-TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan) {
+TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan, const TcpPairListener* own) {
   Streams streams(plan.streams);
   std::string address;
   TcpHello hello(door.token, 0, 0);
   for (UniqueFd& stream : streams) {
     std::string why;
     stream = call_door(door, address, hello, plan.interface, why);
-    if (!stream) throw RunError(why.empty() ? "the other end tells no address" : why);
+    if (!stream) throw NotConnected(why.empty() ? "the other end has no address" : why);
     system::send_at_once(stream.get());
     ++hello.stream;
   }
-  TcpPairEnd end;
-  end.latency = ping(streams.front().get(), plan.time_s);
-  const std::vector<double> reached = send_fast(streams, plan.time_s);
-  end.received = receive_fast(streams, plan.time_s);
-  send_slowly(streams, plan.time_s, reached, end);
-  receive_slowly(streams);
-  return end;
+  TcpPairEnd result;
+  if (own) own->await_call_back(streams.front().get());
+  const Deadline end = end_of(plan);
+  result.latency = ping(streams.front().get(), plan.time_s, end);
+  const auto reached =
+      full_packets(streams, plan.interface, door.port, [&] { return send_fast(streams, plan.time_s, end); });
+  result.received = receive_fast(streams, plan.time_s, end);
+  full_packets(streams, plan.interface, door.port, [&] { send_slowly(streams, plan.time_s, reached, end, result); });
+  receive_slowly(streams, end);
+  return result;
 }
 
 }  // namespace headrace

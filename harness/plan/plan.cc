@@ -133,7 +133,7 @@ class Planner {
     std::vector<std::string> of_data;
     if (!means.data.empty()) of_data = check_own_data(*plan_.job, means.data);
     const std::string data = means.data;
-    if (is_object_path(data)) plan_.job->dataset.path = data;  // so that what is asked of a store is asked of this one
+    if (!data.empty()) plan_.job->dataset.path = data;  // what is asked of the job's data is asked of these
     const double free = kUsable * static_cast<double>(node.free_bytes(plan_.target_path));
     means.space = static_cast<std::uint64_t>(
         plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);

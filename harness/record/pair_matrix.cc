@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include "harness/base/units.h"
+#include "harness/record/connections.h"
 
 namespace headrace {
 namespace {
@@ -110,64 +112,123 @@ std::string node_of(const PairMatrix& matrix, std::size_t end) {
   return name.substr(0, name.size() - matrix.rails[end / matrix.ends_of_rail()].size() - 1);
 }
 
-bool reaches_anybody(const PairMatrix& matrix, std::size_t end) {
-  for (std::size_t other = 0; other < matrix.names.size(); ++other)
-    if (other != end && between(matrix, end, other) >= 0) return true;
-  return false;
+bool is_measured(const PairMatrix& matrix, const UnreachedPair& pair) { return between(matrix, pair.a, pair.b) >= 0; }
+
+/// The attempts over one rail. What has a rate was connected both ways, but for those whose first could not call the second.
+Connections connections_of(const PairMatrix& matrix, std::size_t first) {
+  Connections all;
+  const auto last = static_cast<unsigned>(first + matrix.ends_of_rail());
+  std::set<std::pair<unsigned, unsigned>> fails;
+  for (const UnreachedPair& one : matrix.unreached) fails.emplace(one.a, one.b);
+  for (auto a = static_cast<unsigned>(first); a < last; ++a)
+    for (auto b = static_cast<unsigned>(first); b < last; ++b)
+      if (a != b && !fails.contains({a, b}) && between(matrix, a, b) >= 0) all.worked(a, b);
+  for (const UnreachedPair& one : matrix.unreached)
+    if (one.a >= first && one.a < last)
+      is_measured(matrix, one) ? all.failed(one.a, one.b, one.why) : all.failed_both(one.a, one.b, one.why);
+  return all;
 }
 
-/// Ends that nobody reaches, and at least two who tried do reach others; and links between two that get through elsewhere,
-/// as far as rates tell.
+std::string listed(const PairMatrix& matrix, const std::vector<unsigned>& ends) {
+  std::string text;
+  for (const unsigned end : ends) text += (text.empty() ? "" : ", ") + matrix.names[end];
+  return text;
+}
+
+PairFinding unreached_end(const PairMatrix& matrix, const ConnectionFault& fault) {
+  using Kind = ConnectionFault::Kind;
+  PairFinding one;
+  one.kind = "unreached ";
+  one.subject = matrix.names[fault.a];
+  one.part = (matrix.rails.empty() ? "node " : "NIC ") + one.subject;
+  one.ends = {fault.a};
+  const std::string others = listed(matrix, fault.others);
+  if (fault.kind == Kind::closed) {
+    one.kind = "closed ";
+    one.told = in_words_closed(others, fault.why);
+  } else if (fault.kind == Kind::cannot_call) {
+    one.kind = "blocked ";
+    one.told = in_words_cannot_call(others, fault.why);
+  } else {
+    one.told = fmt::format("no connection with {} ({})", others, fault.why);
+  }
+  one.kind += matrix.rails.empty() ? "node" : "rail of a node";
+  return one;
+}
+
+PairFinding unreached_link(const PairMatrix& matrix, const ConnectionFault& fault) {
+  PairFinding one;
+  one.kind = "unreached link";
+  one.subject = matrix.names[std::min(fault.a, fault.b)] + " to " + matrix.names[std::max(fault.a, fault.b)];
+  one.part = "link " + one.subject;
+  one.told = fault.one_way ? in_words_one_way(matrix.names[fault.a], matrix.names[fault.b], fault.why) : fault.why;
+  one.ends = {std::min(fault.a, fault.b), std::max(fault.a, fault.b)};
+  return one;
+}
+
+PairFinding unreached_rail(const PairMatrix& matrix, std::size_t rail, const std::string& why) {
+  PairFinding one;
+  one.kind = "unreached rail";
+  one.subject = matrix.rails[rail];
+  one.part = "rail " + one.subject;
+  one.told = "no host can connect to any other: " + why;
+  return one;
+}
+
+/// A host that is closed on all of its rails is so as a whole.
+void join_rails(const PairMatrix& matrix, std::vector<PairFinding>& ends) {
+  for (std::size_t i = 0; i < ends.size(); ++i) {
+    PairFinding whole = ends[i];
+    const std::string node = node_of(matrix, whole.ends.front()), kind = whole.kind;
+    const auto same = [&](const PairFinding& one) {
+      return one.kind == kind && node_of(matrix, one.ends.front()) == node;
+    };
+    const auto count = static_cast<std::size_t>(std::count_if(ends.begin(), ends.end(), same));
+    if (matrix.rails.size() < 2 || count != matrix.rails.size()) continue;
+    whole.ends.clear();
+    for (const PairFinding& one : ends)
+      if (same(one)) whole.ends.push_back(one.ends.front());
+    whole.subject = node;
+    whole.part = "node " + node;
+    std::erase_if(ends, same);
+    whole.kind = kind.substr(0, kind.find(' ')) + " node";
+    ends.insert(ends.begin() + static_cast<std::ptrdiff_t>(i), std::move(whole));
+  }
+}
+
+/// What explains the pairs that could not be connected, as far as rates tell: rails, then ends of them, then links.
 std::vector<PairFinding> unreached(const PairMatrix& matrix) {
-  constexpr unsigned kWitnesses = 2;
-  std::vector<PairFinding> all;
-  std::vector<unsigned> witnesses(matrix.names.size());
-  for (const UnreachedPair& one : matrix.unreached) {
-    witnesses[one.a] += reaches_anybody(matrix, one.b);
-    witnesses[one.b] += reaches_anybody(matrix, one.a);
-  }
-  // A rail over which nobody reaches anybody, though they do over others.
+  constexpr unsigned kOnce = 1;  // each was tried for some seconds
+  std::vector<PairFinding> rails, all, links;
   const std::size_t ends = matrix.ends_of_rail();
-  std::vector<bool> dead(matrix.rails.size(), true);
-  for (std::size_t end = 0; end < matrix.names.size() && !dead.empty(); ++end)
-    if (reaches_anybody(matrix, end)) dead[end / ends] = false;
-  if (std::find(dead.begin(), dead.end(), false) == dead.end()) dead.assign(dead.size(), false);
-  for (std::size_t rail = 0; rail < dead.size(); ++rail) {
-    const auto of_rail = [&](const UnreachedPair& pair) { return pair.a / ends == rail; };
-    const auto first = std::find_if(matrix.unreached.begin(), matrix.unreached.end(), of_rail);
-    dead[rail] = dead[rail] && first != matrix.unreached.end();
-    if (!dead[rail]) continue;
-    PairFinding& one = all.emplace_back();
-    one.kind = "unreached rail";
-    one.subject = matrix.rails[rail];
-    one.part = "rail " + one.subject;
-    one.told = "nobody reaches anybody over it: " + first->why;
-  }
-  const auto cut_off = [&](unsigned end) { return witnesses[end] >= kWitnesses && !reaches_anybody(matrix, end); };
-  for (unsigned end = 0; end < matrix.names.size(); ++end) {
-    if (!cut_off(end)) continue;
-    PairFinding& one = all.emplace_back();
-    one.kind = matrix.rails.empty() ? "unreached node" : "unreached rail of a node";
-    one.subject = matrix.names[end];
-    one.part = (matrix.rails.empty() ? "node " : "NIC ") + one.subject;
-    std::string with, why;
+  if (ends == 0 || matrix.unreached.empty()) return all;
+  std::vector<Connections> of_rails;
+  for (std::size_t first = 0; first < matrix.names.size(); first += ends)
+    of_rails.push_back(connections_of(matrix, first));
+  const bool any_worked =
+      std::any_of(of_rails.begin(), of_rails.end(), [](const auto& one) { return one.any_worked(); });
+  for (std::size_t rail = 0; rail < of_rails.size(); ++rail) {
+    // Over which nobody reaches anybody, though they do over others. Where no rate is known at all, each pair speaks for itself.
+    const bool silent = !of_rails[rail].any_worked();
     for (const UnreachedPair& pair : matrix.unreached) {
-      if (pair.a != end && pair.b != end) continue;
-      with += (with.empty() ? "" : ", ") + matrix.names[pair.a == end ? pair.b : pair.a];
-      why = pair.why;
+      if (!silent || pair.a / ends != rail) continue;
+      if (any_worked) {
+        rails.push_back(unreached_rail(matrix, rail, pair.why));
+        break;
+      }
+      links.push_back(unreached_link(matrix, {ConnectionFault::Kind::path, pair.a, pair.b, false, {}, pair.why}));
     }
-    one.told = fmt::format("no connection with {} ({})", with, why);
-    one.ends = {end};
+    if (silent) continue;
+    std::vector<unsigned> hosts(ends);
+    std::iota(hosts.begin(), hosts.end(), static_cast<unsigned>(rail * ends));
+    for (const ConnectionFault& fault : of_rails[rail].faults(hosts, kOnce)) {
+      const bool path = fault.kind == ConnectionFault::Kind::path;
+      (path ? links : all).push_back(path ? unreached_link(matrix, fault) : unreached_end(matrix, fault));
+    }
   }
-  for (const UnreachedPair& pair : matrix.unreached) {
-    if (cut_off(pair.a) || cut_off(pair.b) || (!dead.empty() && dead[pair.a / ends])) continue;
-    PairFinding& one = all.emplace_back();
-    one.kind = "unreached link";
-    one.subject = matrix.names[pair.a] + " to " + matrix.names[pair.b];
-    one.part = "link " + one.subject;
-    one.told = pair.why;
-    one.ends = {pair.a, pair.b};
-  }
+  join_rails(matrix, all);
+  all.insert(all.begin(), rails.begin(), rails.end());
+  all.insert(all.end(), links.begin(), links.end());
   return all;
 }
 
@@ -256,11 +317,13 @@ PairMatrix median_matrix(const std::vector<const PairMatrix*>& several) {
   if (several.empty()) return {};
   PairMatrix middle(several.front()->names);
   middle.rails = several.front()->rails;
-  std::set<std::pair<std::size_t, std::size_t>> cut;
+  std::set<std::pair<std::size_t, std::size_t>> cut, known;
   for (const PairMatrix* m : several)
-    for (const UnreachedPair& pair : m->unreached)
-      if (m->names == middle.names && cut.emplace(std::min(pair.a, pair.b), std::max(pair.a, pair.b)).second)
-        middle.unreached.push_back(pair);
+    for (const UnreachedPair& pair : m->unreached) {
+      if (m->names != middle.names) continue;
+      if (!is_measured(*m, pair)) cut.emplace(std::min(pair.a, pair.b), std::max(pair.a, pair.b));
+      if (known.emplace(pair.a, pair.b).second) middle.unreached.push_back(pair);
+    }
   for (std::size_t a = 0; a < middle.names.size(); ++a) {
     for (std::size_t b = 0; b < middle.names.size(); ++b) {
       std::vector<double> values;

@@ -335,4 +335,9 @@ Job load_job(const std::string& path, const std::vector<std::string>& overrides)
   return job;
 }
 
+void set_format_overhead(Job& job, double bytes) {
+  job.dataset.format_overhead = bytes;
+  job.values["dataset.format_overhead"] = exact_quantity(std::round(bytes), Dimension::bytes);
+}
+
 }  // namespace headrace::requirements

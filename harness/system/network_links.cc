@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <span>
 
+#include "harness/system/interface_driver.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/pcie.h"
 #include "harness/system/rdma_counters.h"
@@ -63,6 +64,53 @@ void read_device(const std::string& device, const std::string& number, NetworkLi
   link.host_link = host_link_of(device);
 }
 
+/// Interfaces below this one: slaves of a bond, ports of a bridge, what a VLAN is of.
+std::vector<std::string> lower_interfaces(const std::string& folder) {
+  constexpr std::string_view kLower = "lower_";
+  std::vector<std::string> names;
+  for (const std::string& entry : entries(folder))
+    if (entry.starts_with(kLower)) names.push_back(entry.substr(kLower.size()));
+  return names;
+}
+
+/// "bond", "vlan", "bridge"...; "" where the kernel gives none, as of teams and veths.
+std::string kind_of(const std::string& folder) {
+  constexpr std::string_view kKey = "DEVTYPE=";
+  std::error_code ignored;
+  for (const char* kind : {"bridge", "bonding"})
+    if (fs::exists(folder + "/" + kind, ignored)) return kind;
+  const std::string text = read_text(folder + "/uevent").value_or("");
+  const std::size_t at = text.find(kKey);
+  if (at == text.npos) return "";
+  return text.substr(at + kKey.size(), text.find('\n', at) - at - kKey.size());
+}
+
+/// Stacks are a few levels high: a VLAN of a bond of cards.
+Carrier carrier_in(const std::string& net, const std::string& name, unsigned levels) {
+  const std::string folder = net + "/" + name;
+  std::error_code ignored;
+  if (fs::exists(folder + "/device", ignored)) return Carrier::card;
+  const std::vector<std::string> lower = lower_interfaces(folder);
+  const bool over = levels > 0 && std::any_of(lower.begin(), lower.end(), [&](const std::string& one) {
+                      const Carrier below = carrier_in(net, one, levels - 1);
+                      return below == Carrier::card || below == Carrier::over_card || below == Carrier::bridge;
+                    });
+  const std::string kind = kind_of(folder);
+  if (kind == "bridge") return over ? Carrier::bridge : Carrier::stays_inside;
+  constexpr std::array<std::string_view, 6> kStacks{"bonding", "bond", "vlan", "macvlan", "ipvlan", "macsec"};
+  if (kind.empty()) return over ? Carrier::over_card : Carrier::other;
+  if (std::find(kStacks.begin(), kStacks.end(), kind) == kStacks.end()) return Carrier::other;
+  // A container sees its macvlan, and not the host's card below it.
+  const bool hidden = lower.empty() && kind != "bonding" && kind != "bond";
+  return over || hidden ? Carrier::over_card : Carrier::other;
+}
+
+/// A VRF groups interfaces that keep their addresses.
+bool is_member(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(folder + "/master", ignored) && kind_of(folder + "/master") != "vrf";
+}
+
 NetworkLink interface(const std::string& folder, const std::string& name) {
   NetworkLink link;
   link.name = name;
@@ -73,6 +121,7 @@ NetworkLink interface(const std::string& folder, const std::string& name) {
   if (link.rate < 0) link.rate = 0;
   link.mtu = read_number(folder + "/mtu").value_or(0);
   read_device(folder + "/device", line(folder + "/dev_port"), link);
+  link.member = is_member(folder);
   read_counters(folder + "/statistics", kEthernetErrors, link);
   if (const auto downs = read_number(folder + "/carrier_down_count")) link.errors["carrier_down_count"] = *downs;
   return link;
@@ -125,12 +174,23 @@ std::string in_words(const HostLink& link) {
   return fmt::format("{} of gen {} x{}", now, link.most_generation, link.most_lanes);
 }
 
+Carrier carrier_of(const std::string& name, const std::string& sys) {
+  constexpr unsigned kLevels = 4;
+  const Carrier carrier = carrier_in(sys + "/class/net", name, kLevels);
+  if (carrier != Carrier::other || sys != "/sys") return carrier;
+  // /sys may be of another network namespace.
+  const std::string driver = interface_driver(name);
+  return driver == "bridge" || driver == "dummy" ? Carrier::stays_inside : carrier;
+}
+
 std::vector<NetworkLink> network_links(const std::string& sys) {
   std::vector<NetworkLink> links;
   for (const std::string& name : entries(sys + "/class/net")) {
     const std::string folder = sys + "/class/net/" + name;
     constexpr std::uint64_t kEthernet = 1;  // ARPHRD_ETHER
-    if (read_number(folder + "/type") == kEthernet) links.push_back(interface(folder, name));
+    if (read_number(folder + "/type") != kEthernet) continue;
+    links.push_back(interface(folder, name));
+    links.back().carrier = carrier_of(name, sys);
   }
   for (const std::string& name : entries(sys + "/class/infiniband")) {
     const std::string device = sys + "/class/infiniband/" + name;

@@ -21,11 +21,22 @@ std::optional<HostLink> host_link_of(const std::string& device_path);
 /// "PCIe gen 4 x16", "PCIe gen 3 x8 of gen 4 x16".
 std::string in_words(const HostLink& link);
 
+/// What carries an interface's packets out of the host.
+enum class Carrier {
+  card,         // a device of its own
+  over_card,    // a bond, team, VLAN, macvlan or ipvlan over a card
+  bridge,       // a bridge that a card is a port of
+  other,        // a veth, a tunnel, or what /sys does not show
+  stays_inside  // a bridge without a card (docker0, virbr0), a dummy
+};
+
 struct NetworkLink {
   std::string name;  // "eth0", "mlx5_0/1" (RDMA device and port)
   std::string kind;  // "Ethernet", "InfiniBand", "RoCE"
   bool rdma = false;
   bool physical = false;  // there is a device behind it
+  Carrier carrier = Carrier::other;
+  bool member = false;  // of a bond, team or bridge, which has the address
   bool up = false;
   std::string state;      // as the kernel names it: "up", "ACTIVE, LinkUp"
   double rate = 0;        // [B/s], one way; 0 = not told
@@ -40,6 +51,9 @@ struct NetworkLink {
   std::vector<std::string> interfaces;          // RDMA: the network interfaces of the same port
   std::map<std::string, std::uint64_t> errors;  // counters that should stay as they are
 };
+
+/// Of one interface, whatever its type.
+Carrier carrier_of(const std::string& interface, const std::string& sys = "/sys");
 
 /// All but the loopback, by name, RDMA ports last. `sys` is where /sys is. Never throws.
 std::vector<NetworkLink> network_links(const std::string& sys = "/sys");

@@ -6,8 +6,16 @@
 
 namespace headrace::system {
 
-/// Numeric, of interfaces that are up, without those that mean something on their own link only;
-/// loopback last. `interface`: of that one alone.
+struct InterfaceAddress {
+  std::string interface, address;  // "eth0", "10.78.0.3"
+  bool loopback = false;
+  bool operator==(const InterfaceAddress&) const = default;
+};
+
+/// Numeric, of interfaces that are up, without IPv6 addresses that mean something on their own link only.
+std::vector<InterfaceAddress> interface_addresses();
+
+/// The same, loopback last. `interface`: of that one alone.
 std::vector<std::string> own_addresses(const std::string& interface = "");
 
 }  // namespace headrace::system

@@ -13,6 +13,7 @@ TcpCounts tcp_counts(int fd) {
   socklen_t length = sizeof info;
   if (::getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return {};
   TcpCounts counts;
+  counts.timeouts = info.tcpi_retransmits;
   if (length >= offsetof(tcp_info, tcpi_data_segs_out) + sizeof info.tcpi_data_segs_out) {
     counts.segments = info.tcpi_data_segs_out;
     counts.retransmitted = info.tcpi_total_retrans;

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "harness/record/connections.h"
 #include "harness/statistics/robust.h"
 #include "harness/verdict/answers.h"
 
@@ -61,6 +62,8 @@ std::string told(const Findings& findings) {
 
 /// What to look at, and how to test again what was mended.
 std::string look_at(const PairFinding& finding) {
+  if (finding.kind.starts_with("closed ")) return fmt::format("{}; then run the same command again", kOpenFirewall);
+  if (finding.kind.starts_with("blocked ")) return fmt::format("{}; then run the same command again", kLetOut);
   if (finding.part.starts_with("node "))
     return fmt::format("take {} out; {}; then run the same command again", finding.subject, kLookAtNode);
   if (finding.part.starts_with("NIC "))
@@ -204,8 +207,8 @@ std::vector<Judgement> judge_parts(std::span<const RecordedPoint> points) {
       std::erase_if(parts, [](const Findings& of) { return of.front().below > 0; });
     for (const unsigned end : blame.nodes) accused.insert(middle.names[end]);
     for (const Findings& of : parts)
-      if (of.front().kind.starts_with("unreached") && of.front().ends.size() == 1)
-        cut.insert(middle.names[of.front().ends.front()]);
+      if (of.front().below == 0 && !of.front().part.starts_with("link "))
+        for (const unsigned end : of.front().ends) cut.insert(middle.names[end]);
     matrices.push_back({&point, std::move(middle), std::move(blame), std::move(parts)});
   }
   std::vector<Judgement> all;

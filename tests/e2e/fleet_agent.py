@@ -1,7 +1,7 @@
 """What `headrace bringup` starts on a host, of a fleet that is made up: fleet_agent.py VERSION FLEET HOST. FLEET is a JSON
-document: "rates" by host, or "host port" [B/s]; "dark": hosts, or "host interface", that nobody gets through to; "rdma": the ports of each host;
+document: "rates" by host, or "host port" [B/s]; "dark": hosts, or "host interface", that nobody gets through to; "closed": hosts that call others, and that nobody can call; "rdma": the ports of each host;
 "errors" that they count, by "host port"; "answers": what a host says in
-place of the right answer, by what it is asked ("hello", "facts"...); "hang": it says nothing at all."""
+place of the right answer, by what it is asked ("hello", "facts"..., "run together": a run on several hosts); "hang": it says nothing at all."""
 
 import json
 import pathlib
@@ -20,6 +20,10 @@ def say(what, right):
 def is_dark(host, interface):
     dark = fleet.get("dark", [])
     return host in dark or f"{host} {interface}" in dark
+
+
+def is_closed(host):
+    return host in fleet.get("closed", [])
 
 
 def end(other):
@@ -62,7 +66,7 @@ for line in sys.stdin:
     elif asked["do"] == "open":
         say("open", {"door": me})
     elif asked["do"] == "answer":
-        say("answer", end(me))
+        say("answer", end(me) | ({"back": "timed out"} if is_closed(asked["door"]) else {}))
     elif asked["do"] == "open rdma":
         port = asked["plan"]["port"]
         say("open rdma", {"card": f"{me} {port}"} if not is_dark(me, port) else {"error": "memlock is 64 KiB"})
@@ -72,7 +76,7 @@ for line in sys.stdin:
     elif asked["do"] == "measure rdma":
         say("measure rdma", rdma_end(port, other))
     elif asked["do"] == "run" and "run" in fleet:
-        say("run", run(asked["hosts"]))
+        say("run together" if asked["hosts"] else "run", run(asked["hosts"]))
     elif asked["do"] in ("place", "take away"):
         say(asked["do"], {})
     elif asked["do"] != "call":
@@ -81,5 +85,7 @@ for line in sys.stdin:
         say("call", {"error": "that is no door"})
     elif is_dark(me, interface) or is_dark(asked["door"], interface):
         say("call", {"error": "no way there"})
+    elif is_closed(asked["door"]):
+        say("call", {"error": "timed out"})
     else:
         say("call", end(asked["door"]))

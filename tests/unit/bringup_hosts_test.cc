@@ -73,6 +73,30 @@ TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
             std::vector<std::string>{"1 memory.total"});  // more is no fault
 }
 
+/// One host alone, two, or all of them: nobody needs to be compared for it.
+TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersTell) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB")};
+  EXPECT_TRUE(told(all).empty());
+  all[1].facts.facts["gpu1.fault_remap_failed"] = "a row of memory failed, and no spare row was left";
+  all[1].facts.facts["gpus.fault_lost"] = "GPU at 0000:43:00.0: it is on the PCI bus, but the driver cannot use it";
+  EXPECT_EQ(told(all), (std::vector<std::string>{"1 gpu1", "1 gpus"}));
+  for (const Difference& one : differences(all)) EXPECT_NE(one.fix.find("drain the node"), std::string::npos);
+  all[0].facts.facts = all[1].facts.facts;  // all of them are broken
+  EXPECT_EQ(told(all).size(), 4u);
+  all.erase(all.begin());
+  EXPECT_EQ(told(all).size(), 2u);
+}
+
+TEST(BringUpHosts, WhatSlowsAGpuDownIsToldAndItsPowerLimitIsNot) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
+  for (Answered& one : all) one.facts.facts["gpu0.held_back"] = "power limit";
+  EXPECT_TRUE(told(all).empty() && told(all, false).empty());
+  all[2].facts.facts["gpu0.held_back"] = "power limit, thermal, by hardware";
+  all[3].facts.facts["gpu1.fabric"] = "in progress";
+  EXPECT_TRUE(told(all).empty());
+  EXPECT_EQ(told(all, false), (std::vector<std::string>{"2 gpu0", "3 gpu1"}));
+}
+
 Answered accepted(Answered one, bool kept) {
   one.accepted = true;
   one.kept = kept;
@@ -121,6 +145,45 @@ TEST(BringUpHosts, OneMachineUnderTwoNames) {
   all[2].facts.machine = "m0";
   ASSERT_EQ(same_machines(all).size(), 1u);
   EXPECT_EQ(same_machines(all)[0].host, 2u);
+}
+
+/// What same_addresses() says of these hosts: "1 IP address 10.0.0.2 is also an address of n2".
+std::vector<std::string> shared(const std::vector<HostAddresses>& of_hosts) {
+  std::vector<Answered> all;
+  for (const HostAddresses& addresses : of_hosts) {
+    all.push_back(host(all.size(), "1 GiB"));
+    all.back().facts.addresses = addresses;
+  }
+  std::vector<std::string> out;
+  for (const Difference& one : same_addresses(all)) {
+    EXPECT_TRUE(one.fault);
+    out.push_back(fmt::format("{} {}", one.host, one.told));
+  }
+  return out;
+}
+
+TEST(BringUpHosts, TwoOrThreeHostsWithOneAddressAreNamed) {
+  const auto at = [](unsigned number) { return HostAddresses{{"eth0", fmt::format("10.0.0.{}", number)}}; };
+  EXPECT_TRUE(shared({at(1), at(2), at(3), {}, {}}).empty());
+  EXPECT_EQ(shared({at(1), at(2), at(2), at(4)}),
+            (std::vector<std::string>{"1 IP address 10.0.0.2 is also an address of n2",
+                                      "2 IP address 10.0.0.2 is also an address of n1"}));
+  EXPECT_EQ(shared({at(1), at(1)}).size(), 2u);
+  EXPECT_EQ(shared({at(2), at(2), at(3), at(2), at(5), at(6)}),
+            (std::vector<std::string>{"0 IP address 10.0.0.2 is also an address of n[1,3]",
+                                      "1 IP address 10.0.0.2 is also an address of n[0,3]",
+                                      "3 IP address 10.0.0.2 is also an address of n[0-1]"}));
+  EXPECT_EQ(shared({at(1), at(1), at(1), at(1), at(1)}).size(), 5u) << "an image that was copied";
+}
+
+/// Of most hosts beside an address of their own: a network inside each of them, as to its management controller.
+TEST(BringUpHosts, AnAddressThatMostHostsHaveBesideTheirOwnIsNoFault) {
+  std::vector<HostAddresses> all;
+  for (unsigned number = 1; number <= 6; ++number)
+    all.push_back({{"eth0", fmt::format("10.0.0.{}", number)}, {"bmc0", "192.168.31.2"}});
+  EXPECT_TRUE(shared(all).empty());
+  all[3][0].address = "10.0.0.2";
+  EXPECT_EQ(shared(all).size(), 2u + 6u) << "two of them have none of their own";
 }
 
 double uniform(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
@@ -337,8 +400,9 @@ TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
   EXPECT_EQ(next(), (std::vector<std::string>{"headrace bringup --out x --resume"}));
   record.nodes[2].missing.why = "gone";
   using States = std::vector<std::pair<std::string, std::string>>;
-  EXPECT_EQ(nodes_by_state(record),
-            (States{{"suspect", "a"}, {"confirmed", "b"}, {"accepted", "c"}, {"missing", "c"}}));
+  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
+  record.nodes[1].missing.why = "gone";  // it stays bad
+  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
 }
 
 /// It may be anybody's file: its names go into commands, its numbers into tables.
@@ -401,6 +465,22 @@ TEST(BringUpHosts, OnlyBadNodesAreTakenOutAndOnlyRetestedOnesComeBack) {
   EXPECT_NE(prometheus.find("headrace_bringup_node{node=\"b\",state=\"confirmed\",missing=\"no\"} 1\n"),
             prometheus.npos);
   EXPECT_NE(prometheus.find("headrace_bringup_fault{scope=\"link\",subject=\"a to c\"} 0.2\n"), prometheus.npos);
+}
+
+TEST(BringUpHosts, UnreachableNodesAreTakenOutUnlessHalfOfAllAre) {
+  Record record = small_record();
+  record.nodes[0].missing = {"cannot be reached", "look", true};
+  const Commands slurm = commands_for(record, Scheduler::slurm);
+  EXPECT_EQ(slurm.nodes, std::vector<unsigned>{0});
+  EXPECT_EQ(slurm.drain,
+            std::vector<std::string>{"scontrol update nodename=a state=down reason='headrace: unreachable'"});
+  EXPECT_EQ(commands_for(record, Scheduler::kubernetes).drain,
+            std::vector<std::string>{"kubectl taint nodes a headrace=bad:NoSchedule --overwrite"});
+  record.nodes[0].missing.unreachable = false;  // another version of headrace is there
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
+  record.nodes[0].missing.unreachable = record.nodes[1].missing.unreachable = true;
+  record.nodes[1].missing.why = "cannot be reached";
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
 }
 
 TEST(BringUpHosts, WhatANodeReachedBeforeItWasRepairedCountsNoMore) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/unit/temporary_folder.h"
 
@@ -35,6 +36,20 @@ class MadeUpPorts : public ::testing::Test {
     put(at + "/mtu", mtu);
     put(at + "/statistics/rx_crc_errors", "0");
     card(at + "/device");
+  }
+  /// An interface without a card; `kind` as DEVTYPE has it, "" = none, or "bridge"; over these others.
+  void stacked(const std::string& name, const std::string& kind, const std::vector<std::string>& lower = {}) {
+    const std::string at = "class/net/" + name;
+    put(at + "/type", "1");
+    put(at + "/operstate", "up");
+    put(at + "/uevent", (kind.empty() ? "" : "DEVTYPE=" + kind + "\n") + "INTERFACE=" + name);
+    if (kind == "bridge") put(at + "/bridge/stp_state", "0");
+    if (kind == "bond") put(at + "/bonding/mode", "802.3ad 4");
+    for (const std::string& one : lower) {
+      std::filesystem::create_directory_symlink("../" + one, sys() + "/" + at + "/lower_" + one);
+      if (kind == "bridge" || kind == "bond" || kind == "vrf")
+        std::filesystem::create_directory_symlink("../" + name, sys() + "/class/net/" + one + "/master");
+    }
   }
   void rdma(const std::string& name, const char* rate = "400 Gb/sec (4X NDR)", const char* state = "4: ACTIVE",
             const char* layer = "InfiniBand") {

@@ -60,6 +60,48 @@ TEST(MarkedFolder, TakesOneWhoseMarkWasCutShort) {
   EXPECT_FALSE(fs::exists(tmp / "never-marked"));
 }
 
+/// The one place that decides whether a target may be taken, also after a kill at any moment.
+TEST(MarkedFolder, IsFreeForWhatIsEmptyOrOfItsKind) {
+  const TemporaryFolder tmp;
+  const files::Folder here = files::Folder::at(tmp.path());
+  here.make("aside").create(".headrace.0123456789abcdef.new");
+  here.make("empty");
+  MarkedFolder::make(tmp / "shards", "shards");
+  for (const char* free : {"absent", "absent/too", "empty", "aside", "shards"})
+    EXPECT_TRUE(MarkedFolder::is_free_for(tmp / free, "shards")) << free;
+  MarkedFolder::make(tmp / "run", "run");
+  tmp.write("thesis/thesis.tex", "mine");
+  tmp.write("imitated/.headrace.0123456789abcdef.new", "mine");
+  for (const char* taken : {"run", "thesis", "imitated"})
+    EXPECT_FALSE(MarkedFolder::is_free_for(tmp / taken, "shards")) << taken;
+  EXPECT_THROW(MarkedFolder::is_free_for(tmp / "thesis/thesis.tex", "shards"), UsageError);
+}
+
+TEST(MarkedFolder, WhatKilledWritersLeftGoesWithTheNextOneThatHasItAlone) {
+  const TemporaryFolder tmp;
+  { MarkedFolder::make_alone(tmp / "s", "shards"); }
+  files::Folder::at(tmp / "s").create(".headrace.0123456789abcdef.new");
+  tmp.write("s/.headrace.fedcba9876543210.new", "mine");
+  MarkedFolder::make_alone(tmp / "s", "shards");
+  EXPECT_FALSE(fs::exists(tmp / "s/.headrace.0123456789abcdef.new"));
+  EXPECT_EQ(tmp.read("s/.headrace.fedcba9876543210.new"), "mine");
+}
+
+/// Each write lists the new digest first; one that is killed then leaves the old file, however often.
+TEST(MarkedFolder, KilledBetweenItsListAndAFileItGoesOn) {
+  const TemporaryFolder tmp;
+  const MarkedFolder folder = MarkedFolder::make_alone(tmp / "s", "shards");
+  folder.write("list", "first");
+  for (const char* text : {"second", "third", "fourth"}) {
+    folder.write("list", text);
+    tmp.write("s/list", "first");  // as if its rename had not been
+  }
+  EXPECT_NO_THROW(folder.write("list", "fifth"));
+  EXPECT_EQ(tmp.read("s/list"), "fifth");
+  tmp.write("s/list", "mine");
+  EXPECT_THROW(folder.write("list", "sixth"), RunError);
+}
+
 TEST(MarkedFolder, IsMadeByManyAtOnce) {
   const TemporaryFolder tmp;
   std::atomic<int> failed = 0;

@@ -211,6 +211,46 @@ TEST(PairFindings, WhoIsReachedByNobodyIsANode) {
   EXPECT_EQ(found[0].told, "no connection with node0, node1, node3 (timed out)");
 }
 
+/// Calls to `bad` fail, whoever makes them; pairs in which it calls, as the first of both does, are measured.
+PairMatrix with_closed(unsigned nodes, unsigned bad) {
+  PairMatrix m = matrix(nodes, {});
+  for (unsigned other = 0; other < nodes; ++other) {
+    if (other < bad)
+      cut(m, other, bad);
+    else if (other > bad)
+      m.unreached.push_back({other, bad, "timed out"});
+  }
+  return m;
+}
+
+TEST(PairFindings, AClosedHostIsANodeWhereverItIs) {
+  for (unsigned nodes = 3; nodes <= 8; ++nodes)
+    for (unsigned bad = 0; bad < nodes; ++bad) {
+      const PairMatrix m = with_closed(nodes, bad);
+      const auto found = pair_findings(blame(m), m);
+      ASSERT_EQ(found.size(), 1u) << nodes << " " << bad;
+      EXPECT_EQ(found[0].part, "node node" + std::to_string(bad));
+      if (bad + 1 == nodes) continue;  // it calls nobody
+      EXPECT_EQ(found[0].kind, "closed node");
+      EXPECT_EQ(found[0].told.find("incoming connections are blocked: "), 0u) << found[0].told;
+    }
+  const PairMatrix two = with_closed(2, 0);
+  EXPECT_EQ(pair_findings(blame(two), two).at(0).part, "node node0");
+}
+
+TEST(PairFindings, APathThatWorksOneWayIsALink) {
+  PairMatrix m = matrix(4, {});
+  m.unreached = {{3, 1, "timed out"}};
+  const auto found = pair_findings(blame(m), m);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].part, "link node1 to node3");
+  EXPECT_EQ(found[0].told, "node3 cannot connect to node1, the other way works (timed out)");
+  const PairMatrix well = matrix(4, {});
+  const PairMatrix middle = median_matrix({&m, &well});
+  EXPECT_EQ(middle.unreached, m.unreached);
+  EXPECT_EQ(middle.rate[1][3], 1) << "it was measured";
+}
+
 /// As of latencies: who gets through elsewhere is not known.
 TEST(PairFindings, WithoutRatesNobodyIsANodeAndNoRailIsDead) {
   PairMatrix m({"node0", "node1"}, {"rail0", "rail1"});

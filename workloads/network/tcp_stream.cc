@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include "harness/backends/loader.h"
 #include "harness/backends/ranks.h"
@@ -60,7 +61,7 @@ class TcpStream final : public Workload {
         time_s_(p.seconds("time", 1, {.min = 0.05, .max = 3600}, "of one direction of a pair")),
         interface_(p.text("interface", "",
                           "of this network interface alone (\"eth1\"); \"\" = any. rails: one a rail "
-                          "(\"eth1, eth2\"); \"\" = all that are up")),
+                          "(\"eth1, eth2\"); \"\" = its network cards, and bonds over them")),
         socket_buffer_(
             p.bytes("socket_buffer", 0, {.min = 0, .max = 1e9}, "of sender and receiver; 0 = the kernel adapts it")) {
     if (!over_rails() && interface_.find(',') != interface_.npos)
@@ -103,7 +104,8 @@ class TcpStream final : public Workload {
                                                                    .interface = interfaces[rail],
                                                                    .bind = over_rails(),
                                                                    .timeout_s = 10,
-                                                                   .partial = true}));
+                                                                   .partial = true,
+                                                                   .both_ways = true}));
     }
     leave_out_unreached();
     engine_streams_ = &node.backends().streams(engine_);
@@ -115,7 +117,9 @@ class TcpStream final : public Workload {
     }
   }
   std::vector<std::string> notes() override {
-    return engine_streams_ != nullptr ? engine_streams_->take_notes() : std::vector<std::string>{};
+    auto notes = engine_streams_ != nullptr ? engine_streams_->take_notes() : std::vector<std::string>{};
+    if (!left_out_.empty()) notes.push_back("no rails: " + std::exchange(left_out_, "") + "; `interface` names others");
+    return notes;
   }
 
   void before_run(Worker& worker) override { lanes_[worker.index].mover->attach(); }
@@ -304,7 +308,8 @@ class TcpStream final : public Workload {
                            [&](const UnreachedPair& one) { return one.a == pair.first && one.b == pair.second; });
       });
     std::erase_if(rounds_, [](const auto& round) { return round.empty(); });
-    if (rounds_.empty() && !unreached_.empty()) throw RunError(unreached_.front().why);
+    if (rounds_.empty() && !unreached_.empty())
+      throw RunError("none of the pairs can be connected: " + unreached_.front().why);
   }
 
   bool over_rails() const { return schedule_ == "rails"; }
@@ -312,7 +317,10 @@ class TcpStream final : public Workload {
   /// This node's network interface of each rail. Throws RunError when nodes have different numbers
   /// of them.
   std::vector<std::string> agree_on_rails() {
-    std::vector<std::string> own = rail_interfaces(interface_);
+    const RailInterfaces found = rail_interfaces(interface_);
+    const std::vector<std::string>& own = found.names;
+    left_out_.clear();
+    for (const std::string& one : found.left_out) left_out_ += (left_out_.empty() ? "" : ", ") + one;
     std::string words;
     for (const std::string& name : own) words += (words.empty() ? "" : ", ") + name;
     const auto all = ranks_->gather("network interfaces", team_, words, kPartner_s);
@@ -352,6 +360,7 @@ class TcpStream final : public Workload {
   PairRounds rounds_;
   std::vector<UnreachedPair> unreached_;          // of the matrix's ends
   std::vector<std::string> rails_;                // what they are called
+  std::string left_out_;                          // interfaces that are no rails
   std::vector<std::unique_ptr<TcpMesh>> meshes_;  // of each rail, or one of any interface
   StreamEngine* engine_streams_ = nullptr;
   std::vector<Lane> lanes_;

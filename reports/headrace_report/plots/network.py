@@ -254,7 +254,8 @@ def pair_matrix(pairs: Optional[Pairs]) -> Optional[Figure]:
     else:
         finding = f"All pairs reach about {quantity(pairs.reference, 'B/s')}"
     if pairs.unreached:
-        cut = [f"{pairs.names[one.a]} and {pairs.names[one.b]}" for one in pairs.unreached]
+        # What has a rate was connected the other way round.
+        cut = [f"{pairs.names[one.a]} {'to' if pairs.rate[one.a][one.b] >= 0 else 'and'} {pairs.names[one.b]}" for one in pairs.unreached]
         finding += f"; not connected: {', '.join(cut[:3])}" + (f" and {len(cut) - 3} more pairs" if len(cut) > 3 else "")
     rows = [[pairs.names[a], pairs.names[b], quantity(pairs.rate[a][b], "B/s"),
              "node" if a in pairs.blamed_nodes or b in pairs.blamed_nodes else "link" if (a, b) in map(tuple, pairs.blamed_links) else ""]

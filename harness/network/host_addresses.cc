@@ -1,0 +1,77 @@
+#include "harness/network/host_addresses.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+
+#include "harness/system/kernel_files.h"
+#include "harness/system/network_links.h"
+
+namespace headrace {
+namespace {
+
+using system::Carrier;
+using system::InterfaceAddress;
+
+constexpr std::size_t kManyHosts = 4;
+
+bool is_link_local(const std::string& address) {
+  return address.starts_with("169.254.") || address.starts_with("fe80:");
+}
+
+bool is_at_usb(const std::string& interface, const std::string& sys) {
+  std::error_code ignored;
+  const auto bus = std::filesystem::read_symlink(sys + "/class/net/" + interface + "/device/subsystem", ignored);
+  return bus.filename() == "usb";
+}
+
+using HostsOf = std::map<std::string, std::vector<std::size_t>>;
+
+HostsOf hosts_of_addresses(const std::vector<HostAddresses>& of_hosts) {
+  HostsOf hosts;
+  for (std::size_t host = 0; host < of_hosts.size(); ++host)
+    for (const InterfaceAddress& one : of_hosts[host]) {
+      std::vector<std::size_t>& with = hosts[one.address];
+      if (with.empty() || with.back() != host) with.push_back(host);
+    }
+  return hosts;
+}
+
+}  // namespace
+
+HostAddresses host_addresses(const HostAddresses& all, const std::string& sys) {
+  HostAddresses leading_out, others;
+  for (const InterfaceAddress& one : all) {
+    if (one.loopback || is_link_local(one.address) || is_at_usb(one.interface, sys)) continue;
+    const Carrier carrier = system::carrier_of(one.interface, sys);
+    if (carrier == Carrier::stays_inside) continue;
+    (carrier == Carrier::other ? others : leading_out).push_back(one);
+  }
+  return leading_out.empty() ? others : leading_out;
+}
+
+std::string network_identity() {
+  struct stat network {};
+  ::stat("/proc/self/ns/net", &network);
+  return fmt::format("{} {}", system::read_line("/proc/sys/kernel/random/boot_id").value_or(""), network.st_ino);
+}
+
+std::vector<SharedAddress> shared_addresses(const std::vector<HostAddresses>& of_hosts) {
+  const HostsOf hosts = hosts_of_addresses(of_hosts);
+  const auto has_own = [&](std::size_t host) {
+    return std::any_of(of_hosts[host].begin(), of_hosts[host].end(),
+                       [&](const InterfaceAddress& one) { return hosts.at(one.address).size() == 1; });
+  };
+  std::vector<SharedAddress> shared;
+  for (const auto& [address, with] : hosts) {
+    if (with.size() < 2) continue;
+    const bool of_most = with.size() >= kManyHosts && 2 * with.size() > of_hosts.size();
+    if (!of_most || !std::all_of(with.begin(), with.end(), has_own)) shared.push_back({address, with});
+  }
+  return shared;
+}
+
+}  // namespace headrace

@@ -1,0 +1,201 @@
+#include "harness/record/connections.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace headrace {
+namespace {
+
+using Kind = ConnectionFault::Kind;
+
+constexpr std::size_t kWitnesses = 2;      // hosts whose attempts count, as they work elsewhere
+constexpr std::size_t kManyWitnesses = 3;  // where one host does get through, as a firewall lets the head node
+
+/// One host is an end of each pair, so that it may explain all of them.
+bool share_a_host(const std::vector<std::pair<unsigned, unsigned>>& pairs) {
+  const auto in_all = [&](unsigned host) {
+    return std::all_of(pairs.begin(), pairs.end(),
+                       [&](const auto& pair) { return pair.first == host || pair.second == host; });
+  };
+  return pairs.empty() || in_all(pairs.front().first) || in_all(pairs.front().second);
+}
+
+}  // namespace
+
+std::string in_words_closed(const std::string& others, const std::string& why) {
+  return fmt::format("incoming connections are blocked: it can connect to others, and {} cannot connect to it ({})",
+                     others, why);
+}
+std::string in_words_cannot_call(const std::string& others, const std::string& why) {
+  return fmt::format("outgoing connections are blocked: others can connect to it, and it cannot connect to {} ({})",
+                     others, why);
+}
+std::string in_words_one_way(const std::string& from, const std::string& to, const std::string& why) {
+  return fmt::format("{} cannot connect to {}, the other way works ({})", from, to, why);
+}
+
+void Connections::worked(unsigned from, unsigned to) {
+  ways_[{from, to}].works = true;
+  ways_worked_.emplace(from, to);
+  ends_[from].reached.insert(to);
+  ends_[from].not_reached.erase(to);
+  ends_[to].reached_by.insert(from);
+  ends_[to].not_reached_by.erase(from);
+  in_play_.insert({from, to});
+}
+
+void Connections::note_failure(unsigned from, unsigned to, const std::string& why, unsigned times) {
+  Way& way = ways_[{from, to}];
+  way.failures += times;
+  way.works = false;
+  way.why = why;
+  if (ways_worked_.contains({from, to})) return;
+  ends_[from].not_reached.insert(to);
+  ends_[to].not_reached_by.insert(from);
+}
+
+void Connections::failed(unsigned from, unsigned to, const std::string& why) {
+  note_failure(from, to, why, 1);
+  ++failures_[std::minmax(from, to)];
+}
+
+void Connections::failed_both(unsigned a, unsigned b, const std::string& why, unsigned times) {
+  note_failure(a, b, why, times);
+  note_failure(b, a, why, times);
+  failures_[std::minmax(a, b)] += times;
+}
+
+unsigned Connections::failures(unsigned a, unsigned b) const {
+  const auto at = failures_.find(std::minmax(a, b));
+  return at == failures_.end() ? 0 : at->second;
+}
+
+bool Connections::fails(unsigned from, unsigned to) const {
+  const auto at = ways_.find({from, to});
+  return at != ways_.end() && !at->second.works;
+}
+
+const Connections::Ends& Connections::ends(unsigned host) const {
+  static const Ends kNone;
+  const auto at = ends_.find(host);
+  return at == ends_.end() ? kNone : at->second;
+}
+
+std::size_t Connections::partners_failed(unsigned host) const {
+  std::set<unsigned> partners = ends(host).not_reached;
+  partners.insert(ends(host).not_reached_by.begin(), ends(host).not_reached_by.end());
+  return partners.size();
+}
+
+bool Connections::nobody(const std::vector<unsigned>& hosts, unsigned times) const {
+  if (any_worked()) return false;
+  std::vector<Pair> pairs;
+  for (const auto& [pair, count] : failures_)
+    if (count >= times) pairs.push_back(pair);
+  return !share_a_host(pairs) || (hosts.size() == 2 && !pairs.empty());
+}
+
+/// Every host that works with anybody is among `others`.
+bool Connections::all_tried(unsigned host, const std::set<unsigned>& others, const std::vector<unsigned>& hosts) const {
+  return std::all_of(hosts.begin(), hosts.end(),
+                     [&](unsigned one) { return one == host || !in_play_.contains(one) || others.contains(one); });
+}
+
+unsigned Connections::failures_towards(unsigned host) const {
+  unsigned sum = 0;
+  for (const unsigned from : ends(host).not_reached_by) sum += ways_.at({from, host}).failures;
+  return sum;
+}
+
+unsigned Connections::failures_of(unsigned host) const {
+  unsigned sum = 0;
+  for (const unsigned to : ends(host).not_reached) sum += ways_.at({host, to}).failures;
+  return sum;
+}
+
+bool Connections::is_closed(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const {
+  const Ends& own = ends(host);
+  if (own.reached.empty() || own.not_reached_by.empty() || failures_towards(host) < times) return false;
+  // Whoever cannot call anybody says nothing of whom it calls.
+  const auto witnesses =
+      static_cast<std::size_t>(std::count_if(own.not_reached_by.begin(), own.not_reached_by.end(),
+                                             [&](unsigned from) { return !ends(from).reached.empty(); }));
+  if (own.reached_by.empty()) return witnesses >= kWitnesses || all_tried(host, own.not_reached_by, hosts);
+  return own.reached_by.size() == 1 && witnesses >= kManyWitnesses &&
+         std::any_of(own.not_reached_by.begin(), own.not_reached_by.end(),
+                     [&](unsigned other) { return own.reached.contains(other); });
+}
+
+bool Connections::cannot_call(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const {
+  const Ends& own = ends(host);
+  if (!own.reached.empty() || own.reached_by.empty() || failures_of(host) < times) return false;
+  const auto witnesses = static_cast<std::size_t>(std::count_if(
+      own.not_reached.begin(), own.not_reached.end(), [&](unsigned to) { return !ends(to).reached_by.empty(); }));
+  return witnesses >= kWitnesses || (witnesses > 0 && all_tried(host, own.not_reached, hosts));
+}
+
+bool Connections::is_cut_off(unsigned host) const {
+  const Ends& own = ends(host);
+  if (!own.reached.empty() || !own.reached_by.empty()) return false;
+  std::set<unsigned> witnesses;
+  for (const std::set<unsigned>* side : {&own.not_reached, &own.not_reached_by})
+    for (const unsigned other : *side)
+      if (in_play_.contains(other)) witnesses.insert(other);
+  return witnesses.size() >= kWitnesses;
+}
+
+ConnectionFault Connections::of_host(Kind kind, unsigned host) const {
+  ConnectionFault fault{kind, host, 0, false, {}, ""};
+  const Ends& own = ends(host);
+  std::set<unsigned> others;
+  if (kind != Kind::cannot_call) others = own.not_reached_by;
+  if (kind != Kind::closed) others.insert(own.not_reached.begin(), own.not_reached.end());
+  for (const unsigned other : others) {
+    if (kind == Kind::cut_off && !in_play_.contains(other)) continue;
+    fault.others.push_back(other);
+    const auto at = ways_.find(kind == Kind::cannot_call ? Pair{host, other} : Pair{other, host});
+    if (at != ways_.end() && !at->second.why.empty()) fault.why = at->second.why;
+  }
+  return fault;
+}
+
+void Connections::add_paths(std::vector<ConnectionFault>& found, unsigned times) const {
+  const std::vector<ConnectionFault> hosts = found;
+  const auto is = [&](unsigned host, std::initializer_list<Kind> kinds) {
+    return std::any_of(hosts.begin(), hosts.end(), [&](const ConnectionFault& one) {
+      return one.a == host && std::find(kinds.begin(), kinds.end(), one.kind) != kinds.end();
+    });
+  };
+  const auto unexplained = [&](unsigned from, unsigned to) {
+    return fails(from, to) && !is(from, {Kind::cannot_call, Kind::cut_off}) && !is(to, {Kind::closed, Kind::cut_off});
+  };
+  for (const auto& [pair, count] : failures_) {
+    const auto& [a, b] = pair;
+    if (count < times || !in_play_.contains(a) || !in_play_.contains(b)) continue;
+    const bool there = unexplained(a, b), back = unexplained(b, a);
+    if (!there && !back) continue;
+    const auto [from, to] = there ? pair : Pair{b, a};
+    const auto other = ways_.find({to, from});
+    const bool one_way = other != ways_.end() && other->second.works;
+    found.push_back({Kind::path, from, to, one_way, {}, ways_.at({from, to}).why});
+  }
+}
+
+std::vector<ConnectionFault> Connections::faults(const std::vector<unsigned>& hosts, unsigned times) const {
+  if (nobody(hosts, times)) {
+    ConnectionFault all{Kind::nobody, 0, 0, false, {}, ""};
+    for (const auto& [way, attempts] : ways_) all.why = attempts.why;
+    return {all};
+  }
+  std::vector<ConnectionFault> found;
+  for (const unsigned host : hosts) {
+    if (is_closed(host, hosts, times)) found.push_back(of_host(Kind::closed, host));
+    if (cannot_call(host, hosts, times)) found.push_back(of_host(Kind::cannot_call, host));
+    if (is_cut_off(host)) found.push_back(of_host(Kind::cut_off, host));
+  }
+  add_paths(found, times);
+  return found;
+}
+
+}  // namespace headrace
