@@ -173,7 +173,7 @@ TEST_F(ReadStrace, OfProcessesThatEachStartedTheOtherNoneIsAbove) {
 
 TEST_F(ReadStrace, ManyProcessesHaveAFewLongSlices) {
   std::string lines;
-  for (int at_s : {0, 9000})
+  for (int at_s : {100, 9100})
     for (int pid = 1000; pid < 3000; ++pid)
       lines += fmt::format("{}  {}.{:06} read(3</data/{}>, \"\"..., 10) = 10 <0.000001>\n", pid, at_s, pid, pid % 7);
   const Recording recording = recorded(read_strace({write(lines)}, "/"));

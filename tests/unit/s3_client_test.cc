@@ -186,7 +186,7 @@ TEST(Settings, HoldNoControlCharacter) {
       {{{"AWS_CA_BUNDLE", "/x\x1b"}}, {}, "AWS_CA_BUNDLE, character 3: "},
       {{{"AWS_PROFILE", "a\nb"}}, {}, "AWS_PROFILE, character 2: "},
       {{{"HOME", "/h"}},
-       {{"/h/.aws/credentials", "[default]\naws_access_key_id=hid\x01den\naws_secret_access_key=S\n"}},
+       {{"/h/.aws/credentials", "[default]\naws_access_key_id=hid\001den\naws_secret_access_key=S\n"}},
        "/h/.aws/credentials:2:22: "},
       {{{"HOME", "/h"}}, {{"/h/.aws/config", "[default]\nregion = eu\rX: 1\n"}}, "/h/.aws/config:2:12: "},
   };
