@@ -189,11 +189,13 @@ double least(const Gathered& a, const Gathered& b) {
   return std::min(*std::ranges::min_element(a.values), *std::ranges::min_element(b.values));
 }
 
-/// Bounds of the median, by ranks: these need no logarithms. Values that are all alike are their own.
+constexpr std::size_t kFewestForRanks = 5;
+
+/// Bounds of the median, by ranks: these need no logarithms. Of 2 to 4 values all must agree; one has none.
 statistics::Bounds bounds_by_rank(const std::vector<double>& values) {
-  static const statistics::LookPlan plan = statistics::plan_looks({5, 10, 15});
+  static const statistics::LookPlan plan = statistics::plan_looks({kFewestForRanks, 10, 15});
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
-  if (values.size() > 1 && *low == *high) return {*low, *high, 1};
+  if (values.size() > 1 && (values.size() < kFewestForRanks || *low == *high)) return {*low, *high, 1};
   return statistics::order_bounds(values, statistics::rank_for(plan, values.size()));
 }
 
@@ -208,7 +210,7 @@ void judge_without_ratio(const Gathered& a, const Gathered& b, const Design& des
     row.change = direction(row);
     row.significant = true;
   } else {
-    const bool few = std::isinf(base.high) || std::isinf(other.high);
+    const bool few = std::min(a.values.size(), b.values.size()) < kFewestForRanks;
     row.reason = few ? Reason::few_reps : is_two_humped(row) ? Reason::two_humped : Reason::straddles;
   }
 }

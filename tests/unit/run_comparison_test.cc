@@ -486,7 +486,8 @@ TEST(RunComparison, ZeroIsAValue) {
   EXPECT_EQ(word(usual, with_zeros(9)), std::tuple(Change::worse, Reason::none, 10));
   EXPECT_EQ(word(usual, with_zeros(3)), std::tuple(Change::inconclusive, Reason::two_humped, 11));
   EXPECT_EQ(word(usual, with_zeros(1)), std::tuple(Change::inconclusive, Reason::straddles, 11));
-  EXPECT_EQ(word({1e8, 1e8}, {0, 0}), std::tuple(Change::worse, Reason::none, 10));
+  EXPECT_EQ(word({1e8, 1.01e8}, {0, 0}), std::tuple(Change::worse, Reason::none, 10));
+  EXPECT_EQ(word({1e8, 1.01e8}, {0}), std::tuple(Change::inconclusive, Reason::few_reps, 11));
   EXPECT_EQ(word({1e8, 1e8}, {0, 1e8}), std::tuple(Change::inconclusive, Reason::few_reps, 11));
   const Comparison c = compare_two(with_rates(usual), with_rates(with_zeros(10)));
   EXPECT_NE(row(c, "read_bandwidth").explanation.find("worse: one side gave nothing"), std::string::npos)
