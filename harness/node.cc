@@ -80,7 +80,7 @@ const files::Folder& Node::scratch_folder() {
     throw Unsupported("files are made for this, and " + scratch_path_ + " is no folder: give one with --at DIR");
   // Whoever removes it has it alone first; one that was removed before it was locked is made again.
   while (!scratch_) {
-    MarkedFolder made = MarkedFolder::make(scratch_path_, kScratchKind);
+    MarkedFolder made = MarkedFolder::make(own_place(scratch_path_), kScratchKind);
     if (made.folder().lock_shared() && made.is_marked()) scratch_ = std::make_unique<MarkedFolder>(std::move(made));
   }
   scratch_->folder().require_in_place();

@@ -22,6 +22,7 @@
 #include "harness/record/cache_state.h"
 #include "harness/record/data_report.h"
 #include "harness/record/facts.h"
+#include "harness/record/fault_counts.h"
 #include "harness/record/file_table.h"
 #include "harness/record/metric.h"
 #include "harness/record/recorder.h"
@@ -104,9 +105,12 @@ class Workload {
   /// just run, as a place in the team. Nothing: their rates tell.
   virtual std::optional<unsigned> slowest() const { return std::nullopt; }
   virtual AcrossRanks across_ranks() const { return AcrossRanks::add; }
-  /// Why the repetition that has just run is to be doubted, as the workload's own device tells ("gpu0 was held back:
-  /// thermal"); "" = it is not. Asked once per repetition, before report.
+  /// What other programs did to the workload's own device in the repetition that has just run; "" = nothing. Asked once per
+  /// repetition, before report.
   virtual std::string disturbance() { return ""; }
+  /// What is broken of the machine, where one occurrence is a fault. Asked after each repetition, and after a preparation that
+  /// failed, unless it hangs.
+  virtual std::vector<PartFault> faults() { return {}; }
   /// A stretch of the repetition that has just run, item by item and stage by stage, where items go through a pipeline.
   virtual std::vector<StageSpan> stages() const { return {}; }
   /// Before prepare: of every sample what was done with it, and when, is wanted of each repetition. False: it has no

@@ -23,13 +23,13 @@ inline void fill_pattern(unsigned char* to, std::uint64_t bytes, std::uint64_t k
   }
 }
 
-/// The first place that differs, in `wrong`; `where` names the buffer.
+/// The first place that differs, in `wrong`; `where` names the buffer, `part` what of the machine is broken then, if known.
 inline void check_pattern(const unsigned char* data, std::uint64_t bytes, std::uint64_t key, const std::string& where,
-                          std::vector<WrongBlock>& wrong) {
+                          std::vector<WrongBlock>& wrong, const std::string& part = "") {
   for (std::uint64_t at = 0; at < bytes; at += 8) {
     const std::uint64_t word = pattern_word(key, at / 8);
     if (std::memcmp(data + at, &word, bytes - at < 8 ? bytes - at : 8) == 0) continue;
-    wrong.push_back({where, at, "the copy differs from what was sent"});
+    wrong.push_back({where, at, "the copy differs from what was sent", part});
     return;
   }
 }

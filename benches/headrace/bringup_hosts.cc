@@ -11,6 +11,8 @@
 #include "benches/headrace/bringup_progress.h"
 #include "benches/headrace/bringup_text.h"
 #include "benches/headrace/console.h"
+#include "harness/agents/own_run.h"
+#include "harness/backends/loader.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/escape.h"
@@ -248,10 +250,10 @@ bool drain(Record& record, const std::string& word) {
   const auto most =
       std::max<std::size_t>(1, static_cast<std::size_t>(kMostDrained * static_cast<double>(record.nodes.size())));
   if (commands.nodes.size() > most) {
-    tell_line(
-        Text::format("--drain: {} of {} nodes are bad, and at most {} are taken out by this; run the commands "
-                     "yourself if that is right",
-                     commands.nodes.size(), record.nodes.size(), most));
+    tell_line(Text::format(
+        "--drain: {} of {} nodes are bad or unreachable, and at most {} are taken out by this; run the commands "
+        "yourself if that is right",
+        commands.nodes.size(), record.nodes.size(), most));
     return false;
   }
   bool all = true;
@@ -285,7 +287,7 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
   start.retest = nodes_named(record, given.retest);
   if (given.dry_run) {
     topologies_of(record);
-    print(dry_run_text(record, start, Terminal(stdout, shared)));
+    print(dry_run_text(record, start, agents::why_not_together(Backends()), Terminal(stdout, shared)));
     return 0;
   }
   BringupFolder folder(given.out, !given.no_report);

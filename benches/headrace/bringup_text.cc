@@ -123,14 +123,14 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
                     "VERDICT {} nodes={} accepted={} retested={} confirmed={} drained={} flapping={} suspect={} new={} "
                     "missing={} "
                     "faults={} rounds={} pairs={} exit={}\n",
-                    headrace::to_string(record.word), record.nodes.size(), record.nodes_that_are(NodeState::accepted),
-                    record.nodes_that_are(NodeState::retested), record.nodes_that_are(NodeState::confirmed),
-                    record.nodes_that_are(NodeState::drained), record.nodes_that_are(NodeState::flapping),
-                    record.nodes_that_are(NodeState::suspect), record.nodes_that_are(NodeState::fresh),
-                    record.missing(), record.faults.size(), rounds, pairs, exit_code(record.word, record.signal));
+                    headrace::to_string(record.word), record.nodes.size(), record.nodes_called("accepted"),
+                    record.nodes_called("retested"), record.nodes_called("confirmed"), record.nodes_called("drained"),
+                    record.nodes_called("flapping"), record.nodes_called("suspect"), record.nodes_called("new"),
+                    record.nodes_called("missing"), record.faults.size(), rounds, pairs,
+                    exit_code(record.word, record.signal));
 }
 
-Text dry_run_text(const Record& record, const Start& start, const Terminal& terminal) {
+Text dry_run_text(const Record& record, const Start& start, const std::string& no_mpi, const Terminal& terminal) {
   const unsigned by_tcp = tcp_rails(record);
   const unsigned rounds = likely_rounds(record);
   Text text = Text::format("nothing is started: --dry-run\nhosts     {}", record.nodes.size());
@@ -141,6 +141,10 @@ Text dry_run_text(const Record& record, const Start& start, const Terminal& term
   for (const std::string& path : record.measuring.paths) text += Text::format("path      {}\n", path);
   if (!record.measuring.at.empty())
     text += Text::format("storage   what the job does, below {}\n", record.measuring.at);
+  if (!no_mpi.empty() && !record.measuring.pairs_only)
+    text +=
+        in_lines(Text::format("skipped   collectives and storage load, if it is the same on the hosts: {}\n", no_mpi),
+                 terminal, 10);
   if (!start.retest.empty()) text += Text::format("retest    {} nodes, with accepted ones\n", start.retest.size());
   return text +
          Text::format(

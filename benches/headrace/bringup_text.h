@@ -12,7 +12,8 @@ namespace headrace::cli {
 /// `page`: where it is, or why there is none; "": none was wanted.
 Text bringup_text(const bringup::Record& record, const std::string& folder, const std::string& page,
                   const Terminal& terminal);
-/// What would be done, and how long it may take.
-Text dry_run_text(const bringup::Record& record, const bringup::Start& start, const Terminal& terminal);
+/// What would be done, and how long it may take. `no_mpi`: why this host can start no run on several hosts; "" = it can.
+Text dry_run_text(const bringup::Record& record, const bringup::Start& start, const std::string& no_mpi,
+                  const Terminal& terminal);
 
 }  // namespace headrace::cli

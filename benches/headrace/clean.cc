@@ -102,8 +102,9 @@ int clean_objects(const std::string& url, bool far_too) {
   return 0;
 }
 
-int clean(const std::string& folder, bool yes) {
-  if (is_object_path(folder)) return clean_objects(folder, yes);
+int clean(const std::string& given, bool yes) {
+  if (is_object_path(given)) return clean_objects(given, yes);
+  const std::string folder = own_place(given);
   if (!fs::exists(fs::symlink_status(folder))) {
     print_line(Text::format("{}: nothing there", folder));
     return 0;

@@ -133,7 +133,7 @@ Fingerprint without_places(Fingerprint all) {
   return all;
 }
 
-/// What a finished run measured, without its command, its places and its job.
+/// What a finished run measured, without its command, its places, its job and the labels that the user chose.
 nlohmann::ordered_json figures_of(const std::string& path) {
   using nlohmann::ordered_json;
   ordered_json points = ordered_json::array();
@@ -141,8 +141,9 @@ nlohmann::ordered_json figures_of(const std::string& path) {
   for (const results::StoredPoint& p : run.points) {
     ordered_json metrics = ordered_json::object();
     for (const results::StoredMetric& m : p.metrics) metrics[m.name] = {m.median, m.low, m.high};
-    points.push_back({{"id", p.id},
-                      {"workload", p.workload},
+    const bool known = Registry::instance().find(p.workload) != nullptr;
+    points.push_back({{"number", points.size() + 1},
+                      {"workload", known ? p.workload : "unknown"},
                       {"cache", p.cache},
                       {"status", p.status},
                       {"reason", p.reason},
@@ -170,7 +171,7 @@ int bundle(const std::string& file, const std::string& path, const std::string& 
   for (system::BundleFile& one : files) one.text = system::scrubbed(one.text);
   files.push_back({"environment.txt", system::told_environment()});
   for (system::BundleFile& one : system::kernel_bundle()) files.push_back(std::move(one));
-  files::write_output(file, system::archive(files, "headrace-bundle"));
+  files::write_output(file, system::archive(files, "headrace-bundle"), files::Readers::owner);
   print_line(Text::format("bundle  {}", file));
   for (const system::BundleFile& one : files) print_line(Text::format("  {:<18} {} bytes", one.name, one.text.size()));
   print_line(

@@ -72,9 +72,9 @@ Text series_text(const History& h, const Series& s, const Terminal& terminal) {
   }
   if (s.wanders)
     out += "  " +
-           terminal.paint(in_lines("neighbouring runs are alike: it may be a drift, and no change", terminal, 4),
-                          Ink::doubt) +
+           terminal.paint(in_lines("it may be a drift: a run resembles the one before it", terminal, 4), Ink::doubt) +
            "\n";
+  if (s.two_levels) out += "  " + terminal.paint(in_lines(s.two_levels->explanation, terminal, 4), Ink::doubt) + "\n";
   if (!s.left_out.empty()) out += "  " + terminal.paint(left_out_text(s), Ink::faint) + "\n";
   if (s.newest.unusual || !s.newest.left_out_for.empty())
     out += "  " + terminal.paint(in_lines(s.newest.explanation, terminal, 2), Ink::doubt) + "\n";
@@ -85,7 +85,7 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
   Text out;
   std::size_t quiet = 0;
   for (const Series& s : h.series) {
-    const bool told = all || !s.changes.empty() || s.newest.unusual || !s.newest.left_out_for.empty();
+    const bool told = all || !s.changes.empty() || s.two_levels || s.newest.unusual || !s.newest.left_out_for.empty();
     quiet += !told;
     if (told) out += series_text(h, s, terminal);
   }

@@ -14,6 +14,7 @@
 #include "harness/requirements/job.h"
 #include "harness/requirements/needs.h"
 #include "harness/results/json_text.h"
+#include "harness/results/metric_key.h"
 #include "harness/results/parts.h"
 #include "harness/results/replay.h"
 #include "harness/system/installation.h"
@@ -45,14 +46,15 @@ void hold_across(const std::string& history, const std::string& path, std::vecto
   const comparison::PastSessions sessions(run, past);
   for (Judgement& j : judgements)
     if (const results::StoredPoint* point = run.find(j.point))
-      judging::hold_across_sessions(sessions.of(results::point_key(*point), j.metric.substr(j.metric.find('.') + 1)),
-                                    j);
+      judging::hold_across_sessions(
+          sessions.of(results::point_key(*point), j.metric.substr(j.metric.find('.') + 1), results::value_of), j);
   sort_worst_first(judgements);
 }
 
 int judge(const Arguments& a, const Shared& shared) {
-  const requirements::Job job = requirements::load_job(system::find_shipped(a.job), a.overrides);
+  requirements::Job job = requirements::load_job(system::find_shipped(a.job), a.overrides);
   const results::RecordedRun run = results::read_recorded_run(a.run);
+  const std::string counted = engine::adopt_format_overhead(job, run.points);
   const auto needs = requirements::judged_needs(job);
   const auto questions = engine::questions(&job, needs, run.points, run.nodes);
   RunResult told;
@@ -81,6 +83,7 @@ int judge(const Arguments& a, const Shared& shared) {
   const Terminal terminal(stdout, shared);
   const auto width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
   print_line(Text::format("{}, held against the job {}", a.run, job.name));
+  if (!counted.empty()) print_line(Text(counted));
   Text out = verdict_text(told, shared);
   if (!unanswered.empty()) out += terminal.paint("not answered by this run", Ink::strong) + "\n";
   for (const Judgement& j : unanswered)

@@ -94,6 +94,9 @@ int run_verb(const std::function<int()>& run) {
   } catch (const UsageError& e) {
     tell_error(e);
     return 2;
+  } catch (const std::bad_alloc&) {
+    tell_line(Text("headrace: too little memory; look at ulimit -v and memory.max of the control group"));
+    return 1;
   } catch (const std::exception& e) {
     tell_line(Text::format("headrace: {}", e.what()));
     return 1;

@@ -90,6 +90,10 @@ void tell_plan(const Plan& plan) {
   print_line(Text::format("{}: {} samples of {} classes in {} files, {}", plan.options.source, plan.order.size(),
                           plan.from.classes.size(), files, bytes(plan.from.files.total_bytes())));
   for (const auto& [why, count] : plan.from.left_out) print_line(Text::format("  left out: {} ({})", count, why));
+  for (const std::string& name : plan.from.empty_files)
+    print_line(Text::format("  0 bytes, packed as it is: {}", name));
+  for (const std::string& name : plan.from.empty_classes())
+    print_line(Text::format("  class without a file: {}", name));
   print_line(Text::format("{}: {} shards of at most {}, {} in all, {} to {}", plan.options.target, plan.shards.size(),
                           bytes(plan.options.shard_size), bytes(plan.bytes), plan.name(0),
                           plan.name(plan.shards.size() - 1)));

@@ -1,13 +1,14 @@
 #include "benches/headrace/past_runs.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "benches/headrace/console.h"
 #include "harness/base/error.h"
 #include "harness/results/pair_metrics.h"
+#include "harness/system/list_names.h"
 
 namespace headrace::cli {
 
@@ -16,9 +17,12 @@ namespace fs = std::filesystem;
 std::vector<results::StoredRun> past_runs(const std::string& folder) {
   if (!fs::is_directory(folder)) throw UsageError(fmt::format("--history: {}: no such folder", folder));
   std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(folder))
-    if (fs::is_regular_file(entry.path() / "run.json")) files.push_back(entry.path().string());
-  std::sort(files.begin(), files.end());
+  std::vector<std::string> names;
+  if (const int code = system::list_names(AT_FDCWD, folder.c_str(), names))
+    throw UsageError(fmt::format("--history: list {}: {}", folder, errno_text(code)));
+  for (const std::string& name : names)
+    if (std::error_code none; fs::is_regular_file(fs::path(folder) / name / "run.json", none))
+      files.push_back((fs::path(folder) / name).string());
   std::vector<results::StoredRun> runs;
   for (const std::string& file : files) {
     try {

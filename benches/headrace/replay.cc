@@ -115,8 +115,13 @@ Text outcome_text(const Outcome& found, const std::string& where) {
   const auto [least, middle, most] = found.seconds();
   Text out = Text::format("observed: {} of {} files, {} threads, {}\n", bytes_text(found.observed_bytes()),
                           plan.files.size(), plan.readers(), seconds_text(plan.observed_s));
-  out += Text::format("replayed at {}, {} times, cold as far as the kernel takes advice: {} [{}, {}]\n", where,
-                      found.tries.size(), seconds_text(middle), seconds_text(least), seconds_text(most));
+  const bool once = found.tries.size() == 1;
+  const auto range = [once](const Text& low, const Text& high) {
+    return once ? Text() : Text::format(" [{}, {}]", low, high);
+  };
+  out += Text::format("replayed at {}, {}, cold as far as the kernel takes advice: {}{}\n", where,
+                      once ? std::string("once") : fmt::format("{} times", found.tries.size()), seconds_text(middle),
+                      range(seconds_text(least), seconds_text(most)));
   for (std::size_t op = 0; op < kOps; ++op)
     if (const OpTimes before = found.observed(op); before.count > 0)
       out += Text::format("  {:<6} {:>8} each: {} observed, {} replayed\n", kOpNames[op],
@@ -135,9 +140,10 @@ Text outcome_text(const Outcome& found, const std::string& where) {
     out += Text("how much of the time training computed is not in the trace: times alone are compared\n");
     return out;
   }
-  out += Text::format("AU: {:.0f} % [{:.0f}, {:.0f}] observed; here at most {:.0f} % [{:.0f}, {:.0f}]\n",
-                      100 * found.fed->value, 100 * found.fed->low, 100 * found.fed->high, 100 * found.at_most(middle),
-                      100 * found.at_most(most), 100 * found.at_most(least));
+  out += Text::format(
+      "AU: {:.0f} % [{:.0f}, {:.0f}] observed; here at most {:.0f} %{}\n", 100 * found.fed->value, 100 * found.fed->low,
+      100 * found.fed->high, 100 * found.at_most(middle),
+      range(Text::format("{:.0f}", 100 * found.at_most(most)), Text::format("{:.0f}", 100 * found.at_most(least))));
   if (plan.think_known) out += Text::format("{}\n", sentence(found.storage()));
   return out;
 }

@@ -37,6 +37,8 @@ std::string write_page(const fs::path& data, const std::string& page) {
   const std::string file = (data.parent_path() / "report.html").string();
   if (MarkedFolder::is_marked(folder)) {
     MarkedFolder::make_alone(folder, MarkedFolder::kind_of(folder)).write("report.html", page);
+  } else if (fs::is_symlink(file)) {  // whoever made it chose what it leads to
+    throw UsageError(fmt::format("report: {} is a symbolic link; name the file: --out FILE", file));
   } else {
     files::write_output(file, page);
   }

@@ -1,19 +1,44 @@
 #include "benches/headrace/run_folders.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <thread>
 
 #include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "harness/base/parallel.h"
 #include "harness/bringup/as_runs.h"
 #include "harness/results/pair_metrics.h"
+#include "harness/system/list_names.h"
 
 namespace headrace::cli {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder that cannot be listed may hold runs: it is an error, and not an empty folder.
+void find_below(const fs::path& folder, const std::vector<std::string>& wanted, const std::string& verb,
+                std::vector<std::string>& files) {
+  std::vector<std::string> names;
+  const int code = system::list_names(AT_FDCWD, folder.c_str(), names);
+  if (code == ENOENT) return;  // removed meanwhile
+  if (code != 0) throw UsageError(fmt::format("{}: list {}: {}", verb, folder.string(), errno_text(code)));
+  for (const std::string& name : names) {
+    const fs::path path = folder / name;
+    std::error_code error;
+    if (std::find(wanted.begin(), wanted.end(), name) != wanted.end())
+      files.push_back(path.string());
+    else if (fs::symlink_status(path, error).type() == fs::file_type::directory)
+      find_below(path, wanted, verb, files);
+  }
+}
+
+}  // namespace
 
 std::vector<std::string> run_files_below(const std::string& path, const std::string& verb, Also also) {
   std::error_code error;
@@ -24,12 +49,7 @@ std::vector<std::string> run_files_below(const std::string& path, const std::str
   for (const std::string& name : names)
     if (fs::is_regular_file(fs::path(path) / name, error)) return {(fs::path(path) / name).string()};
   std::vector<std::string> files;
-  const auto options = fs::directory_options::skip_permission_denied;
-  for (auto entry = fs::recursive_directory_iterator(path, options, error);
-       !error && entry != fs::recursive_directory_iterator(); entry.increment(error))
-    if (std::find(names.begin(), names.end(), entry->path().filename().string()) != names.end())
-      files.push_back(entry->path().string());
-  if (error) throw UsageError(fmt::format("{}: {}: {}", verb, path, error.message()));
+  find_below(path, names, verb, files);
   if (files.empty()) throw UsageError(fmt::format("{}: {}: no {} below it", verb, path, join(names, " or ")));
   std::sort(files.begin(), files.end());
   return files;

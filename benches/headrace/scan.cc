@@ -42,11 +42,15 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
                                                             : "not reported";
     return row;
   }
+  for (const Repetition& r : result.repetitions)
+    if (row.unproven.empty() && r.counted && !r.cache.is_evidence())
+      row.unproven = fmt::format("not proven {}: {}", to_string(r.cache.declared), r.cache.why);
   row.values = found->values;
   row.repetitions = row.values.size();
   const double sum = std::accumulate(row.values.begin(), row.values.end(), 0.0);
   row.mean = found->mean_over_time.value_or(sum / static_cast<double>(row.repetitions));
   row.median = found->median;
+  row.shown = found->shown();
   row.low = found->low;
   row.high = found->high;
   row.least = *std::min_element(row.values.begin(), row.values.end());
@@ -56,14 +60,13 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
 
 void set_relative(Scan& scan) {
   if (scan.better == Better::neither) return;
+  const auto compares = [](const ScanRow& row) { return row.missing.empty() && row.unproven.empty() && row.shown > 0; };
   const bool higher = scan.better == Better::higher;
   double best = 0;
   for (const ScanRow& row : scan.rows)
-    if (row.missing.empty() && row.median > 0)
-      best = best == 0 ? row.median : higher ? std::max(best, row.median) : std::min(best, row.median);
+    if (compares(row)) best = best == 0 ? row.shown : higher ? std::max(best, row.shown) : std::min(best, row.shown);
   for (ScanRow& row : scan.rows)
-    if (row.missing.empty() && row.median > 0 && best > 0)
-      row.relative = higher ? best / row.median : row.median / best;
+    if (compares(row) && best > 0) row.relative = higher ? best / row.shown : row.shown / best;
 }
 
 std::string human(const Scan& scan, double value) {
@@ -117,6 +120,7 @@ Text scan_text(const Scan& scan, const Terminal& terminal) {
     for (const std::string& cell : cells(scan, row)) texts.emplace_back(cell);
     table.row(std::move(texts));
     if (!row.missing.empty()) table.remark(Text(row.missing));
+    if (!row.unproven.empty()) table.remark(Text(row.unproven));
   }
   const auto width = static_cast<std::size_t>(std::max(terminal.width(), 30));
   return wrap(Text::format("{}: {}", scan.metric, scan.description), std::min<std::size_t>(width, 100), 0) + "\n" +
@@ -140,12 +144,13 @@ std::string scan_markdown(const Scan& scan) {
 }
 
 std::string scan_csv(const Scan& scan) {
-  std::string text = "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing\n";
+  std::string text = "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing,unproven\n";
   for (const ScanRow& row : scan.rows) {
-    text += fmt::format("{},{},{},{},{}", scan.workload, csv_field(row.point), scan.metric, scan.unit, row.repetitions);
+    text += fmt::format("{},{},{},{},{}", csv_field(scan.workload), csv_field(row.point), csv_field(scan.metric),
+                        csv_field(scan.unit), row.repetitions);
     for (const double value : {row.mean, row.median, row.low, row.high, row.least, row.most, row.relative})
       text += row.missing.empty() ? fmt::format(",{:.9g}", value) : ",";
-    text += "," + csv_field(row.missing) + "\n";
+    text += "," + csv_field(row.missing) + "," + csv_field(row.unproven) + "\n";
   }
   return text;
 }
@@ -165,6 +170,7 @@ std::string scan_json(const Scan& scan) {
                     {"max", row.most},
                     {"values", row.values}});
       if (row.relative > 0) point["relative"] = row.relative;
+      if (!row.unproven.empty()) point["unproven"] = row.unproven;
     }
     points.push_back(std::move(point));
   }

@@ -13,9 +13,11 @@ namespace headrace::cli {
 struct ScanRow {
   std::string point;            // "workers:4", what was swept; the workload's name when nothing was
   std::string missing;          // why there are no values; "" = there are
+  std::string unproven;         // why the values may be of another cache state than declared: then none is the best
   std::size_t repetitions = 0;  // that count
   double mean = 0, median = 0, low = 0, high = 0, least = 0, most = 0;
-  double relative = 0;         // how many times better the best point's median is: 1 = the best; 0 = not known
+  double shown = 0;            // MetricSummary::shown(), which `low` and `high` bound
+  double relative = 0;         // how many times better the best point's is: 1 = the best; 0 = not known
   std::vector<double> values;  // of the repetitions, in their order
 };
 

@@ -16,17 +16,22 @@
 namespace headrace::cli {
 namespace {
 
+constexpr std::size_t kShortestToken = 16;  // characters: nobody guesses so many at 5 tries a second
+
 struct ServeArguments {
   std::string listen, token, timeout = "10min";
   bool once = false;
 };
 
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("::1") ||
+         address.starts_with("localhost");
+}
+
 void on_signal(int number) { stop_signal = number; }
 
 int serve(const ServeArguments& arguments, const Shared& shared) {
   const peer::Endpoint at = peer::parse_endpoint(arguments.listen, "--listen");
-  if (arguments.token.empty())
-    throw UsageError("serve: --token TEXT (or HEADRACE_TOKEN) is needed: whoever connects must know it, too");
   const double timeout_s = time_option("--timeout", arguments.timeout, "10min");
 
   struct sigaction action {};
@@ -39,6 +44,16 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
     if (shared.verbosity >= 0) tell_line(Text::format("serve: {}", text));
   };
   peer::Listener listener(at, arguments.token);
+  if (is_loopback(listener.address()) && !is_loopback(arguments.listen))
+    tell_line(
+        Text::format("serve: {} is {} here, a loopback address: no other host can connect; name an address of "
+                     "this host's network",
+                     at.host, listener.address()));
+  if (arguments.token.size() < kShortestToken)
+    throw UsageError(
+        fmt::format("serve: --token TEXT (or HEADRACE_TOKEN) must have at least {} characters, {} are given; make one "
+                    "with `export HEADRACE_TOKEN=$(openssl rand -hex 16)`, and give it to `headrace run --peer`, too",
+                    kShortestToken, arguments.token.size()));
   // For those who start it: where it listens, once it does.
   print_line(Text::format("listening on {}", listener.address()));
   if (const int code = delivered(0)) return code;
@@ -67,12 +82,13 @@ void add_serve(Verbs& verbs, Shared& shared) {
   verb.option("--listen ADDRESS", arguments->listen,
               "Address to bind to, and no other: ADDRESS, ADDRESS:PORT, [IPV6]:PORT; port 18620")
       .required();
-  verb.option("--token", arguments->token, "What who connects must know, too").or_environment("HEADRACE_TOKEN");
+  verb.option("--token", arguments->token, "Secret of at least 16 characters that `headrace run --peer` must give, too")
+      .or_environment("HEADRACE_TOKEN");
   verb.option("--timeout TIME", arguments->timeout,
               "Ends when nobody comes, and drops a peer that says nothing, for so long")
       .shows_default();
   verb.flag("--once", arguments->once, "End after the first peer");
-  verb.example("headrace serve --listen 127.0.0.1:18620 --token secret",
+  verb.example("headrace serve --listen 127.0.0.1:18620 --token $(openssl rand -hex 16)",
                "Waits for `headrace run --peer` of another host");
   verb.does([&shared, arguments] { return serve(*arguments, shared); });
 }

@@ -17,12 +17,19 @@ Text count(const Bounded& b, double gpus) {
   const auto told = [&](double fed) {
     return fed > kMany * gpus ? Text::format(">{:.0f}x", kMany) : Text::format("{:.0f}", fed);
   };
-  return told(b.low).str() == told(b.high).str()
-             ? told(b.median)
-             : Text::format("{} [{}, {}]", told(b.median), told(b.low), told(b.high));
+  return told(b.low).str() == told(b.high).str() ? told(b.mean)
+                                                 : Text::format("{} [{}, {}]", told(b.mean), told(b.low), told(b.high));
 }
 
-Text percent(double ratio) { return Text::format("{:+.0f} %", (ratio - 1) * 100); }
+Text percent(double ratio) {
+  return ratio > kMany ? Text::format(">{:.0f}x", kMany) : Text::format("{:+.0f} %", (ratio - 1) * 100);
+}
+
+/// Of the phase's nodes, as many as its supply feeds.
+Text fed(const Phase& p) {
+  if (!p.gpus_fed) return Text();
+  return p.whole ? count(*p.gpus_fed, p.gpus) : count(*p.gpus_fed, p.gpus) + Text::format(" of {:.0f}", p.gpus);
+}
 
 /// The point that answered, and in what it is not as the job plans.
 Text answered_by(const Phase& p) {
@@ -42,12 +49,14 @@ Text phases_text(const Sizing& s, const Terminal& terminal) {
     const auto told = [&](double v) { return format_in_unit(v, p.unit); };
     const Bounded& given = p.supply.value;
     table.row({terminal.paint(symbol(p.outcome, terminal.ascii()), Terminal::ink_of(p.outcome)) + " " + Text(p.title),
-               told(p.demand.need), told(given.median),
+               told(p.need_here()), told(given.mean),
                given.low == given.high
                    ? Text()
                    : Text::format("[{}, {}]{}", told(given.low), told(given.high), p.supply.is_range ? " range" : ""),
-               percent(p.headroom.median), p.gpus_fed ? count(*p.gpus_fed, s.job.cluster.gpus()) : Text(),
-               p.supply.basis == Basis::measured ? Text() : Text(to_string(p.supply.basis))});
+               percent(p.headroom.mean), fed(p),
+               !p.whole ? Text::format("{:.0f} of {:.0f} nodes", p.nodes, s.job.cluster.nodes)
+               : p.supply.basis == Basis::measured ? Text()
+                                                   : Text(to_string(p.supply.basis))});
     table.remark(answered_by(p));
     if (p.outcome == Outcome::pass) continue;
     table.remark(p.explanation);
@@ -92,12 +101,11 @@ Text fixes_text(const Sizing& s, const Terminal& terminal) {
   for (const Fix& f : s.fixes) {
     const Text fed =
         !f.phase_headroom ? Text("GPUs fed: not known")
-        : f.phase_gpus_fed
-            ? Text::format("GPUs fed: {}{}", f.gpus_fed ? count(*f.gpus_fed, s.job.cluster.gpus()) : Text("not known"),
-                           f.capped ? " (all)" : "")
-            : Text::format("{}: headroom {}", kind_title(s, f.phase), percent(f.phase_headroom->median));
+        : f.phase_gpus_fed && f.gpus_fed
+            ? Text::format("GPUs fed: {}{}", count(*f.gpus_fed, s.job.cluster.gpus()), f.capped ? " (all)" : "")
+            : Text::format("{}: headroom {}", kind_title(s, f.phase), percent(f.phase_headroom->mean));
     // Another phase may hold the job back whatever is done here.
-    const bool held_back = f.phase_gpus_fed && f.gpus_fed && f.phase_gpus_fed->median > f.gpus_fed->median;
+    const bool held_back = f.phase_gpus_fed && f.gpus_fed && f.phase_gpus_fed->mean > f.gpus_fed->mean;
     const Text alone = held_back ? Text::format("; {} alone: {}", kind_title(s, f.phase),
                                                 count(*f.phase_gpus_fed, s.job.cluster.gpus()))
                                  : Text();
@@ -123,6 +131,7 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
         "\n";
   out += phases_text(s, terminal) + "\n";
   out += in_lines("capacity   " + Text(s.capacity.explanation), terminal, 11) + "\n";
+  if (!s.samples.empty()) out += in_lines("samples    " + Text(s.samples), terminal, 11) + "\n";
   if (s.calendar) out += calendar_text(*s.calendar, terminal);
   if (s.starvation) out += cost_text(*s.starvation, terminal);
   for (const PredictionRecord& r : s.predictions) out += in_lines("predicted  " + Text(r.told), terminal, 11) + "\n";
@@ -131,9 +140,10 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
 }
 
 Text sizing_last_line(const Sizing& s) {
-  return Text::format("VERDICT {} gpus_fed={} gpus={:.0f} phase={} basis={} exit={}", headrace::to_string(s.word),
-                      s.gpus_fed ? Text::format("{:.0f}", s.gpus_fed->median) : Text("-"), s.job.cluster.gpus(),
-                      s.limiting, to_string(s.basis), s.exit_code);
+  return Text::format("VERDICT {} gpus_fed={} gpus={:.0f} nodes={:.0f}/{:.0f} phase={} basis={} exit={}",
+                      headrace::to_string(s.word), s.gpus_fed ? Text::format("{:.0f}", s.gpus_fed->mean) : Text("-"),
+                      s.job.cluster.gpus(), s.measured_nodes, s.job.cluster.nodes, s.limiting, to_string(s.basis),
+                      s.exit_code);
 }
 
 }  // namespace headrace::cli

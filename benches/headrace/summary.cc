@@ -59,7 +59,7 @@ std::string in_bits(const PointResult& point, const MetricSummary& metric) {
   const auto& all = point.point->info->metrics;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Metric& m) { return m.name == metric.name; });
   if (found == all.end() || !found->of_a_line) return "";
-  return "  " + format_quantity(metric.median * 8, Dimension::bits_per_second);
+  return "  " + format_quantity(metric.shown() * 8, Dimension::bits_per_second);
 }
 
 /// A metric's name without the unit that files need and the value beside it shows.
@@ -92,15 +92,21 @@ Text measured_text(const RunResult& run, const Shared& shared) {
       continue;
     }
     std::ptrdiff_t judged = 0, proven = 0;
+    const CacheProof* unproven = nullptr;  // the first
     for (const Repetition& r : point.repetitions) {
       if (!r.counted) continue;
       ++judged;
       proven += r.cache.proven;
+      if (unproven == nullptr && !r.cache.is_evidence()) unproven = &r.cache;
     }
     out += Text::format("  {} repetition{}", good, good == 1 ? "" : "s");
     if (point.point->cache != CacheState::asis)
       out += Text::format(", {} ({} of {} proven)", to_string(point.point->cache), proven, judged);
     out += "\n";
+    if (unproven != nullptr) {
+      const Text why = Text::format("not proven {}: {}", to_string(unproven->declared), unproven->why);
+      out += "  " + terminal.paint(wrap(why, width - 2, 2), Ink::bad) + "\n";
+    }
     for (const MetricSummary& metric : point.metrics) {
       if (!shown(point, metric.name)) continue;
       const std::string name = fmt::format("{}.{}", point.point->info->name, metric.name);
@@ -110,7 +116,7 @@ Text measured_text(const RunResult& run, const Shared& shared) {
                                 human(metric.high, metric.unit, name), metric.is_range ? " range" : "");
       }
       const Text value = Text::format("  {} {}{}", pad(without_unit(metric.name), names),
-                                      pad(human(metric.median, metric.unit, name), 12, true), in_bits(point, metric));
+                                      pad(human(metric.shown(), metric.unit, name), 12, true), in_bits(point, metric));
       const auto beside = [&](const Text& more) {  // or below, where there is no room
         return columns(value) + columns(interval) + 2 + columns(more) > width ? Text("\n    ") : Text("  ");
       };

@@ -14,6 +14,7 @@
 #include "harness/results/json_text.h"
 #include "harness/results/replay.h"
 #include "harness/results/stored_verdict.h"
+#include "harness/verdict/slow_parts.h"
 
 namespace headrace::cli {
 namespace {
@@ -29,9 +30,10 @@ struct Arguments {
   bool json = false, replay = false;
 };
 
-/// A verdict as it stands now.
+/// A stored verdict, and whether it is too old to rely on.
 struct Told {
-  StoredVerdict verdict;  // with the word STALE and its code where it is too old
+  StoredVerdict verdict;             // with the word STALE and its code where it is too old; a FAIL stays a FAIL
+  Outcome last = Outcome::measured;  // the word that the file has
   double age_s = 0, max_age_s = 0;
   std::string stale_why;
 };
@@ -52,6 +54,7 @@ Told read(const Arguments& arguments) {
   told.max_age_s = max_age(arguments.max_age);
   told.verdict = results::read_verdict_file(arguments.file);
   told.verdict.summary = of_asker(told.verdict.summary);
+  told.last = told.verdict.summary.word;
   const double ended = told.verdict.ended_s();
   told.age_s = static_cast<double>(std::time(nullptr)) - ended;
   if (told.max_age_s == 0) return told;
@@ -63,7 +66,8 @@ Told read(const Arguments& arguments) {
     told.stale_why =
         fmt::format("{} old, and --max-age is {}", format_duration(told.age_s), format_duration(told.max_age_s));
   }
-  if (!told.stale_why.empty()) {
+  // Time mends no node: one that failed stays failed until it is measured again.
+  if (!told.stale_why.empty() && told.last != Outcome::fail) {
     told.verdict.summary.word = Outcome::stale;
     told.verdict.summary.exit_code = exit_code(Outcome::stale);
   }
@@ -72,16 +76,17 @@ Told read(const Arguments& arguments) {
 
 std::string sentence(const Told& told) {
   const StoredVerdict& v = told.verdict;
-  const std::string why_none = !told.stale_why.empty() ? told.stale_why
-                               : v.judgements.empty()  ? "the run was held against no needs"
-                                                       : "";
-  std::string out = fmt::format("{} on {}: {}", v.name, v.node.empty() ? "?" : v.node,
-                                why_none.empty() ? "" : "no verdict, " + why_none);
-  if (why_none.empty())
+  std::string out = fmt::format("{} on {}: ", v.name, v.node.empty() ? "?" : v.node);
+  if (!told.stale_why.empty())
+    out += fmt::format("{}, last: {}", told.stale_why, to_string(told.last));
+  else if (v.judgements.empty())
+    out += "no verdict, the run was held against no needs";
+  else
     out += fmt::format("{} of {} needs met, {} old", v.count(Outcome::pass), v.judgements.size(),
                        format_duration(std::max(0.0, told.age_s)));
   for (const Judgement& j : v.judgements)
-    if (told.stale_why.empty() && j.outcome == Outcome::fail) out += fmt::format("; {} missed", j.id);
+    if (v.summary.word == Outcome::fail && j.outcome == Outcome::fail)
+      out += judging::of_a_part(j) ? fmt::format("; {} is bad", j.scope) : fmt::format("; {} missed", j.id);
   return out;
 }
 
@@ -92,6 +97,7 @@ std::string told_json(const Told& told) {
                              {"exit_code", s.exit_code},
                              {"stale", !told.stale_why.empty()},
                              {"why", told.stale_why},
+                             {"last", told.last},
                              {"age_s", told.age_s},
                              {"run", v.id},
                              {"node", v.node},
@@ -140,7 +146,7 @@ int verdict(const Arguments& arguments, Shared& shared) {
   if (arguments.json) {
     print_document(told_json(told));
   } else if (shared.exit_map == ExitMap::nagios) {
-    print_document(results::nagios_text(told.verdict));
+    print_document(results::nagios_text(told.verdict, told.stale_why));
   } else if (shared.exit_map == ExitMap::nhc || shared.exit_map == ExitMap::slurm_prolog ||
              shared.exit_map == ExitMap::npd) {
     print_line(Text::format("headrace: {}: {}", to_string(told.verdict.summary.word), sentence(told)));
@@ -154,13 +160,14 @@ void add_verdict(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("verdict", "Tell a stored verdict again, in milliseconds: for prologs and health checks");
   auto a = std::make_shared<Arguments>();
   verb.option("FILE", a->file, "verdict.json, or a run folder").required();
-  verb.option("--max-age TIME", a->max_age, "An older verdict is STALE (exit code 12), as in 24h or 7d");
+  verb.option("--max-age TIME", a->max_age,
+              "An older verdict is STALE (exit code 12), as in 24h or 7d; an older FAIL stays a FAIL");
   verb.flag("--replay", a->replay,
             "Judge again, from the repetitions that run.json holds; another verdict than the "
             "stored one: exit code 1");
   verb.flag("--json", a->json, "Print it as JSON");
   verb.example("headrace verdict before --max-age 24h",
-               "A stored verdict, with its exit code; STALE if it is a day old");
+               "A stored verdict, with its exit code; STALE if it is a day old and no FAIL");
   verb.does([&shared, a] { return verdict(*a, shared); });
 }
 

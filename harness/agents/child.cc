@@ -9,7 +9,7 @@
 
 #include <cerrno>
 
-#include "harness/agents/last_line.h"
+#include "harness/agents/complaint.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
 #include "harness/system/unique_fd.h"
@@ -17,7 +17,7 @@
 namespace headrace::agents {
 namespace {
 
-constexpr std::size_t kMostWords = 4096;
+constexpr std::size_t kMostWords = 64 << 10;
 constexpr int kLook_ms = 100;
 constexpr double kEnd_s = 10;  // for a clean end, before it is killed
 
@@ -77,7 +77,7 @@ Ended run_child(const std::vector<std::string>& command, int input, double most_
   }
   listen();
   ended.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  ended.words = last_line(told);
+  ended.words = complaint_in(told);
   return ended;
 }
 

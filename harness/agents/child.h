@@ -11,7 +11,7 @@ inline constexpr int kNobody = -1;  // as `input`: it ends by itself, or by its 
 struct Ended {
   int code = 0;       // its exit code, or 128 + the signal that ended it
   bool late = false;  // it was ended after its time
-  std::string words;  // the last line of its standard error
+  std::string words;  // what it complained of (complaint.h)
 };
 
 /// Runs `command` and waits for it, for at most `most_s` seconds, or until `input`, which nobody reads meanwhile, ends. What

@@ -12,10 +12,11 @@
 #include <cerrno>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
+#include "harness/agents/complaint.h"
 #include "harness/agents/facts.h"
-#include "harness/agents/last_line.h"
 #include "harness/agents/protocol.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
@@ -34,8 +35,12 @@ constexpr std::size_t kAtOnce = 48;  // launchers that are starting: ssh takes p
 constexpr double kStarting_s = 1;    // for so long; then it waits for its host, and no other one waits for it
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr double kLook_s = 0.1;
+constexpr double kLast_s = 0.02,
+                 kDrain_s = 2;                // for what lies in the pipes when the time is over: a part of it, and all
 constexpr double kAgentEnd_s = 3;             // for an agent to end what it runs, and to take its files away
 constexpr std::size_t kMostComplaint = 4096;  // of what a launcher complains, the end is kept
+
+constexpr bool kSilent = true;
 
 /// What a launcher that ended with this means.
 std::string fix_for(int code) {
@@ -51,8 +56,10 @@ struct Crowd::Member {
   std::string command;
   pid_t pid = -1;
   UniqueFd in, out, err;
-  std::string heard, complained;
-  double heard_s = 0;  // CLOCK_REALTIME of the latest bytes
+  std::string unsent, heard, complained;
+  unsigned owed = 0;    // answers to earlier requests that may still come
+  bool answers = true;  // it answered what it was asked last
+  double heard_s = 0;   // CLOCK_REALTIME of the latest bytes
   bool begun = false, met = false;
   Deadline starting{0};
   Deadline until{0};  // for its first word
@@ -87,6 +94,7 @@ Crowd::~Crowd() {
 }
 
 const Failure& Crowd::failure(std::size_t host) const { return members_.at(host)->failure; }
+bool Crowd::answers(std::size_t host) const { return members_.at(host)->answers; }
 
 /// In a process group of its own: Ctrl-C is for this process, which then ends the others in their turn.
 void Crowd::begin(Member& member) {
@@ -127,9 +135,9 @@ void Crowd::begin(Member& member) {
   }
 }
 
-void Crowd::give_up(Member& member, const std::string& why, const std::string& fix) {
+void Crowd::give_up(Member& member, const std::string& why, const std::string& fix, bool unreachable) {
   if (member.failure) return;
-  member.failure = {why, fix};
+  member.failure = {why, fix, unreachable};
   member.in = UniqueFd();
   member.out = UniqueFd();
   member.err = UniqueFd();
@@ -146,50 +154,67 @@ void Crowd::ended(Member& member) {
   for (ssize_t more; (more = ::read(member.err.get(), block, sizeof block)) > 0;)
     member.complained.append(block, static_cast<std::size_t>(more));
   if (got == member.pid) member.pid = -1;
-  const std::string words = last_line(member.complained);
+  const std::string words = complaint_in(member.complained);
   if (got <= 0 || !WIFEXITED(status))
-    return give_up(member, words.empty() ? "its agent ended" : "its agent ended: " + words, "is the host up?");
+    return give_up(member, words.empty() ? "its agent ended" : "its agent ended: " + words, "is the host up?", kSilent);
   const int code = WEXITSTATUS(status);
   std::string why = member.met    ? "its agent ended"
                     : code == 255 ? "cannot be reached"
                     : code == 127 ? "headrace is not there"
                                   : fmt::format("the agent did not start, exit code {}", code);
   if (!words.empty()) why += ": " + words;
-  give_up(member, why, member.met ? "is the host up?" : fix_for(code));
+  give_up(member, why, member.met ? "is the host up?" : fix_for(code), code == 255 ? kSilent : false);
 }
 
-/// Takes in what has come from anybody; waits for the first of it.
-void Crowd::listen(double timeout_s) {
+/// As much of a request as its pipe takes now.
+void Crowd::send(Member& member) {
+  const ssize_t sent = ::write(member.in.get(), member.unsent.data(), member.unsent.size());
+  if (sent > 0) member.unsent.erase(0, static_cast<std::size_t>(sent));
+  if (sent < 0 && errno != EAGAIN && errno != EINTR) give_up(member, "its agent closed its input", "is the host up?");
+}
+
+/// What has come on `fd`.
+void Crowd::receive(Member& member, int fd) {
+  const bool words = fd == member.out.get();
+  char block[1 << 16];
+  const ssize_t got = ::read(fd, block, sizeof block);
+  if (got > 0) {
+    std::string& into = words ? member.heard : member.complained;
+    into.append(block, static_cast<std::size_t>(got));
+    if (words) member.heard_s = wall_clock_s();
+    if (!words && into.size() > kMostComplaint) into.erase(0, into.size() - kMostComplaint);
+    if (words && into.size() > kLongestLine)
+      give_up(member, fmt::format("its agent sent more than {} KiB at once", kLongestLine >> 10), "");
+  } else if (got == 0 || (errno != EAGAIN && errno != EINTR)) {
+    if (words)
+      ended(member);
+    else
+      member.err = UniqueFd();
+  }
+}
+
+/// Sends what is left to send and takes in what has come, of everybody; waits for the first. False: nothing could be done.
+bool Crowd::exchange(double timeout_s) {
   std::vector<pollfd> waits;
   std::vector<Member*> whose;
+  const auto wait_for = [&](Member& member, int fd, short what) {
+    if (fd < 0) return;
+    waits.push_back({fd, what, 0});
+    whose.push_back(&member);
+  };
   for (const auto& one : members_) {
     if (!one->begun || one->failure) continue;
-    for (const int fd : {one->out.get(), one->err.get()})
-      if (fd >= 0) {
-        waits.push_back({fd, POLLIN, 0});
-        whose.push_back(one.get());
-      }
+    if (!one->unsent.empty()) wait_for(*one, one->in.get(), POLLOUT);
+    wait_for(*one, one->out.get(), POLLIN);
+    wait_for(*one, one->err.get(), POLLIN);
   }
-  if (::poll(waits.data(), waits.size(), static_cast<int>(1000 * timeout_s)) <= 0) return;
+  if (::poll(waits.data(), waits.size(), static_cast<int>(1000 * timeout_s)) <= 0) return false;
   for (std::size_t i = 0; i < waits.size(); ++i) {
     Member& member = *whose[i];
     if (waits[i].revents == 0 || member.failure) continue;
-    const bool words = waits[i].fd == member.out.get();
-    char block[1 << 16];
-    const ssize_t got = ::read(waits[i].fd, block, sizeof block);
-    if (got > 0) {
-      std::string& into = words ? member.heard : member.complained;
-      into.append(block, static_cast<std::size_t>(got));
-      if (words) member.heard_s = wall_clock_s();
-      if (!words && into.size() > kMostComplaint) into.erase(0, into.size() - kMostComplaint);
-      if (words && into.size() > kLongestLine) give_up(member, "it says too much", "");
-    } else if (got == 0 || errno != EAGAIN) {
-      if (words)
-        ended(member);
-      else
-        member.err = UniqueFd();
-    }
+    waits[i].events == POLLOUT ? send(member) : receive(member, waits[i].fd);
   }
+  return true;
 }
 
 /// The next line of the protocol; what else a host prints is passed over.
@@ -220,7 +245,7 @@ void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_
       members_[next]->until = Deadline(timeout_s);
       begin(*members_[next]);
     }
-    listen(kLook_s);
+    exchange(kLook_s);
     for (std::size_t i = 0; i < next; ++i) {
       Member& one = *members_[i];
       if (std::string line; !settled(one) && take_line(one, line)) {
@@ -236,7 +261,7 @@ void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_
       }
       if (!settled(one) && one.until.over())
         give_up(one, fmt::format("no word from it within {:g} s", timeout_s),
-                "is it up, and does its storage hang? try the launcher by hand");
+                "is it up, and does its storage hang? try the launcher by hand", kSilent);
     }
     const std::size_t now = of_begun(settled);
     if (now != known) one_more(now);
@@ -244,36 +269,53 @@ void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_
   }
 }
 
+/// The answer to the latest request; those to earlier ones come first, and nobody waits for them any more.
+bool Crowd::take_answer(Member& member, std::string& text) {
+  while (take_line(member, text)) {
+    if (member.owed == 0) return member.answers = true;
+    --member.owed;
+  }
+  text.clear();
+  return false;
+}
+
+/// It may be another's fault that kept it waiting: it has a second chance, with a later request.
+void Crowd::miss(Member& member, Reply& reply, double timeout_s) {
+  reply.why = fmt::format("no answer within {:.0f} s", timeout_s);
+  if (!member.answers) return give_up(member, reply.why + ", twice in a row", "is the host up?", kSilent);
+  member.answers = false;
+  ++member.owed;
+}
+
 std::map<std::size_t, Reply> Crowd::ask(const std::map<std::size_t, std::string>& requests, double timeout_s) {
   std::map<std::size_t, Reply> replies;
-  std::size_t open = 0;
   for (const auto& [host, text] : requests) {
-    Member& one = *members_.at(host);
-    Reply& reply = replies[host];
-    reply.asked_s = wall_clock_s();
-    const std::string line = text + "\n";
-    if (!one.failure && ::write(one.in.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-      give_up(one, "its agent takes no words any more", "is the host up?");
-    open += !one.failure;
+    replies[host].asked_s = wall_clock_s();
+    members_.at(host)->unsent += text + "\n";
   }
+  std::size_t open = replies.size();
+  std::optional<Deadline> patience;
   for (const Deadline end(timeout_s); open > 0 && !stop_();) {
+    // This process may have been stopped for a while: answers that came meanwhile are in time.
     const bool late = end.over();
-    if (!late) listen(std::min(kLook_s, end.left_s()));
+    if (late && !patience) patience.emplace(kDrain_s);
+    if (exchange(late ? kLast_s : std::min(kLook_s, end.left_s())) && late && !patience->over()) continue;
     open = 0;
     for (auto& [host, reply] : replies) {
       Member& one = *members_[host];
-      if (!reply.text.empty() || (!take_line(one, reply.text) && one.failure)) continue;
-      if (!reply.text.empty()) {
+      if (!reply.text.empty() || !reply.why.empty()) continue;
+      if (take_answer(one, reply.text))
         reply.came_s = one.heard_s;
-      } else if (late) {
-        give_up(one, fmt::format("no answer within {:.0f} s", timeout_s), "is the host up?");
-      } else {
+      else if (one.failure)
+        reply.why = one.failure.why;
+      else if (late)
+        miss(one, reply, timeout_s);
+      else
         ++open;
-      }
     }
   }
   for (auto& [host, reply] : replies)
-    if (reply.text.empty()) reply.why = members_[host]->failure ? members_[host]->failure.why : "stopped";
+    if (reply.text.empty() && reply.why.empty()) reply.why = "stopped";
   return replies;
 }
 

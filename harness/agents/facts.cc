@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/agents/own_run.h"
 #include "harness/backends/loader.h"
 #include "harness/base/error.h"
 #include "harness/machine/fingerprint.h"
@@ -76,6 +77,7 @@ Json facts_json(const std::vector<std::string>& paths, const std::string& rdma) 
     for (const auto& [key, value] : facts) json["facts"][section + "." + key] = value;
   for (const std::string& path : paths) json["paths"].push_back(path_json(path));
   json["addresses"] = addresses_json<Json>(host_addresses(system::interface_addresses()));
+  if (const std::string why = why_not_together(node.backends()); !why.empty()) json["no_mpi"] = why;
   try {
     const std::vector<RdmaPortFacts> ports = rdma_ports(node, rdma);
     json["rdma_ports"] = ports_json<Json>(ports);
@@ -109,6 +111,7 @@ HostFacts facts_from(const Json& json) {
     all.rdma_ports.push_back({one.at("name").get<std::string>(), one.at("place").get<std::string>()});
   if (all.rdma_ports.size() > kMostRdmaPorts) throw RunError("it tells of more RDMA ports than can be");
   all.no_rdma = json.value("no_rdma", "");
+  all.no_mpi = json.value("no_mpi", "");
   all.rdma_counters = json.value("rdma_counters", false);
   all.rdma_full = json.value("rdma_full", "");
   return all;
@@ -126,6 +129,7 @@ nlohmann::ordered_json facts_kept(const HostFacts& all) {
     if (!all.rdma_full.empty()) json["rdma_full"] = all.rdma_full;
   }
   if (!all.no_rdma.empty()) json["no_rdma"] = all.no_rdma;
+  if (!all.no_mpi.empty()) json["no_mpi"] = all.no_mpi;
   return json;
 }
 

@@ -38,6 +38,7 @@ struct HostFacts {
   std::vector<RdmaPortFacts> rdma_ports{};  // its rails by RDMA, in order
   std::string no_rdma{};                    // why there are none
   bool rdma_counters = false;               // all of them tell what they count
+  std::string no_mpi{};                     // why it can take part in no run on several hosts; "" = it can
   std::string rdma_full{};                  // whose counters are at their limit: "mlx5_0/1 symbol_error"
 };
 

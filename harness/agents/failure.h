@@ -6,7 +6,8 @@
 namespace headrace::agents {
 
 struct Failure {
-  std::string why, fix;  // "" = it takes part
+  std::string why, fix;      // "" = it takes part
+  bool unreachable = false;  // no sign of life came from it, or none any more
   explicit operator bool() const { return !why.empty(); }
 };
 

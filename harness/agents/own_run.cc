@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <vector>
 
 #include "harness/agents/child.h"
 #include "harness/agents/placed.h"
 #include "harness/agents/scratch.h"
+#include "harness/backends/loader.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/file_text.h"
@@ -33,8 +35,8 @@ constexpr std::string_view kSkipped[] = {"phases", "resolved", "series", "reside
 class OwnFolder {
  public:
   OwnFolder()
-      : folder_(MarkedFolder::make_next(
-            (fs::temp_directory_path() / fmt::format("headrace-agent-{}", ::getpid())).string(), kFolderKind)) {}
+      : folder_(MarkedFolder::make_private((fs::temp_directory_path() / files::random_name("headrace-agent")).string(),
+                                           kFolderKind)) {}
   ~OwnFolder() {
     try {
       remove_marked(path("run"));
@@ -64,15 +66,39 @@ std::string scratch_of(const RunWanted& wanted) {
   return wanted.at + "/" + wanted.folder;
 }
 
-/// Throws RunError where this process cannot start it.
+/// Is there a program of this name in PATH?
+bool is_program(const std::string& name) {
+  const char* const path = std::getenv("PATH");
+  std::istringstream folders(path == nullptr ? "" : path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (::access((folder + "/" + name).c_str(), X_OK) == 0) return true;
+  return false;
+}
+
 std::vector<std::string> mpirun(const std::vector<std::string>& hosts) {
-  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr)
-    throw RunError("this agent was started by mpirun, which starts no other below it");
-  return {"mpirun",   "--host", join(hosts, ","), "-n",  std::to_string(hosts.size()),
-          "--map-by", "node",   "--bind-to",      "none"};
+  std::vector<std::string> command{"mpirun",   "--host", join(hosts, ","), "-n",  std::to_string(hosts.size()),
+                                   "--map-by", "node",   "--bind-to",      "none"};
+  // The user chose to be root when the agents were started; mpirun would refuse it.
+  if (::geteuid() == 0) command.emplace_back("--allow-run-as-root");
+  return command;
+}
+
+/// Why a run left no run file.
+std::string why_none(const Ended& ended, double most_s) {
+  if (ended.late)
+    return fmt::format("no result within {:.0f} s{}{}", most_s, ended.words.empty() ? "" : ": ", ended.words);
+  return ended.words.empty() ? fmt::format("the run ended with exit code {}", ended.code)
+                             : fmt::format("{} (exit code {})", ended.words, ended.code);
 }
 
 }  // namespace
+
+std::string why_not_together(const Backends& backends) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") != nullptr)
+    return "the launcher is mpirun, which starts no other mpirun below it: start the agents by ssh or srun";
+  if (!is_program("mpirun")) return "there is no mpirun in PATH: install Open MPI (Debian: apt install openmpi-bin)";
+  return backends.why_not(Gives::messages);
+}
 
 Json run_json(const RunWanted& wanted) {
   return {{"config", wanted.config}, {"job", wanted.job},       {"at", wanted.at},     {"folder", wanted.folder},
@@ -116,14 +142,9 @@ std::string own_run(const RunWanted& wanted, int input) {
   add("--out", folder.path("run"));
   command.emplace_back("--no-report");
   const Ended ended = run_child(command, input, wanted.most_s);
-  if (together && ended.code == 127) throw RunError("mpirun is not there");
-  if (!fs::exists(folder.path("run") + "/run.json"))
-    throw RunError(fmt::format("{}{}{}",
-                               ended.late ? fmt::format("no result within {:.0f} s", wanted.most_s)
-                                          : fmt::format("the run ended with {}", ended.code),
-                               ended.words.empty() ? "" : ": ", ended.words));
+  if (!fs::exists(folder.path("run") + "/run.json")) throw RunError(why_none(ended, wanted.most_s));
   std::string text = results::skip_members(file_text(folder.path("run") + "/run.json"), kSkipped);
-  if (text.size() > kLongest) throw RunError("its run file is too long to be told");
+  if (text.size() > kLongest) throw RunError("its run file is too long to be sent");
   return text;
 }
 

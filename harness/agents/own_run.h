@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+namespace headrace {
+class Backends;
+}
+
 namespace headrace::agents {
 
 struct RunWanted {
@@ -20,6 +24,9 @@ struct RunWanted {
   std::string budget;  // "1min"; "" likewise
   double most_s = 60;  // it is ended after that
 };
+
+/// Why this host can start no run on several hosts, "" = it can: there is no mpirun, this build has no MPI.
+std::string why_not_together(const Backends& backends);
 
 nlohmann::json run_json(const RunWanted& wanted);
 /// Throws std::exception where it is none.

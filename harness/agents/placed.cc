@@ -21,7 +21,7 @@ void put(const MarkedFolder& folder, const std::string& name, const std::string&
 }  // namespace
 
 void place(const Placed& files) {
-  const MarkedFolder folder = MarkedFolder::make(files.folder, kFolderKind);
+  const MarkedFolder folder = MarkedFolder::make_private(files.folder, kFolderKind);
   put(folder, kConfigFile, files.config);
   put(folder, kJobFile, files.job);
 }

@@ -51,6 +51,11 @@ struct Pixels {
 struct DecodeLimits {
   std::uint64_t pixels = 178'956'970;  // where Pillow 9.4 refuses: twice its MAX_IMAGE_PIXELS
   std::uint64_t bytes = std::uint64_t{1} << 30;
+
+  /// Of what a file of `size` bytes may unpack to: 1,024 times its size, as deflate does at most, and 256 MiB in any case.
+  std::uint64_t unpacked(std::uint64_t size) const noexcept {
+    return std::min(bytes, std::max(std::uint64_t{256} << 20, 1024 * std::min(size, bytes)));
+  }
 };
 
 class ImageDecoder {

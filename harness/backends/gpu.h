@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/record/file_table.h"
@@ -52,19 +53,27 @@ struct GpuFacts {
   NvLinks nvlinks{};
   C2cLinks c2c{};
   std::string refuses{};  // who may not use it: "all processes", "a second process"; "" = nobody is refused
-  std::string fabric{};   // "not started": the switches between GPUs are not set up; "" = they are, or there are none
+  std::string fabric{};   // what is wrong with the switches between GPUs; "" = nothing is, or there are none
+
+  /// Of `fabric`: the switches are not set up yet.
+  static constexpr const char *kFabricNotStarted = "not started", *kFabricInProgress = "in progress";
+  /// They are set up, and this GPU is not part of them as it should be.
+  bool fabric_failed() const { return !fabric.empty() && fabric != kFabricNotStarted && fabric != kFabricInProgress; }
 
   /// Is it reached by other means than PCI Express? Then that link's generation and width say nothing: drivers give
   /// placeholders for it.
   bool beside_pcie() const { return coherent || c2c.most > 0; }
 };
 
+/// Why clocks are held back: at its power limit a sound GPU works, too.
+inline constexpr std::string_view kPowerLimit = "power limit";
+
 /// What a GPU does, read now. What the driver does not tell is absent.
 struct GpuState {
   PcieLink link;
   std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;
-  std::string held_back;                 // why its clocks are held back ("thermal", "power brake"); "" = they are not
-  std::optional<std::uint64_t> replays;  // PCIe packets sent again, since the driver was loaded
+  std::string held_back;  // why its clocks are held back ("power limit", "power brake"); "" = they are not
+  std::optional<std::uint64_t> replays;                         // PCIe packets sent again, since the driver was loaded
   std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  // memory errors, likewise
   std::optional<std::uint64_t> nvlink_errors{};  // replays, recoveries and CRC errors of all NVLinks, likewise
   std::optional<unsigned> nvlinks_up{};
@@ -74,38 +83,63 @@ struct GpuState {
   std::vector<unsigned> xids{};                  // errors that the driver reported since this was last asked
 };
 
-/// What the driver means by an Xid ("the GPU has fallen off the bus"), or "" (NVIDIA's catalogue of Xid errors).
-inline const char* xid_in_words(unsigned xid) {
-  switch (xid) {
-    case 13:
-      return "a fault of a kernel, or of memory";
-    case 31:
-      return "an invalid access to memory";
-    case 43:
-    case 45:
-      return "a program was stopped";
-    case 48:
-      return "an uncorrectable memory error";
-    case 63:
-      return "a row of memory is to be remapped";
-    case 64:
-      return "a row of memory could not be remapped";
-    case 74:
-      return "an NVLink failed";
-    case 79:
-      return "the GPU has fallen off the bus";
-    case 92:
-      return "many correctable memory errors";
-    case 94:
-      return "an uncorrectable memory error, contained";
-    case 95:
-      return "an uncorrectable memory error, not contained";
-    case 119:
-    case 120:
-      return "the GPU's system processor does not answer";
-    default:
-      return "";
-  }
+/// An error number of NVIDIA's driver.
+struct Xid {
+  unsigned number;
+  bool fatal;  // of the hardware: the GPU has to be reset, or more
+  const char* words;
+};
+
+/// By NVIDIA's catalogue of Xid errors (docs.nvidia.com/deploy/xid-errors, Ampere and later). Fatal are those whose immediate
+/// action is a reset or a restart or a check of NVLinks, and those that tell of a memory error which could not be corrected
+/// or of a row to be remapped. Not 109: NVIDIA's device plugin takes it for a fault of the program, as 13, 31, 43, 45 and 68.
+inline constexpr Xid kXids[] = {
+    {13, false, "a fault of a kernel, or of memory"},
+    {31, false, "an invalid access to memory"},
+    {43, false, "a program was stopped"},
+    {45, false, "a program was stopped"},
+    {46, true, "the GPU stopped processing"},
+    {48, true, "an uncorrectable memory error"},
+    {54, true, "no auxiliary power"},
+    {62, true, "the power controller halted"},
+    {63, true, "a row of memory is to be remapped"},
+    {64, true, "a row of memory could not be remapped"},
+    {74, true, "an NVLink failed"},
+    {79, true, "the GPU has fallen off the bus"},
+    {92, false, "many correctable memory errors"},
+    {94, true, "an uncorrectable memory error, contained"},
+    {95, true, "an uncorrectable memory error, not contained"},
+    {119, true, "the GPU's system processor does not answer"},
+    {120, true, "the GPU's system processor failed"},
+    {121, false, "an error of NVLink-C2C"},
+    {136, true, "an NVLink could not be trained"},
+    {140, true, "an uncorrectable memory error"},
+    {143, true, "the GPU could not be started"},
+    {144, true, "an NVLink failed"},
+    {145, true, "an NVLink failed"},
+    {146, true, "an NVLink failed"},
+    {147, true, "an NVLink failed"},
+    {148, true, "an NVLink failed"},
+    {149, true, "an NVLink failed"},
+    {150, true, "an NVLink failed"},
+    {155, true, "an NVLink failed"},
+    {156, true, "a part of the GPU was retired"},
+    {157, true, "a part of the GPU could not be retired"},
+    {158, true, "the GPU did not answer in time"},
+    {167, true, "PCI Express did not answer in time"},
+    {171, true, "an uncorrectable error of its memory"},
+    {172, true, "an uncorrectable error of its caches"},
+};
+
+inline const Xid* find_xid(unsigned number) {
+  for (const Xid& one : kXids)
+    if (one.number == number) return &one;
+  return nullptr;
+}
+/// "Xid 79 (the GPU has fallen off the bus)".
+inline std::string xid_in_words(unsigned number) {
+  const Xid* known = find_xid(number);
+  return "Xid " + std::to_string(number) + (known == nullptr ? "" : " (" + std::string(known->words) + ")");
 }
 
 enum class CopyKind { h2d, d2h, d2d };
@@ -270,6 +304,8 @@ class Gpu {
   virtual const GpuFacts& facts() const = 0;
   /// Untimed: asks the driver. Never throws.
   virtual GpuState state() = 0;
+  /// Why this process cannot use it any more, where the hardware is the reason; "" = it can, or a program is. Never throws.
+  virtual std::string lost() const { return ""; }
   /// Device memory. Throws RunError with what was asked for and what is free.
   virtual std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) = 0;
   virtual std::unique_ptr<GpuStream> stream() = 0;
@@ -304,6 +340,9 @@ class GpuBackend {
   virtual std::optional<std::string> unusable() const = 0;
   virtual unsigned count() const = 0;
   virtual Gpu& gpu(unsigned index) = 0;
+  /// PCI addresses of the GPUs that the driver can use, those too that this process may not; nothing: it tells none but
+  /// the addresses of the GPUs above.
+  virtual std::optional<std::vector<std::string>> listed() const { return std::nullopt; }
   /// Why files cannot be read straight into GPUs ("libcufile.so.0 not found"), or nothing.
   virtual std::optional<std::string> no_file_reader() const = 0;
 };

@@ -18,7 +18,7 @@ namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 18;
+inline constexpr int kPluginInterface = 19;
 
 /// What a plugin hands over; what it is and can do stands in the table of engines.h. A new kind of backend adds a virtual
 /// function here and a header beside file_io.h.

@@ -1,17 +1,46 @@
 #include "harness/base/escape.h"
 
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <system_error>
+
 #include "harness/base/printable.h"
 
 namespace headrace {
 
+namespace {
+
+bool is_number(std::string_view text) {
+  double value;
+  if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error != std::errc::invalid_argument && end == text.data() + text.size();
+}
+
+/// Does a spreadsheet take a cell that begins so for a formula? The last four are full-width forms of the first four, which Excel
+/// takes alike.
+bool begins_formula(std::string_view text) {
+  constexpr std::string_view kBegins[] = {"=", "+", "-", "@", "\t", "\r", "\uFF1D", "\uFF0B", "\uFF0D", "\uFF20"};
+  return std::any_of(std::begin(kBegins), std::end(kBegins),
+                     [&](std::string_view one) { return text.starts_with(one); });
+}
+
+}  // namespace
+
 std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += '"';
-    out += c;
+  if (is_number(text)) return std::string(text);
+  // Where the list separator is ';' or a tab, a new cell begins behind one, whatever the quotes.
+  constexpr std::string_view kCellEnds = ";\t\r\n";
+  std::string cell;
+  bool begins = true;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (begins && begins_formula(text.substr(i))) cell += '\'';
+    begins = kCellEnds.find(text[i]) != kCellEnds.npos;
+    if (text[i] == '"') cell += '"';
+    cell += text[i];
   }
-  return out + '"';
+  return text.find_first_of(",\"\r\n") == text.npos ? cell : '"' + cell + '"';
 }
 
 std::string shell_word(std::string_view text) {

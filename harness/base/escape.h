@@ -6,7 +6,8 @@
 
 namespace headrace {
 
-/// RFC 4180: in quotes where a comma, a quote or a line break asks for it.
+/// One cell of a CSV file. RFC 4180: in quotes where a comma, a quote or a line break asks for it. Spreadsheets run cells that
+/// begin with = + - @, a tab or a carriage return: those get a ' in front, numbers do not.
 std::string csv_field(std::string_view text);
 
 /// One word that a shell takes as it is, in quotes where it has to be.

@@ -1,31 +1,73 @@
 #include "harness/base/file_text.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 
 #include "harness/base/diagnostics.h"
 
 namespace headrace {
+namespace {
+
+constexpr std::size_t kBlock = 1 << 20;
+constexpr int kSilent_ms = 10'000;  // of a pipe
+
+UsageError unreadable(int code) { return UsageError(std::string("cannot be read: ") + std::strerror(code)); }
+
+/// An open file that closes itself.
+class File {
+ public:
+  explicit File(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
+    if (fd_ < 0) throw unreadable(errno);
+  }
+  ~File() { ::close(fd_); }
+  File(const File&) = delete;
+
+  /// 0 = of no known size.
+  std::size_t size() const {
+    struct stat status;
+    return ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
+  }
+  /// 0 = it is over. A pipe that nobody writes to is given up.
+  std::size_t read(char* to, std::size_t most) const {
+    for (;;) {
+      struct pollfd wait {
+        fd_, POLLIN, 0
+      };
+      const int ready = ::poll(&wait, 1, kSilent_ms);
+      if (ready == 0) throw UsageError(fmt::format("gave nothing to read for {} s", kSilent_ms / 1000));
+      const ssize_t n = ready < 0 ? -1 : ::read(fd_, to, most);
+      if (n >= 0) return static_cast<std::size_t>(n);
+      if (errno != EINTR && errno != EAGAIN) throw unreadable(errno);
+    }
+  }
+
+ private:
+  const int fd_;
+};
+
+}  // namespace
 
 std::string file_text(const std::string& path, std::size_t most) {
-  constexpr std::size_t kBlock = 1 << 20;
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
+  const File file(path);
+  const auto refuse = [&](const std::string& size) {
+    throw UsageError(fmt::format("has {} MiB; at most {} MiB are read", size, most >> 20));
+  };
+  if (file.size() > most) refuse(std::to_string(file.size() >> 20));
   std::string text;
   // Block by block: a device, or a pipe, may never end.
-  for (std::size_t got = kBlock; file && got == kBlock;) {
+  for (std::size_t got = 1; got > 0;) {
     const std::size_t before = text.size();
-    if (before > most) throw UsageError(fmt::format("has more than {} MiB", most >> 20));
+    if (before > most) refuse(fmt::format("more than {}", most >> 20));
     text.resize(before + kBlock);
-    file.read(text.data() + before, kBlock);
-    got = static_cast<std::size_t>(file.gcount());
+    got = file.read(text.data() + before, kBlock);
     text.resize(before + got);
   }
-  if (file.bad() || !file.is_open())
-    throw UsageError(std::string("cannot be read: ") + std::strerror(errno ? errno : EIO));
   return text;
 }
 

@@ -6,8 +6,10 @@
 
 namespace headrace {
 
-/// Throws UsageError "cannot be read: ...", or where it has more than `most` bytes, as devices do that never end; who knows
-/// what the file was wanted for says its path.
-std::string file_text(const std::string& path, std::size_t most = std::size_t{1} << 30);
+inline constexpr std::size_t kMostText = std::size_t{256} << 20;  // [B]
+
+/// Throws UsageError, to which the caller adds the path: "cannot be read: ...", where the file has more than `most` bytes, as
+/// devices have that never end, and where a pipe gives nothing for 10 s.
+std::string file_text(const std::string& path, std::size_t most = kMostText);
 
 }  // namespace headrace

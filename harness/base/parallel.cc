@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/start_thread.h"
+
 namespace headrace {
 
 void parallel_for(std::uint64_t count, unsigned threads, const std::function<void(unsigned, std::uint64_t)>& body,
@@ -38,8 +40,11 @@ void parallel_for(std::uint64_t count, unsigned threads, const std::function<voi
     changed.notify_all();
   };
 
-  std::vector<std::jthread> pool;
-  for (unsigned worker = 0; worker < threads; ++worker) pool.emplace_back(work, worker);
+  std::vector<std::jthread> pool = threads > 0 ? start_threads(threads, work) : std::vector<std::jthread>{};
+  {
+    const std::lock_guard lock(mutex);
+    working -= threads - static_cast<unsigned>(pool.size());
+  }
   const auto done = [&] { return working == 0; };
   for (bool finished = false; !finished;) {
     {

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <iterator>
 
+#include "harness/base/code_points.h"
+
 namespace headrace {
 namespace {
 
@@ -29,29 +31,6 @@ bool hidden(std::uint32_t character) {
                      [&](const Range& range) { return range.first <= character && character <= range.last; });
 }
 
-/// One character of a text; `size` is 0 where the bytes are no UTF-8.
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t size = 0;
-};
-
-Character first_of(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const std::uint32_t lead = byte(0);
-  if (lead < 0x80) return {lead, 1};
-  const std::size_t size = lead < 0xc2 ? 0 : lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : lead < 0xf5 ? 4 : 0;
-  if (size == 0 || text.size() < size) return {};
-  std::uint32_t code = lead & (0x7fu >> size);
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0) != 0x80) return {};
-    code = code << 6 | (byte(i) & 0x3f);
-  }
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  if (code < kLeast[size] || code > 0x10ffff || surrogate) return {};
-  return {code, size};
-}
-
 /// As JSON writes it: above 16 bits as a pair of surrogates.
 void escape(std::string& out, std::uint32_t code) {
   if (code == '\n')
@@ -71,7 +50,7 @@ std::string shown(std::string_view text, bool lines) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    const Character c = first_of(text);
+    const Character c = first_character(text);
     const bool end_of_line = text[0] == '\n' || text.starts_with("\r\n");
     if (c.size == 0)
       fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(text[0]));

@@ -32,8 +32,11 @@ std::vector<std::string> shell_words(std::vector<std::string> names) {
   return names;
 }
 
-bool drains(const NodeRecord& node) { return node.state == NodeState::confirmed || node.state == NodeState::flapping; }
-bool is_bad(const NodeRecord& node) { return drains(node) || node.state == NodeState::drained; }
+bool drains(const NodeRecord& node) { return is_bad(node.state) && node.state != NodeState::drained; }
+/// Nobody heard from it. Where that is half of all nodes, it is more likely that the launcher is wrong.
+bool is_down(const Record& record, const NodeRecord& node) {
+  return node.missing.unreachable && !is_bad(node.state) && 2 * record.missing() < record.nodes.size();
+}
 bool resumes(const NodeRecord& node) { return node.state == NodeState::retested; }
 
 std::string tainted(const std::vector<std::string>& names, const char* taint) {
@@ -54,9 +57,12 @@ std::string test_case(const std::string& suite, const std::string& name, const s
 Commands commands_for(const Record& record, Scheduler scheduler) {
   Commands commands;
   std::map<std::string, std::vector<unsigned>> by_reason;
-  std::vector<unsigned> back;
+  std::vector<unsigned> back, down;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
-    if (drains(record.nodes[node])) {
+    if (is_down(record, record.nodes[node])) {
+      commands.nodes.push_back(node);
+      down.push_back(node);
+    } else if (drains(record.nodes[node])) {
       commands.nodes.push_back(node);
       by_reason[reason_of(record, node)].push_back(node);
     }
@@ -67,6 +73,10 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
     for (const auto& [reason, nodes] : by_reason)
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=drain reason={}",
                                            shell_word(compressed(record.names_of(nodes))), shell_word(reason)));
+    if (!down.empty())
+      commands.drain.push_back(fmt::format("scontrol update nodename={} state=down reason={}",
+                                           shell_word(compressed(record.names_of(down))),
+                                           shell_word("headrace: unreachable")));
     if (!back.empty())
       commands.resume.push_back(
           fmt::format("scontrol update nodename={} state=resume", shell_word(compressed(record.names_of(back)))));
@@ -93,7 +103,7 @@ std::vector<Step> next_steps(const Record& record) {
     steps.push_back({"more rounds for who is undecided", resume});
   std::string bad;
   for (const NodeRecord& node : record.nodes)
-    if (is_bad(node)) bad += " " + node.host.name;
+    if (is_bad(node.state)) bad += " " + node.host.name;
   if (!bad.empty() && record.signal == 0)
     steps.push_back({"once what is bad is repaired", record.again + " --retest" + bad});
   return steps;
@@ -108,8 +118,8 @@ std::vector<std::pair<std::string, std::string>> nodes_by_state(const Record& re
     if (!names.empty()) all.emplace_back(word, compressed(std::move(names)));
   };
   for (const NodeState state : kNodeStates)
-    list(to_string(state), [&](const NodeRecord& node) { return node.state == state; });
-  list("missing", [](const NodeRecord& node) { return static_cast<bool>(node.missing); });
+    list(to_string(state), [&](const NodeRecord& node) { return node.word() == to_string(state); });
+  list("missing", [](const NodeRecord& node) { return node.word() == "missing"; });
   return all;
 }
 
@@ -183,7 +193,7 @@ std::string findings_csv(const Record& record) {
       loss = std::max(loss, one->loss);
     }
     if (!missing.empty()) told.push_back("missing: " + missing);
-    csv += fmt::format("{},{},{},{},{},{},{},{}\n", scope, csv_field(subject), csv_field(host.rack),
+    csv += fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(scope), csv_field(subject), csv_field(host.rack),
                        csv_field(host.leaf_switch), state, csv_field(join(in, " ")),
                        loss > 0 ? fmt::to_string(loss) : "", csv_field(join(told, "; ")));
   };

@@ -18,7 +18,8 @@ struct Commands {
   std::vector<unsigned> nodes;  // whom they concern
   std::vector<std::string> drain, resume;
 };
-/// Nodes that are confirmed or flapping are drained, with what they lose in as the reason; those that were retested are resumed.
+/// Nodes that are confirmed or flapping are drained, with what they lose in as the reason; unreachable ones are taken out, too,
+/// unless half of all are; those that were retested are resumed.
 Commands commands_for(const Record& record, Scheduler scheduler);
 
 /// More than so many nodes are never drained by one command line: then it is likely that something else is wrong.

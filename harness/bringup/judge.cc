@@ -17,8 +17,7 @@ namespace {
 
 /// What a node is from now on.
 NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool retested, const Judged& judged) {
-  const bool was_bad =
-      node.state == NodeState::confirmed || node.state == NodeState::drained || node.state == NodeState::flapping;
+  const bool was_bad = is_bad(node.state);
   if (named) return node.state == NodeState::drained && !retested ? NodeState::drained : NodeState::confirmed;
   if (node.missing) return was_bad ? node.state : NodeState::suspect;
   switch (measured) {
@@ -33,7 +32,7 @@ NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool 
     case PartState::undecided:
       break;
   }
-  return judged.finished ? NodeState::suspect : node.state;
+  return judged.finished && !was_bad ? NodeState::suspect : node.state;
 }
 
 /// What nodes measured by themselves joins what they tell of themselves. Who has to measure again.
@@ -80,13 +79,19 @@ std::vector<std::string> flapping_ones(const Record& record) {
   return names;
 }
 
-/// Bad in an earlier session, and nobody looked whether it still is.
-std::vector<std::string> bad_before(const Record& record, const std::vector<bool>& takes_part) {
+std::vector<std::string> missing_ones(const Record& record) {
+  std::vector<std::string> names;
+  for (const NodeRecord& one : record.nodes)
+    if (one.missing) names.push_back(one.host.name);
+  return names;
+}
+
+/// Bad in an earlier session, and nothing has cleared it since.
+std::vector<std::string> bad_before(const Record& record) {
   std::vector<std::string> names;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     const NodeRecord& one = record.nodes[node];
-    if ((one.state == NodeState::confirmed || one.state == NodeState::flapping) && !is_named(record, node) &&
-        (!takes_part[node] || one.missing))
+    if ((one.state == NodeState::confirmed || one.state == NodeState::flapping) && !is_named(record, node))
       names.push_back(one.host.name);
   }
   return names;
@@ -131,15 +136,18 @@ void name_flapping(Record& record, unsigned node) {
 std::string sentence_of(const Record& record, std::size_t taking_part, std::size_t undecided,
                         const std::vector<std::string>& before) {
   const std::size_t missing = record.missing();
-  if (taking_part < missing + 2) return "Fewer than two nodes took part: nothing was measured.";
+  if (taking_part == missing) return "No node answered: nothing was measured, and all states are as they were before.";
+  if (taking_part < missing + 2)
+    return "Fewer than two nodes took part: nothing was measured, and all states are as they were before.";
   std::string text = fmt::format("{} of {} took part", taking_part - missing, counted(taking_part, "node"));
   std::vector<std::string> titles;
   for (const Told& one : record.faults) titles.push_back(one.title());
   text += titles.empty() ? "; nothing bad was found" : "; bad: " + some_of(titles);
   if (const std::vector<std::string> flap = flapping_ones(record); !flap.empty())
     text += "; flapping: " + some_of(flap);
-  if (!before.empty()) text += "; bad before, and not tested again: " + some_of(before);
+  if (!before.empty()) text += "; bad before, and not cleared since: " + some_of(before);
   if (undecided > 0) text += fmt::format("; {} undecided", undecided);
+  if (missing > 0) text += "; missing: " + some_of(missing_ones(record));
   return text + ".";
 }
 
@@ -167,12 +175,13 @@ void judge(Record& record, const Judged& judged) {
   const std::set<unsigned> suspects = take_in_tests(record, judged);
   const GroupsJudged groups = judge_groups(record);
   record.faults.insert(record.faults.end(), groups.faults.begin(), groups.faults.end());
-  std::size_t taking_part = 0, undecided = 0, there = 0;
+  std::size_t taking_part = 0, undecided = 0, present = 0;
+  for (unsigned node = 0; node < record.nodes.size(); ++node)
+    present += judged.takes_part[node] && !record.nodes[node].missing;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     if (!judged.takes_part[node]) continue;
     ++taking_part;
     NodeRecord& one = record.nodes[node];
-    there += !one.missing;
     const Told differs = words.told(node);
     if (!differs.text.empty()) {
       const auto at = std::find_if(record.faults.begin(), record.faults.end(), [&](const Told& known) {
@@ -188,7 +197,8 @@ void judge(Record& record, const Judged& judged) {
     const bool named = is_named(record, node);
     const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
     const PartState measured = enough && !suspects.contains(node) ? judged.evidence.node(node) : PartState::undecided;
-    one.state = state_of(one, measured, named, retested, judged);
+    // Where nothing could be measured, nothing new is known of anybody: a launcher may be wrong, or this host alone.
+    if (present >= 2) one.state = state_of(one, measured, named, retested, judged);
     if (named) {
       session.failed[node] = told_of(record, node);
     } else if (!one.missing && (measured == PartState::cleared || measured == PartState::slower)) {
@@ -197,16 +207,16 @@ void judge(Record& record, const Judged& judged) {
     }
     undecided += !named && !one.missing && measured == PartState::undecided;
   }
-  const std::vector<std::string> before = bad_before(record, judged.takes_part);
+  const std::vector<std::string> before = bad_before(record);
   Found found;
   found.fail = !record.faults.empty() || !before.empty();
-  found.error = there < 2;
+  found.error = present < 2;
   found.inconclusive = undecided > 0 || groups.undecided;
-  found.incomplete = there < taking_part;
+  found.incomplete = present < taking_part;
   record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
   record.sentence = sentence_of(record, taking_part, undecided, before);
   if (groups.undecided) record.sentence += " Whether storage gives what the job needs is undecided.";
-  if (!enough && there >= 2 && there < FaultWords::kFewestNodes)
+  if (!enough && present >= 2 && present < FaultWords::kFewestNodes)
     record.sentence += fmt::format(" Of fewer than {} nodes nobody can tell what is usual.", FaultWords::kFewestNodes);
 }
 
@@ -220,6 +230,13 @@ std::optional<NodeState> node_state_named(std::string_view word) {
   for (const NodeState state : kNodeStates)
     if (to_string(state) == word) return state;
   return std::nullopt;
+}
+
+std::string_view NodeRecord::word() const { return missing && !is_bad(state) ? "missing" : to_string(state); }
+
+std::size_t Record::nodes_called(std::string_view word) const {
+  return static_cast<std::size_t>(
+      std::count_if(nodes.begin(), nodes.end(), [&](const NodeRecord& one) { return one.word() == word; }));
 }
 
 std::size_t Record::nodes_that_are(NodeState state) const {

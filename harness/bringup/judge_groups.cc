@@ -44,6 +44,34 @@ std::string pairs_of(const Record& record, const std::vector<unsigned>& nodes) {
       record.nodes[slowest->b].host.name);
 }
 
+/// A node that could take no part in a run on several hosts, once for all such runs.
+void name_left_out(const Record& record, const GroupRun& run, std::vector<Told>& faults) {
+  const unsigned node = run.nodes.front();
+  const std::string text = fmt::format("cannot take part in {}: {}", run.what, run.why);
+  const auto known = std::find_if(faults.begin(), faults.end(), [&](const Told& one) { return one.of_node(node); });
+  if (known != faults.end()) {
+    known->text += "; " + text;
+    return;
+  }
+  const std::string& name = record.nodes[node].host.name;
+  Told one = told("node", name, text, fmt::format("repair that on the node; then --retest {}", name));
+  one.fault = {Finding::Scope::node, node, 0, 0, 0, {}};
+  one.brief = run.what;
+  faults.push_back(std::move(one));
+}
+
+/// Nodes that came to no end together, or to no right one.
+void name_failed(const Record& record, const GroupRun& run, std::vector<Told>& faults) {
+  const auto& groups = record.sessions.back().groups;
+  const bool others_worked = std::any_of(
+      groups.begin(), groups.end(), [&](const GroupRun& other) { return other.what == run.what && other.why.empty(); });
+  faults.push_back(told("group", compressed(record.names_of(run.nodes)), fmt::format("{}: {}", run.what, run.why),
+                        others_worked
+                            ? "the other groups worked: start it by hand on these nodes, then on fewer of them"
+                            : "no group worked: look at what all nodes share, such as the interfaces that MPI "
+                              "uses, firewalls between the nodes, and their software"));
+}
+
 /// Groups that were slower than others in the same, twice.
 std::vector<Told> slower_twice(const Record& record) {
   std::vector<GroupRun> first, again;
@@ -82,11 +110,10 @@ std::vector<Told> slower_twice(const Record& record) {
 GroupsJudged judge_groups(const Record& record) {
   GroupsJudged judged;
   if (record.sessions.empty()) return judged;
-  for (const GroupRun& run : record.sessions.back().groups) {
+  const std::vector<GroupRun>& groups = record.sessions.back().groups;
+  for (const GroupRun& run : groups) {
     if (!run.why.empty())
-      judged.faults.push_back(told("group", compressed(record.names_of(run.nodes)),
-                                   fmt::format("{}: {}", run.what, run.why),
-                                   "the other groups worked: start it by hand over these nodes, with fewer of them"));
+      run.nodes.size() == 1 ? name_left_out(record, run, judged.faults) : name_failed(record, run, judged.faults);
     for (const LoadPhase& one : run.phases) {
       if (one.outcome == to_string(Outcome::fail))
         judged.faults.push_back(told("storage", record.measuring.at,

@@ -20,6 +20,8 @@ using results::StoredRun;
 
 constexpr const char* kFix = "take it out and look at it: headrace doctor there; then --retest ";
 constexpr std::size_t kMostReasons = 3;
+/// Of a point's other metrics than its first, which are many: by less nobody is accused.
+constexpr double kOfMany = 0.2;
 
 /// As a run of the node's own, which is what a fleet is made of.
 StoredRun run_of(const NodeTests& tests, const TestedNode& tested, const Record& record) {
@@ -63,7 +65,11 @@ class Judging {
       for (const NodeTests& tests : record.sessions[s].tests)
         for (const TestedNode& one : tests.nodes) {
           if (!replay.counts(s, one.node)) continue;
+          if (const auto before = newest_.find(one.node); before != newest_.end()) earlier_[one.node] = before->second;
           newest_[one.node] = &one;
+          for (const TestedFault& fault : one.faults) faults_[one.node].emplace(fault.part, &fault);
+          for (const TestedMetric& metric : tests.metrics)
+            if (metric.leads) leading_.insert(metric.point + "." + metric.metric);
           if (const StoredRun run = run_of(tests, one, record); !run.points.empty()) collector.add(run);
         }
     if (newest_.empty()) return;
@@ -73,10 +79,14 @@ class Judging {
 
   TestsJudged result() {
     if (newest_.empty()) return {};
+    faults();
     outliers();
     effects();
     lacking();
-    if (fleet_.limits.empty()) judged_.unjudged = why_unjudged();
+    if (fleet_.limits.empty()) {
+      expectations();
+      judged_.unjudged = why_unjudged();
+    }
     return std::move(judged_);
   }
 
@@ -88,8 +98,55 @@ class Judging {
     return share > 0 ? fmt::format(" Others' programs disturbed {:.0f} % of its repetitions.", 100 * share) : "";
   }
 
+  /// One occurrence is a fault: it needs neither others to compare with nor another session.
+  void faults() {
+    for (const auto& [node, parts] : faults_)
+      for (const auto& [part, fault] : parts)
+        if (!is_told(node, part, fault->told))
+          judged_.differences.push_back({node, part, fault->told, fault->fix, true, true});
+  }
+  /// By what the node told of itself before.
+  bool is_told(unsigned node, const std::string& part, const std::string& told) const {
+    const std::vector<Difference>& known = record_.nodes[node].differences;
+    return std::any_of(known.begin(), known.end(), [&](const Difference& one) {
+      return one.fault && !one.tested && one.told.starts_with(part + ": ") &&
+             told == fmt::format("{} is broken: {}.", part, one.told.substr(part.size() + 2));
+    });
+  }
+
+  /// Where too few are alike to tell what is usual: what lies far below all sound hardware, twice. Hosts that share a machine
+  /// share what it gives, too.
+  void expectations() {
+    std::map<std::string, std::size_t> hosts_of;
+    for (const auto& [node, tested] : newest_) ++hosts_of[machine_of(node)];
+    for (const auto& [node, tested] : newest_) {
+      if (hosts_of[machine_of(node)] > 1) continue;
+      const auto before = earlier_.find(node);
+      for (const auto& [what, told] : tested->far_below) {
+        if (before == earlier_.end())
+          judged_.suspects.push_back(node);
+        else if (before->second->far_below.contains(what))
+          judged_.differences.push_back(
+              {node, what, what + ": " + told, kFix + record_.nodes[node].host.name, true, true});
+      }
+    }
+  }
+
+  /// The kernel that it runs on; containers of one have the same.
+  std::string machine_of(unsigned node) const {
+    const auto& facts = record_.nodes[node].facts;
+    return facts ? facts->machine.substr(0, facts->machine.find(' ')) : fmt::format("{}", node);
+  }
+
+  /// Is it off by enough, among so many metrics?
+  bool is_clear(std::size_t metric, const std::optional<double>& off) const {
+    const fleet::ComparedMetric& of = fleet_.metrics[metric];
+    return leading_.contains(of.point + "." + of.metric) || !off || std::abs(*off) >= kOfMany;
+  }
+
   void outliers() {
     for (const fleet::Outlier& one : fleet_.outliers) {
+      if (!is_clear(one.metric, one.deviation)) continue;
       const unsigned node = number(one.node);
       const fleet::ComparedMetric& metric = fleet_.metrics[one.metric];
       if (one.status == fleet::Status::suspected) judged_.suspects.push_back(node);
@@ -101,6 +158,7 @@ class Judging {
 
   void effects() {
     for (const fleet::GroupEffect& one : fleet_.effects) {
+      if (!is_clear(one.metric, one.shift)) continue;
       if (one.status == fleet::Status::suspected)
         for (const std::size_t node : one.nodes) judged_.suspects.push_back(number(node));
       if (one.status != fleet::Status::confirmed) continue;
@@ -138,8 +196,11 @@ class Judging {
     if (!fleet_.metrics.empty()) {
       std::size_t most = 0;
       for (const fleet::Group& group : fleet_.groups) most = std::max(most, group.nodes);
-      return fmt::format("{} nodes of the same hardware and settings measured the same, {} tell what is usual", most,
-                         statistics::kFewestAlike);
+      return fmt::format(
+          "nobody was compared: {} node{} of the same hardware and settings measured the same, and a median needs {}; "
+          "only "
+          "faults, and what lies far below sound hardware (headrace expect), were looked for",
+          most, most == 1 ? "" : "s", statistics::kFewestAlike);
     }
     std::set<std::string> reasons;
     for (const auto& [node, tested] : newest_)
@@ -150,7 +211,9 @@ class Judging {
   }
 
   const Record& record_;
-  std::map<unsigned, const TestedNode*> newest_;
+  std::map<unsigned, const TestedNode*> newest_, earlier_;
+  std::map<unsigned, std::map<std::string, const TestedFault*>> faults_;  // by node and part
+  std::set<std::string> leading_;                                         // "point.metric"
   std::map<std::string, unsigned> numbers_;
   fleet::Fleet fleet_;
   TestsJudged judged_;

@@ -1,10 +1,14 @@
 #include "harness/bringup/node_tests.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
-#include "harness/results/metric_filter.h"
+#include "harness/expectations/hold.h"
 #include "harness/results/metric_key.h"
+#include "harness/verdict/part_faults.h"
 
 namespace headrace::bringup {
 namespace {
@@ -23,6 +27,48 @@ std::size_t place_of(NodeTests& tests, const TestedMetric& metric) {
   return tests.metrics.size() - 1;
 }
 
+/// Of all devices, or of one of them.
+bool counts_faults(std::string_view metric) {
+  return std::any_of(std::begin(kFaultCounts), std::end(kFaultCounts), [&](const FaultCount& one) {
+    return metric == one.name || metric.starts_with(std::string(one.name) + "_");
+  });
+}
+
+/// Rates and shares of what was proven. Latencies have a tail of their own, times are what a repetition was given, and counts
+/// of errors are judged absolutely.
+bool is_compared(const StoredPoint& point, const results::StoredMetric& metric) {
+  const bool time =
+      metric.name.find("latency_") != metric.name.npos || metric.name == "elapsed_s" || metric.name == "cpu_s";
+  const bool first = &metric == &point.metrics.front();
+  return !metric.values.empty() && metric.better != Better::neither && std::isfinite(metric.median) &&
+         point.cache_unproven_share == 0 && (first || !time) && !counts_faults(metric.name);
+}
+
+void add_faults(TestedNode& tested, const StoredRun& run) {
+  for (const Judgement& j : run.judgements)
+    if (j.id == judging::kPartFault && j.outcome == Outcome::fail)
+      tested.faults.push_back({j.scope, j.explanation, j.next_step});
+  if (!tested.faults.empty()) return;
+  // A run that judged nothing of that kind itself.
+  for (const StoredPoint& point : run.points)
+    for (const results::StoredMetric& metric : point.metrics) {
+      const FaultCount* const count = find_fault_count(metric.name);
+      const double most = metric.values.empty() ? 0 : *std::max_element(metric.values.begin(), metric.values.end());
+      if (count != nullptr && count->always && most > 0)
+        tested.faults.push_back({point.id, fmt::format("{} of {}: {:g}; one is a fault", metric.name, point.id, most),
+                                 std::string(count->fix)});
+    }
+}
+
+/// A run that may use a part of its machine's processors cannot show what all of its memory gives.
+bool can_be_expected(const StoredRun& run, const results::StoredExpected& one) {
+  const auto number = [&](const char* key) {
+    const auto at = run.environment.find(key);
+    return at == run.environment.end() ? 0 : std::atoi(at->second.c_str());
+  };
+  return one.part_kind != "memory" || number("cpu.usable") >= number("cpu.threads");
+}
+
 }  // namespace
 
 TestedNode& NodeTests::of(unsigned node) {
@@ -33,24 +79,19 @@ TestedNode& NodeTests::of(unsigned node) {
 }
 
 void add_run(NodeTests& tests, unsigned node, const StoredRun& run) {
-  const results::MetricFilter first;
-  StoredRun unasked = run;  // needs choose other metrics than those that all nodes have
-  unasked.judgements.clear();
   TestedNode& tested = tests.of(node);
   std::size_t repetitions = 0;
   double disturbed = 0;
   for (const StoredPoint& point : run.points) {
     bool told = false;
     for (const results::StoredMetric& metric : point.metrics) {
-      if (metric.values.empty() || metric.better == Better::neither || !std::isfinite(metric.median) ||
-          !first.selects(unasked, point, metric.name) || point.cache_unproven_share > 0)
-        continue;
+      if (!is_compared(point, metric)) continue;
       const results::UnitScale scale = results::unit_scale(metric.unit);
-      const std::size_t place = place_of(
-          tests, {point.workload, point.id, metric.name, scale.base, metric.description, point.params, metric.better});
+      const std::size_t place = place_of(tests, {point.workload, point.id, metric.name, scale.base, metric.description,
+                                                 point.params, metric.better, &metric == &point.metrics.front()});
       if (tested.values.size() <= place) tested.values.resize(place + 1);
       tested.values[place] = metric.median * scale.factor;
-      told = true;
+      told = told || &metric == &point.metrics.front();
     }
     repetitions += point.repetitions;
     disturbed += point.disturbed_share * point.repetitions;
@@ -59,6 +100,10 @@ void add_run(NodeTests& tests, unsigned node, const StoredRun& run) {
       tested.without[point.id] = ill ? point.status + ": " + point.reason : "what the cache held is not proven";
   }
   if (repetitions > 0) tested.disturbed = std::max(tested.disturbed, disturbed / static_cast<double>(repetitions));
+  add_faults(tested, run);
+  for (const results::StoredExpected& one : run.expected)
+    if (one.standing == expectations::to_string(expectations::Standing::far_below) && can_be_expected(run, one))
+      tested.far_below[one.point + "." + one.metric] = one.told;
 }
 
 void add_failure(NodeTests& tests, unsigned node, const std::string& why) {

@@ -12,11 +12,17 @@
 
 namespace headrace::bringup {
 
-/// By which nodes are compared: of each point its first metric.
+/// By which nodes are compared: each rate or share of each point.
 struct TestedMetric {
   std::string workload, point, metric, unit, description;
   std::map<std::string, std::string> params;
   Better better = Better::higher;
+  bool leads = true;  // the point's first
+};
+
+/// A part that the node's own run found broken: one occurrence is enough, whatever the others measured.
+struct TestedFault {
+  std::string part, told, fix;  // "gpu3"
 };
 
 struct TestedNode {
@@ -24,6 +30,8 @@ struct TestedNode {
   std::vector<std::optional<double>> values;   // along the metrics, in their units; medians
   double disturbed = 0;                        // share of its repetitions that other programs disturbed
   std::map<std::string, std::string> without;  // points that told nothing, and why; "" = all of them
+  std::vector<TestedFault> faults{};
+  std::map<std::string, std::string> far_below{};  // by point and metric: what surely no sound hardware gives, in words
 };
 
 /// What was measured at one time.

@@ -27,6 +27,7 @@ TestedMetric metric_from(const JsonPlace& place) {
       [&](const std::string& key, const JsonPlace& value) { metric.params[key] = value.text(); });
   for (const auto& one : kBetter)
     if (place.at("better").text() == one.second) metric.better = one.first;
+  metric.leads = place.flag("leads", true);
   return metric;
 }
 
@@ -34,7 +35,7 @@ TestedMetric metric_from(const JsonPlace& place) {
 
 Json node_tests_json(const NodeTests& tests) {
   Json metrics = Json::array(), nodes = Json::array();
-  for (const TestedMetric& one : tests.metrics)
+  for (const TestedMetric& one : tests.metrics) {
     metrics.push_back({{"workload", one.workload},
                        {"point", one.point},
                        {"metric", one.metric},
@@ -42,12 +43,17 @@ Json node_tests_json(const NodeTests& tests) {
                        {"better", word(one.better)},
                        {"description", one.description},
                        {"params", one.params}});
+    if (!one.leads) metrics.back()["leads"] = false;
+  }
   for (const TestedNode& one : tests.nodes) {
     Json values = Json::array();
     for (const auto& value : one.values) values.push_back(value ? Json(*value) : Json());
     Json node{{"node", one.node}, {"values", values}};
     if (one.disturbed > 0) node["disturbed"] = one.disturbed;
     if (!one.without.empty()) node["without"] = one.without;
+    for (const TestedFault& fault : one.faults)
+      node["faults"].push_back({{"part", fault.part}, {"told", fault.told}, {"fix", fault.fix}});
+    if (!one.far_below.empty()) node["far_below"] = one.far_below;
     nodes.push_back(std::move(node));
   }
   return {{"started_utc", tests.started_utc}, {"took_s", tests.took_s}, {"metrics", metrics}, {"nodes", nodes}};
@@ -68,6 +74,14 @@ NodeTests node_tests_from(const JsonPlace& place) {
     if (item.has("without"))
       item.at("without").each_member(
           [&](const std::string& point, const JsonPlace& why) { node.without[point] = why.text(); });
+    if (item.has("faults"))
+      item.at("faults").each([&](const JsonPlace& one) {
+        node.faults.push_back({one.at("part").text(), one.at("told").text(), one.text("fix", "")});
+      });
+    if (item.has("far_below"))
+      item.at("far_below").each_member([&](const std::string& what, const JsonPlace& told) {
+        node.far_below[what] = told.text();
+      });
     tests.nodes.push_back(std::move(node));
   });
   return tests;

@@ -9,6 +9,7 @@
 #include <iterator>
 #include <map>
 
+#include "harness/backends/gpu_faults.h"
 #include "harness/base/units.h"
 #include "harness/network/host_list.h"
 
@@ -215,12 +216,34 @@ void hold_names(const All& all, std::vector<Difference>& found) {
   }
 }
 
+/// What a host tells of broken parts of its own is judged absolutely: whatever the others tell. Of what slows its GPUs down
+/// it is told, and what they measure decides.
+void judge_health(const All& all, std::vector<Difference>& found) {
+  for (const Answered& one : all) {
+    if (one.kept) continue;
+    for (const auto& [key, text] : one.facts.facts) {
+      const std::string part = key.substr(0, key.find('.')), name = key.substr(std::min(key.size(), part.size() + 1));
+      const FaultCount* const count =
+          name.starts_with(kFaultKey) ? find_fault_count(name.substr(kFaultKey.size())) : nullptr;
+      if (count != nullptr && count->always)
+        found.push_back({one.host, part, fmt::format("{}: {}", part, text), std::string(count->fix), true});
+      else if (name == "held_back" && !slowed_by_hardware(text).empty())
+        found.push_back({one.host, part, fmt::format("{}: held back: {}", part, text),
+                         "look at cooling and power of this GPU", false});
+      else if (name == "fabric" && (text == GpuFacts::kFabricNotStarted || text == GpuFacts::kFabricInProgress))
+        found.push_back({one.host, part, fmt::format("{}: the switches between GPUs are not set up: {}", part, text),
+                         "look at nvidia-fabricmanager, on NVL72 at nvidia-imex and the switch trays", false});
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<Difference> differences(const std::vector<Answered>& hosts) {
   const All all(hosts.begin(), hosts.end());
   std::vector<Difference> found;
   hold_names(all, found);
+  judge_health(all, found);
   const bool known = std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.accepted; });
   if (!known && all.size() < kFewestToCompare) return found;  // two that differ: who is right?
   for (const Rule& rule : kRules) hold_fact(all, rule.key, rule, found);

@@ -81,7 +81,11 @@ std::optional<Places> usual_places(const Record& record, const std::vector<unsig
 }
 
 std::string why_none(const Record& record, const std::vector<unsigned>& nodes, bool any_usual) {
-  if (nodes.empty()) return "the hosts file says rdma=none";
+  if (nodes.empty()) {
+    const bool by_file = std::any_of(record.nodes.begin(), record.nodes.end(),
+                                     [](const NodeRecord& one) { return one.facts && one.host.rdma == kNoRdma; });
+    return by_file ? "the hosts file says rdma=none" : "no host said which ports it has";
+  }
   if (any_usual) {
     for (const unsigned node : nodes)
       if (record.nodes[node].facts->rdma_ports.empty()) return record.nodes[node].facts->no_rdma;

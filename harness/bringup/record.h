@@ -28,6 +28,9 @@ inline constexpr std::array kNodeStates{NodeState::fresh,    NodeState::suspect,
                                         NodeState::accepted, NodeState::drained, NodeState::retested,
                                         NodeState::flapping};
 std::string_view to_string(NodeState state);  // "new"...
+constexpr bool is_bad(NodeState state) {
+  return state == NodeState::confirmed || state == NodeState::drained || state == NodeState::flapping;
+}
 constexpr bool is_accepted(NodeState state) { return state == NodeState::accepted || state == NodeState::retested; }
 std::optional<NodeState> node_state_named(std::string_view word);
 
@@ -38,6 +41,9 @@ struct NodeRecord {
   std::vector<Difference> differences;  // of this session
   std::optional<agents::HostFacts> facts;
   std::optional<double> clock_s;  // before the middle of all
+
+  /// Its state, or "missing" where it takes no part and was not bad before: of each node one word.
+  std::string_view word() const;
 };
 
 /// Two that could not be measured together, or could be connected one way alone.
@@ -125,6 +131,8 @@ struct Record {
   int signal = 0;  // that ended the session
 
   std::size_t nodes_that_are(NodeState state) const;
+  /// By NodeRecord::word().
+  std::size_t nodes_called(std::string_view word) const;
   std::size_t missing() const;
   std::vector<std::string> names_of(std::span<const unsigned> which) const;
 };

@@ -41,7 +41,8 @@ Json node_json(const Record& record, unsigned number) {
     json["rails"] = names;
   }
   json["state"] = to_string(node.state);
-  if (node.missing) json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}};
+  if (node.missing)
+    json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}, {"unreachable", node.missing.unreachable}};
   Json differences = Json::array();
   for (const Difference& one : node.differences)
     differences.push_back(

@@ -12,12 +12,14 @@
 #include "harness/bringup/judge.h"
 #include "harness/bringup/judge_tests.h"
 #include "harness/bringup/utc.h"
+#include "harness/statistics/robust.h"
 
 namespace headrace::bringup {
 namespace {
 
 constexpr double kMost_s = 180;  // of the configuration
 constexpr double kTestPatience_s = 30;
+constexpr const char* kLooksAlone = "5";
 
 class Testing {
  public:
@@ -33,6 +35,8 @@ class Testing {
       wanted.config = record_.measuring.node_tests;
       wanted.job = record_.measuring.job;
       wanted.most_s = kMost_s;
+      // Of fewer than tell what is usual each is judged by itself, for which three repetitions are too few.
+      if (record_.nodes.size() - record_.missing() < statistics::kFewestAlike) wanted.looks = kLooksAlone;
       std::map<unsigned, nlohmann::json> requests;
       for (const unsigned node : nodes_) requests[node] = agents::run_json(wanted);
       take_in(std::move(requests), kMost_s);

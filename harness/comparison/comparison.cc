@@ -68,7 +68,8 @@ void compare_point(const Joined& j, const PastSessions& history, const Floors& f
       continue;
     }
     RowContext context{&options, &all, {}, {}};
-    if (!all.design.interleaved) context.history = history.of(j.key, metric.name);
+    if (!all.design.interleaved)
+      context.history = history.of(j.key, metric.name, [](const StoredMetric& m) { return m.median; });
     all.history_sessions = std::max(all.history_sessions, context.history.sessions);
     if (const auto floor = floors.find({j.key, metric.name}); floor != floors.end())
       context.noise_floor = floor->second;
@@ -115,7 +116,7 @@ void judge_together(bool undeclared_difference, Pair& pair) {
 
 /// How far beyond delta the ratio lies, in multiples of it. What nothing may be said of comes last.
 double distance(const Row& row) {
-  if (row.fact) return is_changed(row.change) ? std::numeric_limits<double>::infinity() : 0;
+  if (row.fact || !row.estimate) return is_changed(row.change) ? std::numeric_limits<double>::infinity() : 0;
   if (!row.callable) return 0;
   return std::abs(std::log(row.estimate->ratio)) / std::log1p(row.delta);
 }

@@ -78,7 +78,7 @@ struct Row {
   bool gated = false;
   bool fact = false;  // read, not measured: compared exactly
   double delta = 0;
-  std::optional<statistics::RatioEstimate> estimate;  // nothing with too few values
+  std::optional<statistics::RatioEstimate> estimate;  // nothing with too few values, or one that is 0
   bool callable = false;                              // measured well enough to be called anything
   bool significant = false;                           // by rule 10; always for gates and facts
   statistics::Change change = statistics::Change::inconclusive;

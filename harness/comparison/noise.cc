@@ -1,10 +1,14 @@
 #include "harness/comparison/noise.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/error.h"
 #include "harness/base/file_text.h"
 #include "harness/comparison/comparison.h"
 #include "harness/comparison/fingerprint_difference.h"
@@ -14,6 +18,7 @@
 #include "harness/results/result_store.h"
 #include "harness/results/stored_verdict.h"
 #include "harness/statistics/summary.h"
+#include "harness/system/list_names.h"
 
 namespace headrace::comparison {
 namespace {
@@ -188,10 +193,14 @@ std::optional<Noise> newest_noise(const std::string& folder, const results::Stor
   std::optional<Noise> newest;
   std::error_code none;
   const fs::path beside = fs::absolute(folder, none).lexically_normal().parent_path();
-  for (const auto& entry : fs::directory_iterator(beside, none)) {
-    if (!fs::is_regular_file(entry.path() / kFile, none)) continue;
+  std::vector<std::string> names;
+  const int code = system::list_names(AT_FDCWD, beside.c_str(), names);
+  if (code == ENOENT || code == EACCES) return std::nullopt;  // only runs that this user may list are compared with
+  if (code != 0) throw system_error("list", beside.string(), code);
+  for (const std::string& name : names) {
+    if (!fs::is_regular_file(beside / name / kFile, none)) continue;
     try {
-      Noise noise = read_noise(entry.path().string());
+      Noise noise = read_noise((beside / name).string());
       if (!same_fingerprint(noise.system, like)) continue;
       if (!newest ||
           std::pair(noise.system.started_utc, noise.source) > std::pair(newest->system.started_utc, newest->source))

@@ -13,14 +13,15 @@ PastSessions::PastSessions(const results::StoredRun& base, std::span<const resul
   points_ = index_points(runs, across);
 }
 
-statistics::SessionSpread PastSessions::of(const results::PointKey& point, const std::string& metric) const {
-  std::vector<double> medians;
+statistics::SessionSpread PastSessions::of(const results::PointKey& point, const std::string& metric,
+                                           double (*gave)(const results::StoredMetric&)) const {
+  std::vector<double> values;
   if (const auto found = points_.find(point); found != points_.end())
     for (const Found& past : found->second)
       if (const results::StoredMetric* m = past.point->find(metric);
           m && !m->values.empty() && is_evidence(*past.point))
-        medians.push_back(m->median);
-  return statistics::session_spread(medians);
+        values.push_back(gave(*m));
+  return statistics::session_spread(values);
 }
 
 }  // namespace headrace::comparison

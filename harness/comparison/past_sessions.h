@@ -17,8 +17,9 @@ class PastSessions {
   PastSessions(const results::StoredRun& base, std::span<const results::StoredRun> history,
                std::span<const std::string> across = {});
 
-  /// How the metric's medians differ between them; unproven and mostly disturbed ones are left out.
-  statistics::SessionSpread of(const results::PointKey& point, const std::string& metric) const;
+  /// How far apart lies what they gave of the metric; unproven and mostly disturbed ones are left out.
+  statistics::SessionSpread of(const results::PointKey& point, const std::string& metric,
+                               double (*gave)(const results::StoredMetric&)) const;
 
  private:
   PointIndex points_;

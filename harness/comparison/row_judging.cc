@@ -116,6 +116,18 @@ bool within_noise(const Row& row, const Design& design) {
   return std::abs(std::log(row.estimate->ratio)) <= std::log1p(*row.noise_floor) / std::sqrt(looks);
 }
 
+bool is_two_humped(const Row& row) {
+  double below = 0, above = 0;
+  return statistics::two_humped(row.base.values, &below, &above) ||
+         statistics::two_humped(row.other.values, &below, &above);
+}
+
+/// Of two values that differ.
+Change direction(const Row& row) {
+  if (row.better == Better::neither) return Change::differs;
+  return (row.other.typical > row.base.typical) == (row.better == Better::higher) ? Change::better : Change::worse;
+}
+
 /// What was read, not measured: told exactly. Counts (cores) either are the same or not; sizes
 /// change by the minute (free space), so that less than delta does not matter.
 void judge_fact(Row& row) {
@@ -125,12 +137,8 @@ void judge_fact(Row& row) {
   if (a > 0 && b > 0) {
     row.estimate = statistics::compare_facts(a, b);
     row.change = statistics::classify(*row.estimate, row.delta, row.better);
-  } else if (a == b) {
-    row.change = Change::same;
   } else {
-    row.change = row.better == Better::neither               ? Change::differs
-                 : (b > a) == (row.better == Better::higher) ? Change::better
-                                                             : Change::worse;
+    row.change = a == b ? Change::same : direction(row);
   }
 }
 
@@ -169,9 +177,7 @@ void judge_measured(const Gathered& a, const Gathered& b, const Design& design,
     row.reason = Reason::straddles;
   }
   if (row.change != Change::inconclusive || row.within_noise) return;
-  double below = 0, above = 0;
-  const bool humps = statistics::two_humped(row.base.values, &below, &above) ||
-                     statistics::two_humped(row.other.values, &below, &above);
+  const bool humps = is_two_humped(row);
   row.reason = humps ? Reason::two_humped : Reason::straddles;
   if (humps || design.interleaved || history.sessions > 0) return;
   // Would it have been decided, if sessions did not differ?
@@ -179,8 +185,32 @@ void judge_measured(const Gathered& a, const Gathered& b, const Design& design,
   if (statistics::classify(*alone, row.delta, row.better) != Change::inconclusive) row.reason = Reason::single_session;
 }
 
-bool has_no_ratio(const std::vector<double>& values) {
-  return std::any_of(values.begin(), values.end(), [](double v) { return !(v > 0); });
+double least(const Gathered& a, const Gathered& b) {
+  return std::min(*std::ranges::min_element(a.values), *std::ranges::min_element(b.values));
+}
+
+/// Bounds of the median, by ranks: these need no logarithms. Values that are all alike are their own.
+statistics::Bounds bounds_by_rank(const std::vector<double>& values) {
+  static const statistics::LookPlan plan = statistics::plan_looks({5, 10, 15});
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (values.size() > 1 && *low == *high) return {*low, *high, 1};
+  return statistics::order_bounds(values, statistics::rank_for(plan, values.size()));
+}
+
+/// A side that gave 0 is worse, or better, than one that gave more, where that holds for the median of both.
+void judge_without_ratio(const Gathered& a, const Gathered& b, const Design& design, Row& row) {
+  row.reason = doubt(a, b, design);
+  if (row.reason != Reason::none) return;
+  const statistics::Bounds base = bounds_by_rank(a.values), other = bounds_by_rank(b.values);
+  if (base.low == 0 && base.high == 0 && other.low == 0 && other.high == 0) {
+    row.change = Change::same;
+  } else if ((base.high <= 0 && other.low > 0) || (other.high <= 0 && base.low > 0)) {
+    row.change = direction(row);
+    row.significant = true;
+  } else {
+    const bool few = std::isinf(base.high) || std::isinf(other.high);
+    row.reason = few ? Reason::few_reps : is_two_humped(row) ? Reason::two_humped : Reason::straddles;
+  }
 }
 
 }  // namespace
@@ -219,9 +249,13 @@ JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other, c
     judge_fact(row);
     return {std::move(row), "", ""};
   }
-  if (has_no_ratio(a.values) || has_no_ratio(b.values)) return {{}, "", "a value of 0 has no ratio"};
-  row.blocks = blocks_of(a, b, design);
   row.noise_floor = context.noise_floor;
+  if (least(a, b) < 0) return {{}, "", "a value below 0 has no ratio"};
+  if (least(a, b) == 0) {
+    judge_without_ratio(a, b, design, row);
+    return {std::move(row), "", ""};
+  }
+  row.blocks = blocks_of(a, b, design);
   judge_measured(a, b, design, context.history, row);
   if (row.estimate && !std::isfinite(row.estimate->ratio)) return {{}, "", "its values lie too far apart for a ratio"};
   return {std::move(row), "", ""};

@@ -35,6 +35,7 @@ std::string verdict(const Comparison& all, const Row& row) {
     case Change::worse:
     case Change::better:
     case Change::differs: {
+      if (!row.estimate) return fmt::format("{}: one side gave nothing", to_string(row.change));
       std::string text = fmt::format("{}, by more than {}", to_string(row.change), limit);
       if (alone(all))
         text += fmt::format(
@@ -69,6 +70,7 @@ std::string verdict(const Comparison& all, const Row& row) {
     default:
       if (row.within_noise)
         return "within what this system shows against itself, \u00b1" + share_text(*row.noise_floor);
+      if (!row.estimate) return "some repetitions gave 0, which has no ratio";
       return row.significant ? "the bounds span both the same and a change"
                              : "among so many metrics one like this is expected by chance";
   }

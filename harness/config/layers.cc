@@ -30,6 +30,12 @@ void remove_key(Value& map, std::string_view key) {
   std::erase_if(map.entries, [&](const Value::Entry& e) { return e.key == key; });
 }
 
+bool has_own_key(const Value& map) {
+  return map.find("extends") != nullptr ||
+         std::any_of(kConfigurationKeys.begin(), kConfigurationKeys.end(),
+                     [&](const std::string& key) { return map.find(key) != nullptr; });
+}
+
 /// `asked_at`: where another file extends this one.
 Value load_with_profiles(const std::string& file, const Location* asked_at, std::vector<std::string> chain,
                          Diagnostics& problems) {
@@ -37,6 +43,10 @@ Value load_with_profiles(const std::string& file, const Location* asked_at, std:
   Value value = read_yaml(file, own);
   if (asked_at != nullptr && own.empty() && !value.is_map())
     own.error({file, 0, 0}, value.is_null() ? "is empty" : "is no configuration: it must be a map of keys");
+  if (asked_at != nullptr && own.empty() && !has_own_key(value)) {
+    own.error({file, 0, 0}, "is no configuration: none of its keys is known (keys: " + join(kConfigurationKeys) + ")");
+    value.entries.clear();
+  }
   for (const Diagnostic& problem : own.errors()) {
     const bool of_all = asked_at != nullptr && problem.where.line == 0;  // of who names it, then
     problems.error(of_all ? *asked_at : problem.where, of_all ? "extends: " + to_string(problem) : problem.text);

@@ -40,7 +40,19 @@ std::string ValueReader::text(const Value* value, std::string_view key) {
   return value->text;
 }
 
+bool names_any(const Value& map, const std::vector<std::string>& known) {
+  return map.entries.empty() || std::any_of(map.entries.begin(), map.entries.end(), [&](const Value::Entry& entry) {
+           return std::find(known.begin(), known.end(), entry.key) != known.end() ||
+                  !did_you_mean(entry.key, known).empty();
+         });
+}
+
+void refuse_names(const Value& map, const std::vector<std::string>& known, Diagnostics& problems) {
+  problems.error(map.where, fmt::format("none of its keys is known (keys: {})", join(known)));
+}
+
 void ValueReader::known_keys(const Value& map, const std::vector<std::string>& known) {
+  if (prefix().empty() && !names_any(map, known)) return refuse_names(map, known, problems_);
   for (const Value::Entry& entry : map.entries) {
     if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
     problems_.error(entry.key_where, fmt::format("{}unknown key '{}'{} (keys: {})", prefix(), entry.key,

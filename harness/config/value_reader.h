@@ -16,6 +16,11 @@ namespace headrace::config {
 /// Up to here a quantity holds every whole number: 2^53.
 inline constexpr double kMostWhole = 9007199254740992;
 
+/// Does one of the map's keys stand in `known`, or is near to one that does? A map without keys counts.
+bool names_any(const Value& map, const std::vector<std::string>& known);
+/// Of a file whose keys are none of these: a problem that repeats none of its lines.
+void refuse_names(const Value& map, const std::vector<std::string>& known, Diagnostics& problems);
+
 /// Reads for one owner (a workload's name, a section), which every message begins with.
 class ValueReader {
  public:
@@ -32,7 +37,7 @@ class ValueReader {
   bool flag(const Value* value, std::string_view key);
   /// A scalar's text; null reads as "".
   std::string text(const Value* value, std::string_view key);
-  /// Every key of `map` that is not in `known` is a problem that offers the nearest.
+  /// Every key of `map` that is not in `known` is a problem that offers the nearest; of a whole file, see refuse_names().
   void known_keys(const Value& map, const std::vector<std::string>& known);
   /// Records a problem at the value's place.
   std::nullopt_t refuse(const Value& value, std::string_view key, const std::string& why);

@@ -134,19 +134,21 @@ class Run {
   }
 
   /// A FAIL is measured once more after a rest before it is final. Facts are not: they do
-  /// not change.
+  /// not change. Nor are counts of which one occurrence is a fault.
   /// Beyond the budget too: a FAIL that a single bad moment may have made is worth more time than it costs.
   void confirm_failures() {
     std::vector<PointResult*> again;
     for (const Judgement& j : result_.judgements) {
-      if (j.outcome != Outcome::fail) continue;
+      if (j.outcome != Outcome::fail || judging::is_count(j)) continue;
       const auto at = std::find_if(result_.points.begin(), result_.points.end(),
                                    [&](const PointResult& p) { return p.point->id == j.point; });
       if (at->deterministic || std::count(again.begin(), again.end(), &*at) != 0) continue;
       again.push_back(&*at);
     }
     if (again.empty() || hung_ || stop_signal.load() != 0) return;
-    const Judgement& worst = result_.judgements.front();
+    const Judgement& worst =
+        *std::find_if(result_.judgements.begin(), result_.judgements.end(),
+                      [&](const Judgement& j) { return j.point == again.front()->point->id && !judging::is_count(j); });
     observer_.message(fmt::format("{}: measuring {} again after a rest, to be sure",
                                   judging::of_a_part(worst) ? worst.scope + " seems bad" : "A need was missed",
                                   again.front()->point->id));

@@ -1,6 +1,9 @@
 #include "harness/engine/evidence.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,15 +63,13 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
   result.metrics.clear();
   for (const MetricInfo& info : catalogue) {
     MetricSummary summary;
-    double work = 0, seconds = 0;
+    std::vector<double> seconds;
     for (const Repetition& r : result.repetitions) {
       if (!r.counted) continue;
       for (const MetricValue& v : r.metrics) {
         if (v.name != info.name) continue;
         summary.values.push_back(v.value);
-        const double s = v.seconds > 0 ? v.seconds : elapsed_of(r.phases);
-        work += v.value * s;
-        seconds += s;
+        seconds.push_back(v.seconds > 0 ? v.seconds : elapsed_of(r.phases));
       }
     }
     if (summary.values.empty()) continue;
@@ -77,8 +78,12 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
     summary.better = info.better;
     summary.description = info.description;
     summary.median = statistics::median(summary.values);
-    if (info.unit.ends_with("/s") && seconds > 0) summary.mean_over_time = work / seconds;
-    const statistics::Interval bounds = statistics::median_interval(summary.values);
+    const bool is_rate = info.unit.ends_with("/s") && std::ranges::all_of(seconds, [](double s) { return s > 0; });
+    if (is_rate)
+      summary.mean_over_time = std::inner_product(seconds.begin(), seconds.end(), summary.values.begin(), 0.0) /
+                               std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    const statistics::Interval bounds =
+        is_rate ? statistics::rate_interval(summary.values, seconds) : statistics::median_interval(summary.values);
     summary.low = bounds.low;
     summary.high = bounds.high;
     summary.is_range = bounds.is_range;
@@ -101,6 +106,16 @@ PointResult unmeasured(const Point& point) {
   return result;
 }
 
+std::vector<PartFault> faults_of(const PointResult& result) {
+  std::vector<PartFault> all = result.faults;
+  for (const Repetition& r : result.repetitions) add_faults(all, r.faults);
+  for (const WrongBlock& wrong : result.wrong_blocks)
+    if (!wrong.part.empty())
+      add_faults(all, {{wrong.part, "wrong_elements", 1,
+                        fmt::format("{} at offset {}: {}", wrong.file, wrong.offset, wrong.why)}});
+  return all;
+}
+
 judging::RecordedRepetition recorded(const Repetition& r) {
   judging::RecordedRepetition one;
   one.look = r.look;
@@ -111,8 +126,7 @@ judging::RecordedRepetition recorded(const Repetition& r) {
     one.metrics[v.name] = v.value;
     if (v.seconds > 0) one.seconds[v.name] = v.seconds;
   }
-  one.state_required = r.cache.required;
-  one.state_proven = r.cache.proven;
+  one.is_evidence = r.cache.is_evidence();
   one.state_why = r.cache.why;
   one.disturbed = r.disturbance.disturbed;
   one.disturbed_why = r.disturbance.why;
@@ -143,6 +157,7 @@ judging::RecordedPoint recorded(const PointResult& result) {
   all.single_run = result.single_run;
   all.measured_again = result.measured_again;
   for (const Repetition& r : result.repetitions) all.repetitions.push_back(recorded(r));
+  all.faults = faults_of(result);
   return all;
 }
 

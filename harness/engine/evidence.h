@@ -17,6 +17,9 @@ PointResult unmeasured(const Point& point);
 /// catalogue's order.
 void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& result);
 
+/// Parts of the machine that its repetitions, its preparation or its data check found broken.
+std::vector<PartFault> faults_of(const PointResult& result);
+
 /// What judgements may know of it: what will stand in the run's file, too.
 judging::RecordedPoint recorded(const PointResult& result);
 /// The same of one repetition, whether it has just ended or was read back.

@@ -1,6 +1,7 @@
 #include "harness/engine/limit_proof.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "harness/base/units.h"
 
@@ -51,6 +52,11 @@ std::string workers_sentence(const LoaderRates& r) {
       rate(*r.loader), rate(r.taken), rate(*r.more_workers));
 }
 
+std::string unproven_sentence(const LoaderRates& r) {
+  return fmt::format("not proven: {} may have read from memory, and without {} no limit can be named",
+                     fmt::join(r.unproven, " and "), r.unproven.size() > 1 ? "them" : "it");
+}
+
 }  // namespace
 
 bool gives_more(const Estimate& more, const Estimate& less) {
@@ -58,7 +64,9 @@ bool gives_more(const Estimate& more, const Estimate& less) {
 }
 
 LimitProof prove_limit(const LoaderRates& r) {
-  if (!r.loader) return {Limit::unknown, "not proven: the loader alone was not measured"};
+  if (!r.loader)
+    return {Limit::unknown,
+            r.unproven.empty() ? "not proven: the loader alone was not measured" : unproven_sentence(r)};
   const Estimate& loader = *r.loader;
   if (loader.low >= kFed * r.taken)
     return {Limit::gpus, fmt::format("the GPUs limit: they take {} samples/s, and the loader alone reaches {}; faster "
@@ -71,6 +79,8 @@ LimitProof prove_limit(const LoaderRates& r) {
   // Not by what they hand on: where others want the processors, they are as busy and hand on less.
   if (r.handed > 0 && r.taking_share >= kBusy) return {Limit::processes, processes_sentence(r)};
   if (helps(r.more_workers, loader)) return {Limit::workers, workers_sentence(r)};
+  // More workers might help more than anything else: that has to be ruled out first.
+  if (!r.more_workers && !r.unproven.empty()) return {Limit::unknown, unproven_sentence(r)};
   const bool memory = helps(r.in_memory, loader), no_decode = helps(r.no_decode, loader);
   if (memory && no_decode) {
     const bool storage = r.in_memory->value >= r.no_decode->value;
@@ -80,10 +90,11 @@ LimitProof prove_limit(const LoaderRates& r) {
   }
   if (memory) return {Limit::storage, storage_sentence(r)};
   if (no_decode) return {Limit::decoding, decoding_sentence(r)};
+  const bool tried = r.no_decode || r.in_memory || r.more_workers;
   return {Limit::unknown,
-          fmt::format("not proven: the loader alone gives {} samples/s, where the GPUs would take {}, and no "
-                      "counter-experiment gave more than that beyond its bounds",
-                      rate(loader), rate(r.taken))};
+          fmt::format("not proven: the loader alone gives {} samples/s, where the GPUs would take {}, "
+                      "and no counter-experiment {}",
+                      rate(loader), rate(r.taken), tried ? "gave more than that beyond its bounds" : "was measured")};
 }
 
 }  // namespace headrace

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace headrace {
 
@@ -12,6 +13,12 @@ namespace headrace {
 struct Estimate {
   double value = 0, low = 0, high = 0;
 };
+
+/// " [0.8, 0.9]" in the words of `shown`; "" where there are no bounds, as of one repetition.
+template <typename Shown>
+std::string in_bounds(const Estimate& e, Shown shown) {
+  return e.low == e.high ? "" : " [" + shown(e.low) + ", " + shown(e.high) + "]";
+}
 
 /// Samples per second of one loader. What was not measured is empty.
 struct LoaderRates {
@@ -22,6 +29,9 @@ struct LoaderRates {
   std::optional<Estimate> no_decode;     // reads alone; empty also where nothing is decoded
   std::optional<Estimate> in_memory;     // storage is not waited for
   std::optional<Estimate> more_workers;  // twice the workers
+  std::vector<std::string>
+      unproven;  // of the first and the last: points that were measured and prove nothing, as their
+                 // cache state was not proven
 };
 
 enum class Limit {

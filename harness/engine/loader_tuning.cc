@@ -43,13 +43,12 @@ bool tune_prefetch(const Job& job, double own_workers, LoaderTuning& t) {
   if (enough == t.ahead.end()) {
     const auto best =
         std::ranges::max_element(t.ahead, {}, [](const LoaderTuning::Ahead& one) { return one.utilization.low; });
-    t.told.push_back(
-        fmt::format("no prefetch_factor that was tried, {:.0f} to {:.0f}, lets the GPUs compute {} of the time, though "
-                    "the loader is fast enough on average: with {:.0f} workers of each GPU and {:.0f} they compute {} "
-                    "[{}, {}]",
-                    t.ahead.front().prefetch_factor, t.ahead.back().prefetch_factor, format_percent(target),
-                    own_workers, best->prefetch_factor, format_percent(best->utilization.value),
-                    format_percent(best->utilization.low), format_percent(best->utilization.high)));
+    t.told.push_back(fmt::format(
+        "no prefetch_factor that was tried, {:.0f} to {:.0f}, lets the GPUs compute {} of the time, though "
+        "the loader is fast enough on average: with {:.0f} workers of each GPU and {:.0f} they compute "
+        "{}{}",
+        t.ahead.front().prefetch_factor, t.ahead.back().prefetch_factor, format_percent(target), own_workers,
+        best->prefetch_factor, format_percent(best->utilization.value), in_bounds(best->utilization, format_percent)));
     return false;
   }
   // Of tf.data all workers are so far ahead together, else each is: fewer workers as many batches.
@@ -57,9 +56,9 @@ bool tune_prefetch(const Job& job, double own_workers, LoaderTuning& t) {
   t.prefetch_factor = together ? enough->prefetch_factor : std::ceil(enough->prefetch_factor * own_workers / *t.fewest);
   t.told.push_back(fmt::format(
       "the least prefetch_factor, of those that were tried with {:.0f} workers of each GPU: {:.0f} (the GPUs "
-      "compute {} of the time [{}, {}], {} asked for){}",
+      "compute {} of the time{}, {} asked for){}",
       own_workers, enough->prefetch_factor, format_percent(enough->utilization.value),
-      format_percent(enough->utilization.low), format_percent(enough->utilization.high), format_percent(target),
+      in_bounds(enough->utilization, format_percent), format_percent(target),
       *t.prefetch_factor != enough->prefetch_factor
           ? fmt::format("; {:.0f} of {:.0f} workers are as many batches", *t.prefetch_factor, *t.fewest)
           : ""));
@@ -75,7 +74,10 @@ LoaderTuning tune_loader(const Job& job, LoaderTrials trials) {
   t.tried = std::move(trials.tried);
   t.ahead = std::move(trials.ahead);
   t.needed = trials.taken * job.step.target_utilization;
-  if (t.tried.empty()) return t;
+  if (t.tried.empty()) {
+    t.told.emplace_back("no number of workers is recommended: where others were tried, data may have come from memory");
+    return t;
+  }
   // More workers can give less where cores are used up: any number that suffices does, and the fewest is asked for.
   const auto enough =
       std::ranges::find_if(t.tried, [&](const LoaderTuning::Tried& one) { return one.rate.low >= t.needed; });
@@ -84,9 +86,9 @@ LoaderTuning tune_loader(const Job& job, LoaderTrials trials) {
         std::ranges::max_element(t.tried, {}, [](const LoaderTuning::Tried& one) { return one.rate.low; });
     t.told.push_back(
         fmt::format("no number of workers that was tried, {:.0f} to {:.0f} of each GPU, feeds the GPUs: {:.0f} "
-                    "give {} [{}, {}] of the {} that they need",
+                    "give {}{} of the {} that they need",
                     t.tried.front().workers, t.tried.back().workers, best->workers, per_second(best->rate.value),
-                    per_second(best->rate.low), per_second(best->rate.high), per_second(t.needed)));
+                    in_bounds(best->rate, per_second), per_second(t.needed)));
     return t;
   }
   t.fewest = enough->workers;
@@ -108,10 +110,10 @@ LoaderTuning tune_loader(const Job& job, LoaderTrials trials) {
                   .value();
   t.told.insert(
       t.told.begin(),
-      fmt::format("the fewest workers that feed the GPUs, of those that were tried: {:.0f} of each GPU ({} [{}, {}], "
+      fmt::format("the fewest workers that feed the GPUs, of those that were tried: {:.0f} of each GPU ({}{}, "
                   "needed {}){}",
-                  enough->workers, per_second(enough->rate.value), per_second(enough->rate.low),
-                  per_second(enough->rate.high), per_second(t.needed),
+                  enough->workers, per_second(enough->rate.value), in_bounds(enough->rate, per_second),
+                  per_second(t.needed),
                   t.cores > 0 ? fmt::format(", {:.0f} core{} to decode (B2)", t.cores, t.cores > 1 ? "s" : "") : ""));
   if (!fed) return t;
   t.told.back() += fmt::format("; up to {} of prefetched batches (B4)", format_quantity(t.memory, Dimension::bytes));

@@ -1,13 +1,16 @@
-// A point of a run by what it is called, where it was measured.
+// A point of a run by what it is called, where it was measured, and what its values are evidence of.
 #pragma once
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/engine/run_result.h"
+#include "harness/statistics/summary.h"
 
 namespace headrace::engine {
 
@@ -18,6 +21,24 @@ inline const PointResult* measured_point(const std::vector<PointResult>& points,
   for (const PointResult& p : points)
     if (p.point->id == id && !p.metrics.empty()) return &p;
   return nullptr;
+}
+
+/// Does a repetition that counts prove nothing, as its cache state was not proven?
+inline bool has_unproven(const PointResult& point) {
+  return std::ranges::any_of(point.repetitions,
+                             [](const Repetition& r) { return r.counted && !r.cache.is_evidence(); });
+}
+
+/// The metric's median and bounds over the repetitions that count and are evidence; nothing where there is none.
+inline std::optional<Estimate> proven(const PointResult* point, std::string_view metric) {
+  std::vector<double> values;
+  if (point != nullptr)
+    for (const Repetition& r : point->repetitions)
+      for (const MetricValue& m : r.metrics)
+        if (r.counted && r.cache.is_evidence() && m.name == metric) values.push_back(m.value);
+  if (values.empty()) return std::nullopt;
+  const statistics::Interval bounds = statistics::median_interval(values);
+  return Estimate{statistics::median(values), bounds.low, bounds.high};
 }
 
 }  // namespace headrace::engine

@@ -91,6 +91,7 @@ class PointRunner::Session {
     links_ = system::network_links();
     Preparation preparation = prepare(point_, owner_.node_, owner_.limits_, progress(), rank_sync().alone());
     if (preparation.refused) prepared_ = false;
+    if (preparation.end.status == PointStatus::error && !preparation.end.hung) result_.faults = workload_.faults();
     return goes_on(std::move(preparation.end));
   }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <string>
 
+#include "harness/base/units.h"
 #include "harness/engine/evidence.h"
 #include "harness/registry.h"
 #include "harness/requirements/need_kinds.h"
@@ -83,6 +84,26 @@ unsigned choices(const Question& q, std::span<const judging::RecordedPoint> poin
 }
 
 }  // namespace
+
+std::string adopt_format_overhead(requirements::Job& job, std::span<const judging::RecordedPoint> points) {
+  constexpr double kLittle = 0.01;
+  const auto& data = job.dataset;
+  if (data.layout != requirements::Layout::shards || data.format_overhead) return "";
+  for (const judging::RecordedPoint& point : points) {
+    const auto path = point.params.find("path");
+    const auto* const own = path == point.params.end() ? nullptr : std::get_if<std::string>(&path->second);
+    if (point.workload != "shard_stream" || own == nullptr || own->empty()) continue;
+    const std::vector<double> bytes = point.values("read_bandwidth"), samples = point.values("sample_rate");
+    if (bytes.empty() || samples.empty() || samples.front() <= 0) continue;
+    const double stored = bytes.front() / samples.front(), added = stored - data.sample_size;
+    if (added <= kLittle * data.sample_size || added > std::max(data.sample_size, requirements::kMostHeaders)) continue;
+    requirements::set_format_overhead(job, added);
+    return fmt::format("{} counted {} for each sample of {}: headers and padding of the shards' format are read, too",
+                       point.id, compact_quantity(std::round(stored), Dimension::bytes),
+                       compact_quantity(data.sample_size, Dimension::bytes));
+  }
+  return "";
+}
 
 std::vector<Question> questions(const Plan& plan, unsigned nodes) {
   std::vector<judging::RecordedPoint> points;

@@ -16,4 +16,8 @@ std::vector<judging::Question> questions(const Plan& plan, unsigned nodes = 1);
 std::vector<judging::Question> questions(const requirements::Job* job, std::span<const requirements::Need> needs,
                                          std::span<const judging::RecordedPoint> points, unsigned nodes);
 
+/// Where the job does not say what its shards' format adds to each sample, and points read the user's shards and counted
+/// samples in them: takes it from there. What it set, in words; "" = nothing.
+std::string adopt_format_overhead(requirements::Job& job, std::span<const judging::RecordedPoint> points);
+
 }  // namespace headrace::engine

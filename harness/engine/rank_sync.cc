@@ -231,6 +231,11 @@ Repetition RankSync::merged(Repetition own, const std::vector<unsigned>& team, A
       own.error = r.error.empty() ? "" : who + r.error;
     }
   }
+  own.faults.clear();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (PartFault& one : all[i].faults) one.part = ranks_.host(team[i]) + " " + one.part;
+    add_faults(own.faults, all[i].faults);
+  }
   for (std::size_t i = 0; i < all.size(); ++i) {  // every rank's proof counts
     CacheProof& proof = all[i].cache;
     if (proof.required && !proof.proven) proof.why = ranks_.who(team[i]) + ": " + proof.why;

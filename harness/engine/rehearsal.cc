@@ -20,14 +20,17 @@ constexpr std::string_view kPipeline = "input_pipeline";
 /// A prediction that is as close says what happens; the numbers that decide about GPUs are no finer.
 constexpr double kClose = 0.03;
 
-std::optional<Estimate> metric(const PointResult* point, std::string_view name) {
-  if (point == nullptr) return std::nullopt;
+/// Of what is proven, where anything is; else of all, to be reported and to decide nothing.
+std::optional<Estimate> measured(const PointResult* point, std::string_view name) {
+  if (const auto of_proven = proven(point, name); of_proven || point == nullptr) return of_proven;
   for (const MetricSummary& m : point->metrics)
     if (m.name == name) return Estimate{m.median, m.low, m.high};
   return std::nullopt;
 }
 
-double value(const PointResult* point, std::string_view name) { return metric(point, name).value_or(Estimate{}).value; }
+double value(const PointResult* point, std::string_view name) {
+  return measured(point, name).value_or(Estimate{}).value;
+}
 
 /// The point that measured storage alone, as the job's loader reads.
 const PointResult* storage_alone(const std::vector<PointResult>& points) {
@@ -58,7 +61,7 @@ double taken_by(const Point& point, double nodes) {
 double share_in_step(const PointResult& point) {
   std::vector<double> shares;
   for (const Repetition& r : point.repetitions) {
-    if (!r.counted || r.phases.empty() || r.phases.front().ranks.size() < 2) continue;
+    if (!r.counted || !r.cache.is_evidence() || r.phases.empty() || r.phases.front().ranks.size() < 2) continue;
     double sum = 0, least = INFINITY;
     for (const RankPhase& rank : r.phases.front().ranks) {
       const double rate = rank.elapsed_s > 0 ? static_cast<double>(rank.operations) / rank.elapsed_s : 0;
@@ -72,7 +75,7 @@ double share_in_step(const PointResult& point) {
 
 void predict(const std::vector<PointResult>& points, const Point& whole, Rehearsal& r) {
   const PointResult* alone = storage_alone(points);
-  auto storage = metric(alone, "sample_rate");
+  auto storage = proven(alone, "sample_rate");
   const double nodes = r.nodes ? r.nodes->count : 1;
   if (storage && r.nodes) {
     const double share = share_in_step(*alone);
@@ -101,7 +104,7 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   // Storage alone says nothing of checkpoints, nor of copies to GPUs.
   Estimate rehearsed = r.saves ? r.saves->without : r.utilization;
   const double rest = 1 - std::min(r.copies.value_or(0), 0.99);
-  rehearsed = {rehearsed.value / rest, rehearsed.low / rest, rehearsed.high / rest};
+  for (double* one : {&rehearsed.value, &rehearsed.low, &rehearsed.high}) *one = std::min(1.0, *one / rest);
   r.error = r.predicted->utilization.value - rehearsed.value;
   const bool within = r.predicted->utilization.low <= rehearsed.high + kClose &&
                       r.predicted->utilization.high >= rehearsed.low - kClose;
@@ -134,7 +137,7 @@ std::string told_of(const RehearsedSaves& s, const Estimate& with) {
 
 /// Taken away as every other stage is: what the pipeline gives that does not save.
 void look_at_saves(const std::vector<PointResult>& points, const PointResult& whole, double target, Rehearsal& r) {
-  const auto without = metric(measured_point(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
+  const auto without = proven(measured_point(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
   if (!without) return;
   RehearsedSaves saves{.without = *without,
                        .async = whole.point->params.contains("checkpoint_mode") &&
@@ -181,10 +184,10 @@ std::optional<RehearsedNodes> nodes_of(const PointResult& whole, const Plan& pla
 /// Epochs of the local cache, where they were measured.
 std::optional<RehearsedTier> tier_of(const std::vector<PointResult>& points) {
   const PointResult* point = measured_point(points, "local_cache", rehearsal::kTier);
-  const auto cached = metric(point, "cached_sample_rate");
+  const auto cached = proven(point, "cached_sample_rate");
   if (!cached) return std::nullopt;
   const auto known = [&](const char* name) -> std::optional<double> {
-    const auto found = metric(point, name);
+    const auto found = proven(point, name);
     return found ? std::optional(found->value) : std::nullopt;
   };
   return RehearsedTier{.storage = value(point, "storage_sample_rate"),
@@ -198,7 +201,7 @@ std::optional<RehearsedTier> tier_of(const std::vector<PointResult>& points) {
 
 std::optional<DecodingOnGpus> decoding_on_gpus(const std::vector<PointResult>& points) {
   const PointResult* point = measured_point(points, "gpu_decode", rehearsal::kGpuDecode);
-  const auto rate = metric(point, "node_image_rate");
+  const auto rate = proven(point, "node_image_rate");
   if (!rate) return std::nullopt;
   return DecodingOnGpus{.image_rate = rate->value, .cpu_time_s = value(point, "cpu_time_per_image")};
 }
@@ -233,8 +236,9 @@ std::string told_of(const RehearsedTier& t, double taken) {
          fmt::format(", staging it before the run after {:.0f}", staged);
 }
 
-/// By workers, of one node: every point that has the whole pipeline's loader and no step.
-std::vector<LoaderTuning::Tried> tried_workers(const std::vector<PointResult>& points, const Point& whole) {
+/// By workers, of one node: every point that has the whole pipeline's loader and no step. Nothing: no tuning was asked for.
+std::optional<std::vector<LoaderTuning::Tried>> tried_workers(const std::vector<PointResult>& points,
+                                                              const Point& whole) {
   std::vector<LoaderTuning::Tried> tried;
   bool asked = false;
   for (const PointResult& p : points) {
@@ -245,31 +249,60 @@ std::vector<LoaderTuning::Tried> tried_workers(const std::vector<PointResult>& p
         id != fmt::format("{}/{}", kPipeline, rehearsal::kDoubleWorkers))
       continue;
     const double nodes = p.processes;
-    if (const auto rate = metric(&p, "sample_rate"))
+    if (const auto rate = proven(&p, "sample_rate"))
       tried.push_back({.workers = param(*p.point, "workers") / param(whole, "gpus"),
                        .rate = {rate->value / nodes, rate->low / nodes, rate->high / nodes}});
   }
-  return asked ? tried : std::vector<LoaderTuning::Tried>{};
+  return asked ? std::optional(std::move(tried)) : std::nullopt;
 }
 
 /// By prefetch_factor: the job's own point, of one that saves that without saves, and those beside it.
 std::vector<LoaderTuning::Ahead> tried_prefetch(const std::vector<PointResult>& points, const Point& whole) {
   std::vector<LoaderTuning::Ahead> tried;
   for (const PointResult& p : points)
-    if (const auto utilization = metric(&p, "accelerator_utilization");
+    if (const auto utilization = proven(&p, "accelerator_utilization");
         utilization && p.point->id.starts_with(fmt::format("{}/{}", kPipeline, rehearsal::kPrefetch)))
       tried.push_back({param(*p.point, "prefetch_factor"), *utilization});
   if (tried.empty()) return tried;
-  auto own = metric(measured_point(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
-  if (!own) own = metric(measured_point(points, kPipeline, rehearsal::kJob), "accelerator_utilization");
+  auto own = proven(measured_point(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
+  if (!own) own = proven(measured_point(points, kPipeline, rehearsal::kJob), "accelerator_utilization");
   if (own) tried.push_back({param(whole, "prefetch_factor"), *own});
   return tried;
 }
 
-/// Of what is read from storage: was it, each time?
-bool was_cold(const PointResult& point) {
-  return std::ranges::all_of(point.repetitions,
-                             [](const Repetition& r) { return !r.counted || !r.cache.required || r.cache.proven; });
+/// What each counter-experiment gives, of those that are evidence.
+void look_at_rates(const std::vector<PointResult>& points, const PointResult& whole, LoaderRates& rates) {
+  const auto rate = [&](const char* label) { return proven(measured_point(points, kPipeline, label), "sample_rate"); };
+  rates.taken = taken_by(*whole.point, whole.processes);
+  rates.loader = rate(rehearsal::kNoStep);
+  rates.no_decode = rate(rehearsal::kNoDecode);
+  rates.in_memory = rate(rehearsal::kInMemory);
+  rates.more_workers = rate(rehearsal::kDoubleWorkers);
+  for (const char* label : {rehearsal::kNoStep, rehearsal::kDoubleWorkers})
+    if (const PointResult* p = measured_point(points, kPipeline, label); p != nullptr && !proven(p, "sample_rate"))
+      rates.unproven.push_back(p->point->id);
+  if (const double taking = param(*whole.point, "cpu_time_per_batch"); taking > 0)
+    rates.handed = whole.processes * param(*whole.point, "gpus") * param(*whole.point, "batch_size") / taking;
+  if (const auto busy = proven(measured_point(points, kPipeline, rehearsal::kNoStep), "taking_share"))
+    rates.taking_share = busy->value;
+}
+
+/// The limit, by the counter-experiments and, where it is proven what the whole pipeline read, by the time that the GPUs
+/// waited for.
+LimitProof limit_of(const Rehearsal& r, bool whole_is_proven) {
+  const LimitProof by_rates = prove_limit(r.rates);
+  if (!whole_is_proven) return by_rates;
+  // GPUs that never waited are not limited by what feeds them, whatever a loader gives that is measured without them.
+  if (r.by_times == "gpus" && by_rates.limit != Limit::gpus)
+    return {r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
+            fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit",
+                        format_percent(r.stall))};
+  if (r.by_times == to_string(Limit::copies) && by_rates.limit == Limit::gpus)
+    return {Limit::copies,
+            fmt::format("copies to the GPUs limit: their time was measured, {} of all, and the loader gives what the "
+                        "GPUs take; one that copies the next batch on a stream of its own hides them",
+                        format_percent(*r.copies))};
+  return by_rates;
 }
 
 }  // namespace
@@ -277,14 +310,15 @@ bool was_cold(const PointResult& point) {
 std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points) {
   if (!plan.rehearsal) return std::nullopt;
   const PointResult* whole = measured_point(points, kPipeline, rehearsal::kJob);
-  const auto utilization = metric(whole, "accelerator_utilization");
+  const auto utilization = measured(whole, "accelerator_utilization");
   if (!utilization) return std::nullopt;
+  const bool whole_is_proven = proven(whole, "accelerator_utilization").has_value();
   Rehearsal r;
   r.point = whole->point->id;
   r.utilization = *utilization;
   r.stall = value(whole, "stall_fraction");
   r.host = value(whole, "host_fraction");
-  if (const auto copies = metric(whole, "copy_fraction")) r.copies = copies->value;
+  if (const auto copies = measured(whole, "copy_fraction")) r.copies = copies->value;
   r.ready = value(whole, "queue_occupancy");
   r.by_times = std::string(pipeline::to_string(pipeline::limiting_stage({.stall = r.stall,
                                                                          .host = r.host,
@@ -298,52 +332,34 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
       if (m.name == "longest_read_s") r.longest_s = std::max(r.longest_s, m.value);
     }
   r.nodes = nodes_of(*whole, plan);
-  r.rates.taken = taken_by(*whole->point, whole->processes);
-  const auto rate = [&](const char* label) { return metric(measured_point(points, kPipeline, label), "sample_rate"); };
-  r.rates.loader = rate(rehearsal::kNoStep);
-  r.rates.no_decode = rate(rehearsal::kNoDecode);
-  r.rates.in_memory = rate(rehearsal::kInMemory);
-  r.rates.more_workers = rate(rehearsal::kDoubleWorkers);
-  if (const double taking = param(*whole->point, "cpu_time_per_batch"); taking > 0)
-    r.rates.handed = whole->processes * param(*whole->point, "gpus") * param(*whole->point, "batch_size") / taking;
-  if (const auto busy = metric(measured_point(points, kPipeline, rehearsal::kNoStep), "taking_share"))
-    r.rates.taking_share = busy->value;
-  r.proof = prove_limit(r.rates);
-  // GPUs that never waited are not limited by what feeds them, whatever a loader gives that is measured without them.
-  if (r.by_times == "gpus" && r.proof.limit != Limit::gpus)
-    r.proof = {r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
-               fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit",
-                           format_percent(r.stall))};
-  if (r.by_times == to_string(Limit::copies) && r.proof.limit == Limit::gpus)
-    r.proof = {
-        Limit::copies,
-        fmt::format("copies to the GPUs limit: their time was measured, {} of all, and the loader gives what the "
-                    "GPUs take; one that copies the next batch on a stream of its own hides them",
-                    format_percent(*r.copies))};
+  look_at_rates(points, *whole, r.rates);
+  r.proof = limit_of(r, whole_is_proven);
   r.on_gpus = decoding_on_gpus(points);
   r.tier = tier_of(points);
-  look_at_saves(points, *whole, plan.job->step.target_utilization, r);
-  predict(points, *whole->point, r);
-  if (std::vector<LoaderTuning::Tried> tried = tried_workers(points, *whole->point); !tried.empty())
+  if (whole_is_proven) {
+    look_at_saves(points, *whole, plan.job->step.target_utilization, r);
+    predict(points, *whole->point, r);
+  }
+  if (auto tried = tried_workers(points, *whole->point))
     r.tuning = tune_loader(
         *plan.job, {.gpus = param(*whole->point, "gpus"),
                     .taken = r.rates.taken / whole->processes,
                     .own_workers = param(*whole->point, "workers") / param(*whole->point, "gpus"),
-                    .tried = std::move(tried),
+                    .tried = std::move(*tried),
                     .ahead = tried_prefetch(points, *whole->point),
                     .cpu_time_s = value(measured_point(points, "decode", rehearsal::kJob), "cpu_time_per_sample")});
   for (const PointResult& p : points)
-    if (!was_cold(p)) r.not_cold.push_back(p.point->id);
+    if (has_unproven(p)) r.not_cold.push_back(p.point->id);
   return r;
 }
 
 std::vector<std::string> told(const Rehearsal& r) {
   std::vector<std::string> all;
   all.push_back(fmt::format(
-      "GPUs compute {} of the time [{}, {}], wait for data {}, for the host {}{}; {:.0f} % of the "
+      "GPUs compute {} of the time{}, wait for data {}, for the host {}{}; {:.0f} % of the "
       "batches that can be are ready when a step begins",
-      format_percent(r.utilization.value), format_percent(r.utilization.low), format_percent(r.utilization.high),
-      format_percent(r.stall), format_percent(r.host),
+      format_percent(r.utilization.value), in_bounds(r.utilization, format_percent), format_percent(r.stall),
+      format_percent(r.host),
       r.copies ? fmt::format(", for copies to them {}", format_percent(*r.copies)) : std::string(), 100 * r.ready));
 
   if (r.nodes) all.push_back(told_of(*r.nodes));
@@ -357,15 +373,16 @@ std::vector<std::string> told(const Rehearsal& r) {
     all.push_back(fmt::format("where its time went named {}: counter-experiments did not confirm it", r.by_times));
   if (!r.not_cold.empty())
     all.push_back(
-        fmt::format("not proven that {} read from storage and from nothing else: memory may have given some of it",
+        fmt::format("in some repetitions of {} it was not proven that all data came from storage: nothing is concluded "
+                    "from those repetitions",
                     fmt::join(r.not_cold, ", ")));
   if (r.predicted)
     all.push_back(
-        fmt::format("predicted from {}, which gave {} samples/s: {} [{}, {}] ({}); rehearsed {}{}: {:+.1f} "
+        fmt::format("predicted from {}, which gave {} samples/s: {}{} ({}); rehearsed {}{}: {:+.1f} "
                     "points, {}",
                     r.predicted_from, per_second(r.storage_alone.value), format_percent(r.predicted->utilization.value),
-                    format_percent(r.predicted->utilization.low), format_percent(r.predicted->utilization.high),
-                    r.predicted->formula, format_percent(r.predicted->utilization.value - *r.error),
+                    in_bounds(r.predicted->utilization, format_percent), r.predicted->formula,
+                    format_percent(r.predicted->utilization.value - *r.error),
                     r.saves && r.copies ? " without checkpoints and copies"
                     : r.saves           ? " without checkpoints"
                     : r.copies          ? " without copies"

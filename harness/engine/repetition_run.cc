@@ -138,6 +138,7 @@ class RepetitionRunner::Attempt {
       end_together(p);
     }
     if (runner_.hung_ || lost_) return;
+    if (takes_part_) result_.faults = workload_.faults();
     if (const std::string limit = ledger_.held_to(runner_.io_limits_); !limit.empty())
       runner_.note_ = fmt::format(
           "the limit of this process's control group was reached, {}: that was measured, not the "

@@ -36,7 +36,7 @@ unsigned counted(const PointResult* point) {
 unsigned counted_cold(const PointResult* point) {
   return point == nullptr ? 0
                           : static_cast<unsigned>(std::ranges::count_if(point->repetitions, [](const Repetition& r) {
-                              return r.counted && r.cache.required && r.cache.proven;
+                              return r.counted && r.cache.required && r.cache.is_evidence();
                             }));
 }
 

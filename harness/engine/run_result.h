@@ -68,6 +68,7 @@ struct PointResult {
   std::optional<GroupShape> group;                          // of collectives
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
+  std::vector<PartFault> faults;               // found before or after the repetitions, which have their own
   std::vector<StageSpan> stages;               // a stretch of the last repetition that counts, of a pipeline
   std::shared_ptr<const PipelineTrace> trace;  // likewise, of an input pipeline
   bool verified = false;

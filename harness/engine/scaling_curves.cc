@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/engine/measured_point.h"
+
 namespace headrace::engine {
 namespace {
 
@@ -15,8 +17,7 @@ const Metric* rate_everywhere(const std::vector<const PointResult*>& group) {
     for (const Metric& metric : group.front()->point->info->metrics) {
       if (metric.unit != unit || metric.better != Better::higher) continue;
       const bool everywhere = std::all_of(group.begin(), group.end(), [&](const PointResult* p) {
-        return std::any_of(p->metrics.begin(), p->metrics.end(),
-                           [&](const MetricSummary& m) { return m.name == metric.name && m.median > 0; });
+        return proven(p, metric.name).value_or(Estimate{}).value > 0;
       });
       if (everywhere) return &metric;
     }
@@ -39,6 +40,7 @@ std::vector<ScalingCurve> scaling_curves(const std::vector<PointResult>& points)
   std::vector<std::pair<std::string, std::vector<const PointResult*>>> groups;  // as they ran
   for (const PointResult& p : points) {
     if (p.status != PointStatus::ok || p.point->clients == 0 || p.across_ranks != AcrossRanks::add) continue;
+    if (has_unproven(p)) continue;  // it may have measured memory
     const std::string key = key_of(p);
     auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == key; });
     if (group == groups.end()) group = groups.insert(group, {key, {}});
@@ -61,7 +63,7 @@ std::vector<ScalingCurve> scaling_curves(const std::vector<PointResult>& points)
       ScalingCurve::At at;
       at.clients = p->point->clients;
       at.point = p->point->id;
-      at.rate = median_of(*p, rate->name);
+      at.rate = proven(p, rate->name)->value;
       curve.at.push_back(at);
     }
     judge_scaling(curve);

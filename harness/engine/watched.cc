@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "harness/base/deadline.h"
+#include "harness/base/start_thread.h"
 #include "harness/engine/engine.h"
 #include "harness/engine/worker_threads.h"
 
@@ -68,7 +69,7 @@ WatchedEnd run_watched(const std::string& what, const EngineLimits& limits, cons
                        std::function<void(const DataProgress&)> body) {
   const auto step = std::make_shared<WatchedStep>();
   step->body = std::move(body);
-  std::thread thread(run, step, listening(step, progress));
+  std::thread thread = start_thread<std::thread>(run, step, listening(step, progress));
   Clock::time_point signalled{};
   std::optional<Clock::time_point> lost_since;
   std::unique_lock lock(step->mutex);

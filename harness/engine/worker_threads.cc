@@ -155,7 +155,9 @@ class Watch {
         told_bytes = bytes;
       }
       if (asked == Clock::time_point{}) {
-        why_ = reason_to_stop(seconds_since(start), seconds_since(moved), expected_s);
+        // A repetition without one operation has no rate: the first is waited for, unless nothing moves at all.
+        const bool is_over = expected_s > 0 && seconds_since(start) > expected_s && operations > 0;
+        why_ = reason_to_stop(is_over, seconds_since(moved));
         if (!why_.empty()) {
           asked = Clock::now();
           workers_.stop = true;
@@ -173,14 +175,14 @@ class Watch {
   static constexpr std::chrono::milliseconds kLook{50};
   static constexpr double kStandstill_s = 0.25;  // a look this late was not the scheduler's
 
-  std::string reason_to_stop(double elapsed_s, double still_s, double expected_s) {
+  std::string reason_to_stop(bool is_over, double still_s) {
     if (stop_signal.load() != 0) {
       interrupted_ = true;
       return "after a signal";
     }
     if (const std::string who = gone(); !who.empty()) return "because " + who;
     if (workers_.stop) return "after another worker failed";
-    if (expected_s > 0 && elapsed_s > expected_s) return "at the end of the repetition's time";
+    if (is_over) return "at the end of the repetition's time";
     if (still_s > limits_.stall_s) return fmt::format("after {:.0f} s without any progress", still_s);
     return "";
   }

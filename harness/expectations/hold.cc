@@ -110,7 +110,7 @@ std::vector<Shown> shown_by(const FigureEntry& entry, std::span<const Part> part
 }
 
 Standing standing_of(const Judgement& j, const Expected& e) {
-  if (!j.measured) return Standing::not_known;
+  if (!j.measured || j.reason == Reason::cache_unproven) return Standing::not_known;
   if (j.outcome == Outcome::fail) return Standing::far_below;
   if (j.low.value_or(*j.measured) > kAbove * std::max(1.0, e.usual_high) * e.part.rate) return Standing::above;
   if (*j.measured < e.least * e.part.rate) return Standing::perhaps;
@@ -208,6 +208,8 @@ std::string sentence(const Expected& e) {
   if (!e.measured) return fmt::format("{}; {}", who, usual);
   std::string text =
       fmt::format("{} % of {} ({}); {}", percent(*e.share()), rate_text(e.part.rate, e.part), who, usual);
+  if (e.reason == Reason::cache_unproven)
+    text += fmt::format(": nothing is concluded, as it may have come from memory ({})", to_string(e.reason));
   if (e.standing == Standing::far_below)
     text += fmt::format(": far below, for even its upper bound is under {} %", percent(e.least));
   if (e.standing == Standing::perhaps)

@@ -22,7 +22,7 @@ enum class Standing {
   below,      // less than usual
   usual,
   above,      // more than the part can carry: a cache helped, or the part is another one
-  not_known,  // the part's rate, or its value, is not told
+  not_known,  // the part's rate or the value is missing, or its cache state was not proven
 };
 std::string_view to_string(Standing standing);  // "far below", "usual" ...
 

@@ -181,12 +181,8 @@ Part disk_below(const std::string& path) {
 
 /// Every disk of a tree that a test laid: which of them holds the data, it does not tell.
 void add_laid_disks(std::vector<Part>& parts, const std::string& root) {
-  std::error_code ignored;
-  std::vector<std::string> names;
-  for (fs::directory_iterator it(root + "/sys/block", ignored), end; it != end; it.increment(ignored))
-    names.push_back(it->path().filename().string());
-  std::sort(names.begin(), names.end());
-  for (const std::string& name : names) parts.push_back(disk_part(name, root + "/sys/block/" + name, root));
+  for (const std::string& name : system::entries(root + "/sys/block"))
+    parts.push_back(disk_part(name, root + "/sys/block/" + name, root));
 }
 
 void add_memory(std::vector<Part>& parts, const std::string& root) {

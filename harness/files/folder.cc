@@ -1,6 +1,5 @@
 #include "harness/files/folder.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdio.h>
@@ -8,12 +7,12 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <filesystem>
-#include <memory>
 
 #include "harness/base/error.h"
+#include "harness/system/list_names.h"
+#include "harness/system/token.h"
 
 namespace headrace::files {
 namespace {
@@ -37,7 +36,7 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// 0 or an errno: EEXIST where something has the new name.
+/// 0 or an errno: EEXIST where something has the new name, ENOENT where `from` is gone.
 int rename_new(int folder, const char* from, const char* to) noexcept {
   if (::renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0) return 0;
   if (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP) return errno;  // NFS, old kernels
@@ -46,6 +45,11 @@ int rename_new(int folder, const char* from, const char* to) noexcept {
   struct stat there;
   if (::fstatat(folder, to, &there, AT_SYMLINK_NOFOLLOW) == 0) return EEXIST;
   return ::renameat(folder, from, folder, to) == 0 ? 0 : errno;
+}
+
+bool take_mark_off(int file) noexcept {
+  struct stat status;
+  return ::fstat(file, &status) == 0 && ::fchmod(file, status.st_mode & 07777 & ~kMakersMark) == 0;
 }
 
 bool lock(int fd, int how) noexcept { return ::flock(fd, how | LOCK_NB) == 0 || errno != EWOULDBLOCK; }
@@ -70,26 +74,23 @@ struct stat Folder::status() const {
 
 std::vector<std::string> Folder::entries() const {
   std::vector<std::string> names;
-  const int list_fd = ::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> list(list_fd < 0 ? nullptr : ::fdopendir(list_fd), ::closedir);
-  if (!list) throw system_error("list", path_, errno);
-  while (const dirent* entry = ::readdir(list.get()))
-    if (const std::string_view name = entry->d_name; name != "." && name != "..") names.emplace_back(name);
-  std::sort(names.begin(), names.end());
+  if (const int code = system::list_names(fd(), ".", names)) throw system_error("list", path_, code);
   return names;
 }
 
-std::optional<struct stat> Folder::look(const std::string& name) const noexcept {
+std::optional<struct stat> Folder::look(const std::string& name) const {
   struct stat status;
-  if (::fstatat(fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-  return status;
+  if (::fstatat(fd(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return std::nullopt;
+  throw system_error("look at", path_of(name), errno);
 }
 
 std::string Folder::read(const std::string& name, std::size_t most) const {
   const auto known = look(name);
   if (!known || !S_ISREG(known->st_mode)) return "";
   const UniqueFd file(open_beneath(fd(), name.c_str(), O_RDONLY | O_NONBLOCK));
-  if (!file && errno == EIO) throw system_error("open", path_of(name), errno);
+  const bool gone = !file && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP);  // or a link is there now
+  if (!file && !gone) throw system_error("open", path_of(name), errno);
   struct stat status;
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
   std::string text(std::min<std::size_t>(most, static_cast<std::size_t>(status.st_size)), '\0');
@@ -97,8 +98,8 @@ std::string Folder::read(const std::string& name, std::size_t most) const {
   while (at < text.size()) {
     const ssize_t n = ::read(file.get(), text.data() + at, text.size() - at);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EIO) throw system_error("read", path_of(name), errno);
-    if (n <= 0) break;
+    if (n < 0) throw system_error("read", path_of(name), errno);
+    if (n == 0) break;
     at += static_cast<std::size_t>(n);
   }
   text.resize(at);
@@ -138,6 +139,15 @@ UniqueFd Folder::create(const char* name, int flags) const noexcept {
   return UniqueFd(::openat(fd(), name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | flags, kFileMode));
 }
 
+UniqueFd Folder::create_nameless(mode_t mode) const {
+  UniqueFd file(::openat(fd(), ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+  if (file) return file;  // NFS, FUSE and old kernels cannot
+  const std::string name = aside_name();
+  file = UniqueFd(::openat(fd(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  if (file) ::unlinkat(fd(), name.c_str(), 0);
+  return file;
+}
+
 UniqueFd Folder::open_made(const char* name, int flags) const noexcept {
   UniqueFd file(::openat(fd(), name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags));
   struct stat status;
@@ -172,7 +182,8 @@ bool Folder::put_new(const std::string& name, std::string_view text) const {
   const std::string aside = write_aside(name, text);
   const int code = rename_new(fd(), aside.c_str(), name.c_str());
   if (code != 0) ::unlinkat(fd(), aside.c_str(), 0);
-  if (code != 0 && code != EEXIST) throw system_error("write", path_of(name), code);
+  // ENOENT: the process that holds the folder alone removed what lay aside.
+  if (code != 0 && code != EEXIST && code != ENOENT) throw system_error("write", path_of(name), code);
   if (code == 0) sync();
   return code == 0;
 }
@@ -184,10 +195,14 @@ bool Folder::publish(const char* from, const char* to, int file) const noexcept 
     errno = code;
     return false;
   }
-  struct stat status;
-  if (::fstat(file, &status) != 0 || ::fchmod(file, status.st_mode & 07777 & ~kMakersMark) != 0) return false;
+  if (!take_mark_off(file)) return false;
   sync();  // some network file systems cannot and need not
   return true;
+}
+
+void Folder::hand_over(const std::string& name) const {
+  const UniqueFd file(open_beneath(fd(), name.c_str(), O_RDONLY | O_NONBLOCK));
+  if (!file || !take_mark_off(file.get())) throw system_error("change the mode of", path_of(name), errno);
 }
 
 bool Folder::remove(const std::string& name, const struct stat& proven) const {
@@ -220,7 +235,7 @@ bool Folder::remove_itself() const {
   return true;
 }
 
-bool Folder::is_aside(const std::string& name) const noexcept {
+bool Folder::is_aside(const std::string& name) const {
   if (name.size() != kAsidePrefix.size() + 16 + kAsideSuffix.size() || !name.starts_with(kAsidePrefix) ||
       !name.ends_with(kAsideSuffix))
     return false;
@@ -229,6 +244,12 @@ bool Folder::is_aside(const std::string& name) const noexcept {
 }
 
 bool Folder::sync() const noexcept { return ::fsync(fd()) == 0; }
+
+std::string random_name(const std::string& prefix) {
+  std::string name = prefix + "-";
+  for (const char byte : system::new_token()) name += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return name;
+}
 
 void make_parents(const std::string& path) {
   std::error_code failed;

@@ -42,10 +42,10 @@ class Folder {
   struct stat status() const;
   /// Sorted, without "." and "..". Throws RunError.
   std::vector<std::string> entries() const;
-  /// What lies there under `name`, links not followed.
-  std::optional<struct stat> look(const std::string& name) const noexcept;
-  /// A regular file's text up to `most` bytes; "" when there is none. Throws RunError when the
-  /// storage fails, so that what cannot be read is not taken for something else.
+  /// The entry `name`, links not followed; nothing where there is none. Throws RunError where the storage does not answer.
+  std::optional<struct stat> look(const std::string& name) const;
+  /// A regular file's text up to `most` bytes; "" when there is none. Throws RunError when it cannot be opened or read: an
+  /// unreadable file is not a missing one.
   std::string read(const std::string& name, std::size_t most = 64 << 10) const;
 
   /// Does its path still lead here?
@@ -63,19 +63,23 @@ class Folder {
   /// Makes a new file, open for writing. -1 when something of that name is there, or the system
   /// refuses; errno says why.
   UniqueFd create(const char* name, int flags = 0) const noexcept;
+  /// Makes a new file that has no name and goes when it is closed. Empty: the system refuses; errno says why.
+  UniqueFd create_nameless(mode_t mode) const;
   /// Opens one that create() made for writing, in another thread, say. -1: something else lies
   /// there (EEXIST), or the system refuses.
   UniqueFd open_made(const char* name, int flags = 0) const noexcept;
   /// Writes aside, to disk, and renames: a reader finds the file whole or not at all. What was
   /// there is gone: the caller knows that it may be. Throws RunError; then nothing is left.
   void put(const std::string& name, std::string_view text) const;
-  /// The same, but false when something of that name is there already.
+  /// The same, but false when something of that name is there already, or who holds the folder alone removed it meanwhile.
   bool put_new(const std::string& name, std::string_view text) const;
   /// Gives a file of this folder another name there, in place of what has that. False: errno.
   bool rename(const char* from, const char* to) const noexcept;
   /// Gives a file that create() made and that is whole, open as `fd`, another name there, which nothing may have, and
   /// hands it over: it is the user's from then on, and bears no mark. False: errno, EEXIST where something has the name.
   bool publish(const char* from, const char* to, int fd) const noexcept;
+  /// Takes the mark off a file that publish() gave its name before the process was killed. Throws RunError.
+  void hand_over(const std::string& name) const;
   /// Removes the very file that `proven` tells of; false when another lies there by now. Throws
   /// RunError when the system refuses.
   bool remove(const std::string& name, const struct stat& proven) const;
@@ -85,7 +89,7 @@ class Folder {
   /// when the system refuses.
   bool remove_itself() const;
   /// Is it something of headrace's that a put() which was cut short left?
-  bool is_aside(const std::string& name) const noexcept;
+  bool is_aside(const std::string& name) const;
   /// Puts the names on disk.
   bool sync() const noexcept;
 
@@ -95,6 +99,10 @@ class Folder {
   UniqueFd fd_;
   std::string path_;
 };
+
+/// "headrace-agent-0123456789abcdef0123456789abcdef": a name with 128 random bits, for folders where others can make some,
+/// too. Throws RunError.
+std::string random_name(const std::string& prefix);
 
 /// Makes the folders on the way to `path`, as `mkdir -p` does: plain ones, which stay. Throws
 /// RunError.

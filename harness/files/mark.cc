@@ -77,7 +77,7 @@ std::optional<Mark> parse_mark(std::string_view text) {
   if (const auto files = json.find("files"); files != json.end() && files->is_object()) {
     for (const auto& [name, digests] : files->items())
       for (const auto& digest : digests)
-        if (digest.is_string()) mark.files[name].push_back(digest.get<std::string>());
+        if (digest.is_string() && name.find('/') == name.npos) mark.files[name].push_back(digest.get<std::string>());
   }
   return mark;
 }

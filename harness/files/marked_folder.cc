@@ -2,6 +2,7 @@
 #include "harness/files/marked_folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -13,6 +14,7 @@
 #include "harness/base/error.h"
 #include "harness/base/object_path.h"
 #include "harness/files/mark.h"
+#include "harness/files/trust.h"
 
 namespace headrace {
 namespace {
@@ -31,7 +33,30 @@ std::string absolute_path(const std::string& path) {
 
 constexpr std::size_t kMostMark = 64 << 10;  // [B]
 
-std::optional<Mark> mark_of(const Folder& folder) { return files::parse_mark(folder.read(kMarkFile, kMostMark)); }
+/// The mark, and why it may be another user's.
+struct FoundMark {
+  std::optional<Mark> mark;
+  std::string other_writer;
+};
+
+FoundMark look_for_mark(const Folder& folder) {
+  // Whoever cannot write the folder cannot replace the mark meanwhile.
+  FoundMark found{files::parse_mark(folder.read(kMarkFile, kMostMark)), files::other_writer(folder)};
+  if (found.mark && found.other_writer.empty()) found.other_writer = files::other_writer(folder, kMarkFile);
+  return found;
+}
+
+/// The one that counts: only this user, or root, can have written it.
+std::optional<Mark> mark_of(const Folder& folder) {
+  FoundMark found = look_for_mark(folder);
+  return found.other_writer.empty() ? std::move(found.mark) : std::nullopt;
+}
+
+[[noreturn]] void refuse_other_writer(const FoundMark& found) {
+  throw UsageError(
+      found.other_writer +
+      ": headrace trusts only what root or you wrote; run it as that user, or give a folder that does not exist yet");
+}
 
 std::string some_of(const std::vector<std::string>& names) {
   constexpr std::size_t kShown = 3;
@@ -56,17 +81,22 @@ void remove_asides(const Folder& folder) {
     if (const auto found = folder.look(name); found && folder.is_aside(name)) folder.remove(name, *found);
 }
 
-/// Does the file stand there as headrace wrote it?
-bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
+/// The digest of the file `name`, where it is as headrace wrote it; else "".
+std::string own_digest(const Folder& folder, const Mark& mark, const std::string& name) {
   const auto digests = mark.files.find(name);
   const auto found = folder.look(name);
-  if (digests == mark.files.end() || !found || !S_ISREG(found->st_mode)) return false;
+  if (digests == mark.files.end() || !found || !S_ISREG(found->st_mode)) return "";
   const std::string length = std::to_string(found->st_size) + "-";
   const bool may_be = std::any_of(digests->second.begin(), digests->second.end(),
                                   [&](const std::string& d) { return d.starts_with(length); });
-  if (!may_be) return false;
-  const std::string digest = files::digest_of(folder.read(name, static_cast<std::size_t>(found->st_size)));
-  return std::find(digests->second.begin(), digests->second.end(), digest) != digests->second.end();
+  if (!may_be) return "";
+  std::string digest = files::digest_of(folder.read(name, static_cast<std::size_t>(found->st_size)));
+  const bool own = std::find(digests->second.begin(), digests->second.end(), digest) != digests->second.end();
+  return own ? digest : "";
+}
+
+bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
+  return !own_digest(folder, mark, name).empty();
 }
 
 [[noreturn]] void refuse(const std::string& path, int code) {
@@ -75,6 +105,14 @@ bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
     throw UsageError(path + ": is a symbolic link; give the folder itself");
   if (code == ENOTDIR) throw UsageError(path + ": is not a folder; give a new or empty one");
   throw system_error("open folder", path, code);
+}
+
+/// Makes the folder, or opens the one that is there.
+Folder make_or_open(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) throw system_error("create folder", path, errno);
+  Folder folder = Folder::at(path);
+  if (!folder) refuse(path, errno);
+  return folder;
 }
 
 CleanReport remove_found(const Folder& folder, const std::optional<MarkedFolder>& marked) {
@@ -116,10 +154,12 @@ void CleanReport::add(const CleanReport& more) {
 
 MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
   for (;;) {
-    if (const auto found = mark_of(folder)) {
-      if (found->kind != kind)
-        throw UsageError(folder.path() + ": is headrace's folder of another kind (" + found->kind + ", not " + kind +
-                         "); give a new or empty one");
+    const FoundMark found = look_for_mark(folder);
+    if (!found.other_writer.empty()) refuse_other_writer(found);
+    if (found.mark) {
+      if (found.mark->kind != kind)
+        throw UsageError(folder.path() + ": is headrace's folder of another kind (" + found.mark->kind + ", not " +
+                         kind + "); give a new or empty one");
       return {std::move(folder), kind};
     }
     const std::vector<std::string> foreign = entries_but_asides(folder);
@@ -138,22 +178,31 @@ MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
 MarkedFolder MarkedFolder::make(const std::string& given, const std::string& kind) {
   const std::string path = absolute_path(given);
   files::make_parents(std::filesystem::path(path).parent_path().string());
-  if (::mkdir(path.c_str(), files::kFolderMode) != 0 && errno != EEXIST)
-    throw system_error("create folder", path, errno);
-  Folder folder = Folder::at(path);
-  if (!folder) refuse(path, errno);
-  return claim(std::move(folder), kind);
+  return claim(make_or_open(path, files::kFolderMode), kind);
 }
 
 MarkedFolder MarkedFolder::make(const Folder& parent, const std::string& name, const std::string& kind) {
   return claim(parent.make(name), kind);
 }
 
+MarkedFolder MarkedFolder::make_private(const std::string& given, const std::string& kind) {
+  const std::string path = absolute_path(given), parent_path = std::filesystem::path(path).parent_path().string();
+  const Folder parent = Folder::at(std::filesystem::canonical(parent_path).string());
+  if (!parent) throw system_error("open folder", parent_path, errno);
+  if (const std::string why = files::other_replacer(parent); !why.empty())
+    throw UsageError(why + ", who could replace what headrace makes there");
+  Folder folder = make_or_open(path, files::kPrivateFolderMode);
+  if (const std::string why = files::other_replacer(folder); !why.empty()) refuse_other_writer({{}, why});
+  return claim(std::move(folder), kind);
+}
+
 MarkedFolder MarkedFolder::make_alone(const std::string& path, const std::string& kind) {
   for (;;) {
     MarkedFolder folder = make(path, kind);
     folder.hold();
-    if (folder.is_marked()) return folder;  // else another one removed it meanwhile
+    if (!folder.is_marked()) continue;  // another process removed it meanwhile
+    remove_asides(folder.folder_);      // of writers that were killed
+    return folder;
   }
 }
 
@@ -161,7 +210,9 @@ MarkedFolder MarkedFolder::make_alone(const Folder& parent, const std::string& n
   for (;;) {
     MarkedFolder folder = make(parent, name, kind);
     folder.hold();
-    if (folder.is_marked()) return folder;
+    if (!folder.is_marked()) continue;
+    remove_asides(folder.folder_);
+    return folder;
   }
 }
 
@@ -177,9 +228,11 @@ MarkedFolder MarkedFolder::make_next(const std::string& given, const std::string
 
 std::optional<MarkedFolder> MarkedFolder::find(const std::string& given) {
   Folder folder = Folder::at(absolute_path(given));
-  const auto mark = folder ? mark_of(folder) : std::nullopt;
-  if (!mark) return std::nullopt;
-  return MarkedFolder(std::move(folder), mark->kind);
+  if (!folder) return std::nullopt;
+  const FoundMark found = look_for_mark(folder);
+  if (!found.mark) return std::nullopt;
+  if (!found.other_writer.empty()) refuse_other_writer(found);
+  return MarkedFolder(std::move(folder), found.mark->kind);
 }
 
 std::optional<MarkedFolder> MarkedFolder::find(const Folder& parent, const std::string& name) {
@@ -190,8 +243,18 @@ std::optional<MarkedFolder> MarkedFolder::find(const Folder& parent, const std::
 }
 
 std::string MarkedFolder::kind_of(const std::string& path) {
-  const auto found = find(path);
-  return found ? found->kind() : "";
+  const Folder folder = Folder::at(absolute_path(path));
+  const auto mark = folder ? look_for_mark(folder).mark : std::nullopt;
+  return mark ? mark->kind : "";
+}
+
+bool MarkedFolder::is_free_for(const std::string& given, const std::string& kind) {
+  const std::string path = absolute_path(given);
+  const Folder folder = Folder::at(path);
+  if (!folder && errno == ENOENT) return true;
+  if (!folder) refuse(path, errno);
+  const auto mark = mark_of(folder);
+  return mark ? mark->kind == kind : entries_but_asides(folder).empty();
 }
 
 bool MarkedFolder::is_marked() const {
@@ -227,30 +290,26 @@ std::string MarkedFolder::in_use() const {
          (mark && mark->holder && mark->holder->may_live() ? " (" + mark->holder->text() + ")" : "");
 }
 
-void MarkedFolder::write(std::span<const File> files) const {
+void MarkedFolder::write(std::span<const File> written) const {
   folder_.require_in_place();
   auto mark = mark_of(folder_);
   if (!mark) throw RunError(path() + ": its mark is gone");
-  for (const File& file : files) {
+  for (const File& file : written) {
     const std::string name(file.name);
-    std::vector<std::string>& digests = mark->files[name];
-    if (!folder_.look(name)) {
-      digests.clear();
-    } else if (!is_own(folder_, *mark, name)) {
+    const std::string present = own_digest(folder_, *mark, name);
+    if (present.empty() && folder_.look(name))
       throw RunError("write " + folder_.path_of(name) +
-                     ": what stands there is not as headrace wrote it; move it away, or name "
-                     "another folder");
-    }
-    std::string digest = headrace::files::digest_of(file.text);
-    if (std::find(digests.begin(), digests.end(), digest) == digests.end()) digests.push_back(std::move(digest));
-    // The one that stands there until the new one is in its place, and the new one.
-    if (digests.size() > 2) digests.erase(digests.begin(), digests.end() - 2);
+                     ": is not as headrace wrote it; move it away, or name another folder");
+    // The file that lies there now, which stays if this process is killed before the rename, and the new one.
+    std::vector<std::string>& digests = mark->files[name];
+    digests = {files::digest_of(file.text)};
+    if (!present.empty() && present != digests.front()) digests.insert(digests.begin(), present);
   }
   // Listed first, so that whatever a writer that is stopped leaves is known.
-  const std::string listed = headrace::files::mark_text(*mark);
+  const std::string listed = files::mark_text(*mark);
   if (listed.size() > kMostMark) throw RunError(path() + ": so many files cannot be listed in its mark");
   folder_.put(kMarkFile, listed);
-  for (const File& file : files) folder_.put(std::string(file.name), file.text);
+  for (const File& file : written) folder_.put(std::string(file.name), file.text);
 }
 
 void MarkedFolder::write(std::string_view name, std::string_view text) const {
@@ -302,6 +361,12 @@ CleanReport MarkedFolder::remove() const {
   if (const auto found = folder_.look(kMarkFile)) folder_.remove(kMarkFile, *found);
   report.gone = !mark->made || folder_.remove_itself();
   return report;
+}
+
+std::string own_place(const std::string& path) {
+  const Folder folder = Folder::at(absolute_path(path));
+  if (!folder || folder.look(kMarkFile) || files::other_writer(folder).empty()) return path;
+  return folder.path_of("headrace-" + std::to_string(::geteuid()));
 }
 
 CleanReport remove_marked(const std::string& given) {

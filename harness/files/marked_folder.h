@@ -42,25 +42,36 @@ class MarkedFolder {
 
   /// Makes `path` (parents are made too) or takes one that is empty or already marked with the same
   /// kind. Throws UsageError, which names what is in the way, when it holds something that headrace
-  /// did not make, is marked with another kind, is no folder, or is a symbolic link; RunError when
-  /// the system refuses. Any number of processes may do so at once.
+  /// did not make, is marked with another kind, is no folder, or is a symbolic link, and when others than root and
+  /// this user could have written the folder or its mark (files/trust.h); RunError when the system refuses. Any number
+  /// of processes may do so at once.
   static MarkedFolder make(const std::string& path, const std::string& kind);
   /// The same below a folder that is held open.
   static MarkedFolder make(const files::Folder& parent, const std::string& name, const std::string& kind);
-  /// The same, and has it alone until this object goes. Throws RunError, which says who has it.
+  /// The same, and has it alone until this object goes; what writers that were killed left aside is removed. Throws
+  /// RunError, which names the process that has it.
   static MarkedFolder make_alone(const std::string& path, const std::string& kind);
   static MarkedFolder make_alone(const files::Folder& parent, const std::string& name, const std::string& kind);
+  /// The same of a folder that only this user can enter (mode 0700), in a parent where nobody else can replace it. The
+  /// parent is there. Give a name that nobody can guess: random_name() in files/folder.h.
+  static MarkedFolder make_private(const std::string& path, const std::string& kind);
   /// The same of a folder that was not there before: `path`, or `path`-2, -3 ..., whichever is
   /// free.
   static MarkedFolder make_next(const std::string& path, const std::string& kind);
-  /// One that is there, marked with any kind; nothing else.
+  /// Would make() take `path`: is nothing there, or an empty folder, or one marked with this kind? What a writer that was
+  /// killed left aside does not count. Throws UsageError where it is no folder, RunError where it cannot be listed.
+  static bool is_free_for(const std::string& path, const std::string& kind);
+  /// One that is there, marked with any kind; nothing else. Throws UsageError where others than root and this user could
+  /// have written the folder or its mark.
   static std::optional<MarkedFolder> find(const std::string& path);
+  /// The same; a folder or mark that others could have written counts as unmarked.
   static std::optional<MarkedFolder> find(const files::Folder& parent, const std::string& name);
-  /// True when `path` holds headrace's mark: a regular file with the right content.
+  /// True when `path` holds headrace's mark, whoever wrote it: a regular file with the right content. For what is only
+  /// read.
   static bool is_marked(const std::string& path) { return !kind_of(path).empty(); }
   /// Has this one its mark still?
   bool is_marked() const;
-  /// The kind in the mark ("scratch", "run", "data_set"), or "".
+  /// The kind in that mark ("scratch", "run", "data_set"), or "".
   static std::string kind_of(const std::string& path);
 
   const std::string& kind() const { return kind_; }
@@ -100,6 +111,10 @@ class MarkedFolder {
   files::Folder folder_;
   std::string kind_;
 };
+
+/// Where this user's data for the scratch folder `path` goes: there, or, where others can write an unmarked folder, into a
+/// folder "headrace-UID" in it, which they cannot.
+std::string own_place(const std::string& path);
 
 /// MarkedFolder::remove() of the folder at `path`. One without a mark is left alone, unless
 /// headrace was stopped before it could mark it.

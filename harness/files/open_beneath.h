@@ -1,4 +1,4 @@
-// Opens what lies below a folder that is already open, and nothing that a link leads to.
+// The mark on what headrace makes, and the bare calls that make, rename and remove below an open folder.
 #pragma once
 
 #include <fcntl.h>
@@ -6,18 +6,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/system/open_beneath.h"
+
 namespace headrace::files {
 
 /// What headrace makes bears this bit, set as it is made and in no way felt: that is how an empty
 /// file or folder, which cannot say by its content whose it is, is told from another's.
 inline constexpr mode_t kMakersMark = S_ISVTX;
 inline constexpr mode_t kFileMode = kMakersMark | 0644, kFolderMode = kMakersMark | 0755;
+inline constexpr mode_t kPrivateFolderMode = kMakersMark | 0700;
 
 inline bool bears_mark(const struct stat& status) noexcept { return (status.st_mode & kMakersMark) != 0; }
 
-/// openat(folder, path, flags | O_CLOEXEC, mode) that follows no symbolic link and never leaves
-/// `folder`. A descriptor, or -1 with errno.
-int open_beneath(int folder, const char* path, int flags, mode_t mode = 0) noexcept;
+using system::open_beneath;
 
 /// The bare calls, for timed regions that count them. False: errno. The caller looked beforehand
 /// that what lies on the way to the names is its own.

@@ -45,7 +45,8 @@ UniqueFd nameless_or(const std::string& folder, const std::string& name, mode_t 
   return fd;
 }
 
-void replace(const std::string& path, std::string_view text, mode_t mode) {
+void replace(const std::string& path, std::string_view text, mode_t mode, Readers readers) {
+  if (readers == Readers::owner) mode = 0600;
   const std::filesystem::path whole(path);
   const std::filesystem::path parent = whole.parent_path().empty() ? std::filesystem::path(".") : whole.parent_path();
   std::uint64_t number = 0;
@@ -54,6 +55,7 @@ void replace(const std::string& path, std::string_view text, mode_t mode) {
   const UniqueFd fd = nameless_or(parent.string(), aside, mode);
   if (!fd) throw system_error("create", path, errno);
   try {
+    if (readers == Readers::owner && ::fchmod(fd.get(), mode) != 0) throw system_error("change mode", path, errno);
     write_text(fd.get(), text, path);
     if (::fsync(fd.get()) != 0) throw system_error("write", path, errno);
     const std::string open_file = fmt::format("/proc/self/fd/{}", fd.get());
@@ -71,11 +73,11 @@ void replace(const std::string& path, std::string_view text, mode_t mode) {
 
 }  // namespace
 
-void write_output(const std::string& given, std::string_view text) {
+void write_output(const std::string& given, std::string_view text, Readers readers) {
   struct stat status;
   if (::stat(given.c_str(), &status) != 0) {
     if (::lstat(given.c_str(), &status) == 0) throw RunError("write " + given + ": is a symbolic link to nothing");
-    return replace(given, text, 0644);
+    return replace(given, text, 0644, readers);
   }
   if (S_ISBLK(status.st_mode)) throw RunError("write " + given + ": is a block device; headrace never writes to one");
   if (S_ISDIR(status.st_mode)) throw system_error("write", given, EISDIR);
@@ -83,7 +85,7 @@ void write_output(const std::string& given, std::string_view text) {
   std::error_code failed;
   const std::string real = std::filesystem::canonical(given, failed).string();
   if (failed) throw system_error("write", given, failed.value());
-  replace(real, text, status.st_mode & 0777);
+  replace(real, text, status.st_mode & 0777, readers);
 }
 
 }  // namespace headrace::files

@@ -45,10 +45,10 @@ std::string hardware_of(const StoredRun& run) {
 
 /// Without what its pairs say of other nodes, and of what lies between them.
 Outcome own_word(const StoredRun& run) {
-  if (std::none_of(run.judgements.begin(), run.judgements.end(), judging::of_a_part)) return run.summary.word;
+  if (std::none_of(run.judgements.begin(), run.judgements.end(), judging::of_pairs)) return run.summary.word;
   std::vector<Outcome> of_needs;
   for (const Judgement& one : run.judgements)
-    if (!judging::of_a_part(one)) of_needs.push_back(one.outcome);
+    if (!judging::of_pairs(one)) of_needs.push_back(one.outcome);
   PointCounts points{.all = static_cast<unsigned>(run.points.size())};
   for (const StoredPoint& point : run.points)
     points.skipped += point.status == results::to_string(PointStatus::skipped);
@@ -85,7 +85,7 @@ void Collector::add(const StoredRun& run) {
     kept.memory = memory->second;
   std::vector<std::string> slow_parts;
   for (const Judgement& one : run.judgements) {
-    if (!judging::of_a_part(one))
+    if (!judging::of_pairs(one))
       kept.needs.emplace_back(one.id + "\n" + one.scope, one.outcome);
     else if (one.outcome == Outcome::fail)
       slow_parts.push_back(one.scope);
@@ -99,7 +99,8 @@ void Collector::add(const StoredRun& run) {
                                kept.began_s, kept.ended_s, *point.pairs, slow_parts});
     }
     for (const results::StoredMetric& metric : point.metrics) {
-      if (metric.values.empty() || metric.better == Better::neither || !std::isfinite(metric.median)) continue;
+      if (metric.values.empty() || metric.better == Better::neither || !std::isfinite(results::value_of(metric)))
+        continue;
       if (!state_->metrics_asked.selects(run, point, metric.name)) continue;
       const auto [known, is_new] =
           state_->index.try_emplace(results::metric_key(point, metric), state_->metrics.size());
@@ -107,8 +108,8 @@ void Collector::add(const StoredRun& run) {
         state_->metrics.push_back({point.workload, point.id, metric.name, results::unit_scale(metric.unit).base,
                                    metric.description, point.params, metric.better,
                                    comparison::delta_of(metric.name, state_->delta_rate, state_->delta_tail)});
-      kept.values.push_back(
-          {known->second, metric.median * results::unit_scale(metric.unit).factor, results::left_out_for(point)});
+      kept.values.push_back({known->second, results::value_of(metric) * results::unit_scale(metric.unit).factor,
+                             results::left_out_for(point)});
     }
   }
   state_->runs.push_back(std::move(kept));

@@ -203,7 +203,7 @@ std::optional<GroupEffect> change_of_all(const ComparedMetric& key, std::size_t 
                                          const std::vector<Valued>& having) {
   std::vector<double> now, then, ratios;
   for (const Valued& one : having) {
-    if (!one.again || *one.again <= 0 || one.value <= 0) continue;
+    if (!one.again || *one.again <= 0 || one.value < 0) continue;
     now.push_back(one.value);
     then.push_back(*one.again);
     ratios.push_back(one.value / *one.again);

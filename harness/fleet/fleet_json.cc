@@ -183,7 +183,7 @@ std::string fleet_csv(const Fleet& f) {
     for (std::size_t m = 0; m < f.metrics.size(); ++m) {
       if (!node.values[m]) continue;
       const auto found = status.find({n, m});
-      out += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", csv_field(node.name), f.groups[node.group].id,
+      out += fmt::format("{},{},{},{},{},{},{},{},{}\r\n", csv_field(node.name), csv_field(f.groups[node.group].id),
                          csv_field(node.run), csv_field(f.metrics[m].point), csv_field(f.metrics[m].metric),
                          csv_field(f.metrics[m].unit), *node.values[m],
                          node.deviation[m] ? fmt::format("{:.5g}", *node.deviation[m]) : "",

@@ -13,23 +13,38 @@ bool decided(Outcome outcome) {
   return outcome == Outcome::pass || outcome == Outcome::fail || outcome == Outcome::inconclusive;
 }
 
+/// What is known of a need, from the newest run to the oldest.
+struct NeedWord {
+  Outcome outcome;
+  bool settled;  // PASS or FAIL was seen: what is older says nothing
+
+  explicit NeedWord(Outcome newest) : outcome(newest), settled(settles(newest)) {}
+  /// What could not be decided afterwards takes no FAIL back, and gives no PASS.
+  void add(Outcome older) {
+    if (settled) return;
+    settled = settles(older);
+    if (older == Outcome::fail || !decided(outcome)) outcome = older;
+  }
+  static bool settles(Outcome outcome) { return outcome == Outcome::pass || outcome == Outcome::fail; }
+};
+
 /// What its runs (newest first) say together: the worst. Of each need the newest run that decided it counts,
 /// so that a run which did not ask hides nothing; that a run did not end well counts until the
 /// same configuration ended well.
 Outcome own_word(const std::vector<const NodeRun*>& runs) {
   std::set<std::string> configs;
-  std::map<std::string, Outcome> needs;
+  std::map<std::string, NeedWord> needs;
   Outcome word = Outcome::measured;
   for (const NodeRun* run : runs) {
     for (const auto& [need, outcome] : run->needs) {
       const auto [known, is_new] = needs.try_emplace(need, outcome);
-      if (!is_new && !decided(known->second)) known->second = outcome;
+      if (!is_new) known->second.add(outcome);
     }
     const bool is_current = configs.insert(run->config_file).second;
     if (is_current && (run->needs.empty() || run->word == Outcome::error || run->word == Outcome::interrupted))
       word = worst(word, run->word);
   }
-  for (const auto& [need, outcome] : needs) word = worst(word, outcome);
+  for (const auto& [need, known] : needs) word = worst(word, known.outcome);
   return word;
 }
 

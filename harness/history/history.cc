@@ -15,6 +15,7 @@
 #include "harness/history/clusters.h"
 #include "harness/results/metric_key.h"
 #include "harness/results/pair_metrics.h"
+#include "harness/statistics/humps.h"
 #include "harness/statistics/robust.h"
 #include "harness/statistics/summary.h"
 
@@ -114,11 +115,11 @@ void judge_newest(Series& s) {
   }
   if (!s.why.empty()) return;
   const Level level = s.levels.back();
-  const std::size_t last = s.median.size() - 1;
+  const std::size_t last = s.value.size() - 1;
   const std::size_t from = std::max(level.from, last > kRecent ? last - kRecent : 0);
   if (last <= from || last - from < statistics::kFewestAlike) return;
-  const auto usual = statistics::robust(std::span<const double>(s.median).subspan(from, last - from));
-  const double value = s.median[last];
+  const auto usual = statistics::robust(std::span<const double>(s.value).subspan(from, last - from));
+  const double value = s.value[last];
   s.newest.z = usual.z(value);
   s.newest.unusual = usual.spread > 0 ? std::abs(s.newest.z) > kUnusual : value != usual.median;
   if (!s.newest.unusual) return;
@@ -132,16 +133,64 @@ void judge_newest(Series& s) {
                                      format_in_unit(value, s.unit), last - from, format_in_unit(usual.median, s.unit));
 }
 
-void find_changes(Series& s, const std::vector<Run>& runs) {
-  const auto cuts = statistics::change_points(s.median, s.delta);
-  s.correlation = statistics::correlation_within(s.median, cuts);
-  s.wanders = !cuts.empty() && statistics::wanders(s.correlation, s.median.size());
+/// A count that was read changes wherever it is another: there is nothing to estimate.
+std::vector<statistics::ChangePoint> changes_of_count(const std::vector<double>& values) {
+  std::vector<statistics::ChangePoint> cuts;
+  for (std::size_t i = 1; i < values.size(); ++i)
+    if (values[i] != values[i - 1]) cuts.push_back({i, 0});
+  return cuts;
+}
+
+void find_levels(Series& s, const std::vector<statistics::ChangePoint>& cuts) {
   std::size_t from = 0;
   for (std::size_t i = 0; i <= cuts.size(); ++i) {
-    const std::size_t to = i < cuts.size() ? cuts[i].at : s.median.size();
-    s.levels.push_back({from, to, statistics::median(std::span<const double>(s.median).subspan(from, to - from))});
+    const std::size_t to = i < cuts.size() ? cuts[i].at : s.value.size();
+    s.levels.push_back({from, to, statistics::median(std::span<const double>(s.value).subspan(from, to - from))});
     from = to;
   }
+}
+
+/// Since the last change that parts all runs before it from all after it.
+void find_two_levels(Series& s, const std::vector<statistics::ChangePoint>& cuts) {
+  std::size_t from = 0;
+  for (const statistics::ChangePoint& cut : cuts)
+    if (!cut.alternates) from = cut.at;
+  if (s.value.size() - from < statistics::kFewestRuns) return;
+  const auto recent = std::span<const double>(s.value).subspan(from);
+  const auto humps = statistics::two_humps(recent);
+  if (!humps) return;
+  std::vector<double> lower, upper;
+  for (const double value : recent) (value <= humps->below ? lower : upper).push_back(value);
+  TwoLevels two{statistics::median(lower), statistics::median(upper), lower.size(), upper.size(), ""};
+  if (two.lower > 0 && two.upper / two.lower < 1 + s.delta) return;
+  two.explanation = fmt::format("{} of {}: the last {} runs are at two levels, {} near {} and {} near {}", s.metric,
+                                s.point, recent.size(), two.at_lower, format_in_unit(two.lower, s.unit), two.at_upper,
+                                format_in_unit(two.upper, s.unit));
+  s.two_levels = std::move(two);
+}
+
+std::string explanation_of(const Series& s, const Change& c, const std::vector<Run>& runs) {
+  std::string text =
+      fmt::format("{} of {}: {} from {} to {}, between {} and {}", s.metric, s.point, change_words(c.before, c.after),
+                  format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit), runs[s.run[c.at - 1]].started_utc,
+                  runs[s.run[c.at]].started_utc);
+  if (!c.events.empty()) text += "; then changed: " + join(c.events);
+  if (s.wanders)
+    text += fmt::format("; it may be a drift: neighbouring runs correlate by {:.2f}", s.correlation);
+  else if (!c.certain)
+    text += fmt::format("; the order of the runs at both levels may be chance (p = {:.2g})", c.p);
+  return text;
+}
+
+void find_changes(Series& s, const std::vector<Run>& runs) {
+  const bool count = s.fact && s.unit == "count";
+  const auto cuts = count ? changes_of_count(s.value) : statistics::change_points(s.value, s.delta);
+  if (!count) {
+    s.correlation = statistics::correlation_within(s.value, cuts);
+    s.wanders = !cuts.empty() && statistics::wanders(s.value, cuts);
+    find_two_levels(s, cuts);
+  }
+  find_levels(s, cuts);
   for (std::size_t i = 0; i < cuts.size(); ++i) {
     Change c;
     c.at = cuts[i].at;
@@ -149,26 +198,20 @@ void find_changes(Series& s, const std::vector<Run>& runs) {
     c.before = s.levels[i].median;
     c.after = s.levels[i + 1].median;
     c.direction = direction_of(c.after, c.before, s.better);
-    const Run &first = runs[s.run[c.at]], &last = runs[s.run[c.at - 1]];
-    c.events = first.events;
-    c.explanation = fmt::format("{} of {}: {} from {} to {}, between {} and {}", s.metric, s.point,
-                                change_words(c.before, c.after), format_in_unit(c.before, s.unit),
-                                format_in_unit(c.after, s.unit), last.started_utc, first.started_utc);
-    if (!c.events.empty()) c.explanation += "; then changed: " + join(c.events);
-    if (s.wanders)
-      c.explanation += fmt::format(
-          "; neighbouring runs are alike (correlation {:.2f}), so that it may be a drift and no "
-          "change",
-          s.correlation);
+    c.certain = !s.wanders && c.p <= statistics::kChangeLimit;
+    c.events = runs[s.run[c.at]].events;
+    c.explanation = explanation_of(s, c, runs);
     s.changes.push_back(std::move(c));
   }
 }
 
+/// Of what is read two runs show a change.
+std::size_t fewest_runs(const Series& s) { return s.fact && s.unit == "count" ? 2 : statistics::kFewestRuns; }
+
 void judge_series(Series& s, const std::vector<Run>& runs) {
-  if (s.median.size() < statistics::kFewestRuns)
-    s.why =
-        fmt::format("{} runs{}; {} tell of changes", s.median.size(),
-                    s.left_out.empty() ? "" : fmt::format(", {} left out", s.left_out.size()), statistics::kFewestRuns);
+  if (const std::size_t fewest = fewest_runs(s); s.value.size() < fewest)
+    s.why = fmt::format("{} run{}{}; changes show from {} on", s.value.size(), s.value.size() == 1 ? "" : "s",
+                        s.left_out.empty() ? "" : fmt::format(", {} left out", s.left_out.size()), fewest);
   else
     find_changes(s, runs);
   judge_newest(s);
@@ -178,7 +221,7 @@ void judge_series(Series& s, const std::vector<Run>& runs) {
 /// short.
 int rank_of(const Series& s) {
   if (s.worse()) return 0;
-  if (!s.changes.empty()) return 1;
+  if (!s.changes.empty() || s.two_levels) return 1;
   if (s.newest.unusual || !s.newest.left_out_for.empty()) return 2;
   return s.why.empty() ? 3 : 4;
 }
@@ -197,7 +240,7 @@ void conclude(History& h) {
     h.left_out += !missing && !s.newest.left_out_for.empty();
     worse |= s.worse();
     doubtful |= (s.newest.unusual && s.newest.direction == Direction::worse) ||
-                (!missing && !s.newest.left_out_for.empty()) ||
+                (s.two_levels && s.better != Better::neither) || (!missing && !s.newest.left_out_for.empty()) ||
                 (!s.changes.empty() && s.changes.back().direction == Direction::worse);
     incomplete |= missing || (!s.why.empty() && !s.superseded && !pair);
   }
@@ -212,10 +255,10 @@ void conclude(History& h) {
   h.sentence += ".";
   h.together = changes_together(h.series, h.runs);
   for (const Together& one : h.together) h.sentence += " " + one.explanation + ".";
-  for (const Series& s : h.series) {
-    if (s.changes.empty() || !h.together.empty()) break;
-    h.sentence += " " + s.changes.back().explanation + ".";
-    break;
+  if (h.together.empty()) {
+    const Series& s = h.series.front();
+    if (!s.changes.empty()) h.sentence += " " + s.changes.back().explanation + ".";
+    if (s.two_levels) h.sentence += " " + s.two_levels->explanation + ".";
   }
 }
 
@@ -234,7 +277,7 @@ std::string_view to_string(Direction direction) {
 }
 
 bool Series::worse() const {
-  return gone || (!wanders && !changes.empty() && changes.back().direction == Direction::worse);
+  return gone || (!changes.empty() && changes.back().certain && changes.back().direction == Direction::worse);
 }
 
 namespace {
@@ -270,23 +313,24 @@ Series series_of(const StoredRun& run, const StoredPoint& point, const StoredMet
   s.unit = metric.unit;
   s.description = metric.description;
   s.better = metric.better;
+  s.fact = point.deterministic;
   s.delta = comparison::delta_of(metric.name, options.delta_rate, options.delta_tail);
   return s;
 }
 
 /// Puts a run's value where it belongs: a rate of 0 is no level, but a finding of its own.
 void take(Series& s, std::size_t run, const StoredPoint& point, const StoredMetric& metric) {
-  const double ratio = results::unit_ratio(metric.unit, s.unit);
+  const double ratio = results::unit_ratio(metric.unit, s.unit), value = results::value_of(metric);
   std::string why(results::left_out_for(point));
-  if (why.empty() && s.better == Better::higher && metric.median <= 0) why = "zero";
+  if (why.empty() && s.better == Better::higher && value <= 0) why = "zero";
   if (!why.empty()) {
-    s.left_out.push_back({run, why, metric.median * ratio});
+    s.left_out.push_back({run, why, value * ratio});
     return;
   }
   s.run.push_back(run);
-  s.median.push_back(metric.median * ratio);
-  s.low.push_back(metric.low * ratio);
-  s.high.push_back(metric.high * ratio);
+  s.value.push_back(value * ratio);
+  s.low.push_back(std::min(metric.low, value) * ratio);
+  s.high.push_back(std::max(metric.high, value) * ratio);
 }
 
 std::size_t latest(const Series& s) {

@@ -38,11 +38,19 @@ struct Change {
   std::size_t at = 0;  // first index of the new level
   double before = 0, after = 0, p = 1;
   Direction direction = Direction::differs;
+  bool certain = true;              // neither a drift nor, perhaps, a chance order of two levels
   std::vector<std::string> events;  // of the run that it begins with
   std::string explanation;
 
   /// As a share; nothing where the level before was 0.
   std::optional<double> change() const { return before == 0 ? std::nullopt : std::optional(after / before - 1); }
+};
+
+/// Two levels between which the newest runs go to and fro.
+struct TwoLevels {
+  double lower = 0, upper = 0;  // medians
+  std::size_t at_lower = 0, at_upper = 0;
+  std::string explanation;
 };
 
 /// A run that is no part of the levels, and why: "missing", "zero", "cache-unproven", "disturbed".
@@ -65,12 +73,15 @@ struct Series {
   std::string node, config_hash, workload, point, metric, unit, description;
   std::map<std::string, std::string> params;
   Better better = Better::higher;
+  bool fact = false;  // read, not measured
   double delta = 0;
   std::vector<std::size_t> run;  // indices of the runs that make the levels
-  std::vector<double> median, low, high;
+  /// What each of them gave (results::value_of()), and the bounds of its median, as far as they include that.
+  std::vector<double> value, low, high;
   std::vector<LeftOut> left_out;  // in order of time
   std::vector<Level> levels;
   std::vector<Change> changes;
+  std::optional<TwoLevels> two_levels;
   Newest newest;
   double correlation = 0;   // of neighbours within the levels
   bool wanders = false;     // so that its changes may be none

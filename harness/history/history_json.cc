@@ -35,39 +35,48 @@ Json series(const History& h, const Series& s) {
                        {"change", c.change() ? Json(*c.change()) : Json()},
                        {"p", c.p},
                        {"status", to_string(c.direction)},
+                       {"certain", c.certain},
                        {"between", {h.runs[s.run[c.at - 1]].started_utc, h.runs[s.run[c.at]].started_utc}},
                        {"events", c.events},
                        {"explanation", c.explanation}});
   Json left_out = Json::array();
   for (const LeftOut& one : s.left_out)
     left_out.push_back({{"run", one.run}, {"why", one.why}, {"median", one.median ? Json(*one.median) : Json()}});
-  return {{"node", s.node},
-          {"config_hash", s.config_hash},
-          {"workload", s.workload},
-          {"point", s.point},
-          {"params", Json(s.params)},
-          {"metric", s.metric},
-          {"unit", s.unit},
-          {"better", results::to_string(s.better)},
-          {"description", s.description},
-          {"delta", s.delta},
-          {"run", s.run},
-          {"median", s.median},
-          {"low", s.low},
-          {"high", s.high},
-          {"left_out", std::move(left_out)},
-          {"levels", std::move(levels)},
-          {"changes", std::move(changes)},
-          {"newest",
-           {{"unusual", s.newest.unusual},
-            {"left_out", s.newest.left_out_for},
-            {"z", s.newest.z},
-            {"explanation", s.newest.explanation}}},
-          {"correlation", s.correlation},
-          {"wanders", s.wanders},
-          {"gone", s.gone},
-          {"superseded", s.superseded},
-          {"why", s.why}};
+  Json all{{"node", s.node},
+           {"config_hash", s.config_hash},
+           {"workload", s.workload},
+           {"point", s.point},
+           {"params", Json(s.params)},
+           {"metric", s.metric},
+           {"unit", s.unit},
+           {"better", results::to_string(s.better)},
+           {"fact", s.fact},
+           {"description", s.description},
+           {"delta", s.delta},
+           {"run", s.run},
+           {"median", s.value},
+           {"low", s.low},
+           {"high", s.high},
+           {"left_out", std::move(left_out)},
+           {"levels", std::move(levels)},
+           {"changes", std::move(changes)},
+           {"newest",
+            {{"unusual", s.newest.unusual},
+             {"left_out", s.newest.left_out_for},
+             {"z", s.newest.z},
+             {"explanation", s.newest.explanation}}},
+           {"correlation", s.correlation},
+           {"wanders", s.wanders},
+           {"gone", s.gone},
+           {"superseded", s.superseded},
+           {"why", s.why}};
+  if (s.two_levels)
+    all["two_levels"] = {{"lower", s.two_levels->lower},
+                         {"upper", s.two_levels->upper},
+                         {"at_lower", s.two_levels->at_lower},
+                         {"at_upper", s.two_levels->at_upper},
+                         {"explanation", s.two_levels->explanation}};
+  return all;
 }
 
 }  // namespace
@@ -118,7 +127,7 @@ std::string history_csv(const History& h) {
       const Run& r = h.runs[s.run[i]];
       out +=
           fmt::format("{},{},{},{},{},{},{},{},{},{},{}\r\n", csv_field(s.node), csv_field(r.started_utc),
-                      csv_field(r.run), csv_field(s.point), csv_field(s.metric), csv_field(s.unit), s.median[i],
+                      csv_field(r.run), csv_field(s.point), csv_field(s.metric), csv_field(s.unit), s.value[i],
                       s.low[i], s.high[i], s.levels.empty() ? "" : fmt::format("{}", s.levels[level].median), status);
     }
   }

@@ -3,6 +3,7 @@
 #include "harness/machine/examine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +20,7 @@
 #include "harness/system/limits.h"
 #include "harness/system/mount.h"
 #include "harness/system/report_python.h"
+#include "harness/system/storage_stack.h"
 
 namespace headrace::system {
 namespace {
@@ -94,6 +96,32 @@ void machine(Report& report, Node& node) {
     report.add(Level::good, "huge pages", text);
 }
 
+/// What loaders need whose workers are processes, and threads do not.
+void process_limits(Report& report) {
+  constexpr std::uint64_t kLittle = std::uint64_t{1} << 30, kFewTasks = 1024;
+  constexpr const char* kMoreShared =
+      "PyTorch's loader workers pass batches on through it: docker run --shm-size=16g or --ipc=host; in a pod an "
+      "emptyDir of medium Memory at /dev/shm";
+  const auto shared = shared_memory();
+  if (!shared)
+    report.add(Level::warning, "shared memory", "/dev/shm is not there: no loader of several processes can run",
+               "mount -t tmpfs tmpfs /dev/shm");
+  else if (shared->size == Limit::kUnlimited)
+    report.add(Level::good, "shared memory", "/dev/shm may take all memory");
+  else
+    report.add(shared->free < kLittle ? Level::warning : Level::good, "shared memory",
+               fmt::format("/dev/shm has {}, {} of it free", size_in_words(shared->size), size_in_words(shared->free)),
+               shared->free < kLittle ? kMoreShared : "");
+  const TasksLeft tasks = tasks_left();
+  if (tasks.count == Limit::kUnlimited) return report.add(Level::good, "processes", "no limit");
+  const bool few = tasks.count < kFewTasks;
+  report.add(few ? Level::note : Level::good, "processes",
+             fmt::format("{} more processes and threads may be started ({})", tasks.count, tasks.by),
+             few ? "each loader worker of PyTorch is a process of several threads: docker run --pids-limit, "
+                   "podPidsLimit of the kubelet, TasksMax of a systemd unit, ulimit -u"
+                 : "");
+}
+
 void limits(Report& report) {
   report.open("limits");
   const Limit files = limit_of(RLIMIT_NOFILE);
@@ -105,13 +133,16 @@ void limits(Report& report) {
   report.add(little ? Level::note : Level::good, "locked memory", limit_in_words(locked, true),
              little ? "ulimit -l unlimited, for registered buffers of deep queues" : "");
 
+  process_limits(report);
   const CgroupLimits group = cgroup_limits();
   std::string text;
+  if (group.tasks) text += fmt::format("{} processes and threads; ", *group.tasks);
   if (group.cores) text += fmt::format("{:.3g} cores; ", *group.cores);
   if (group.memory) text += fmt::format("{} of memory; ", size_in_words(*group.memory));
   for (const std::string& io : group.io) text += io + "; ";
   if (text.empty()) {
-    report.add(Level::good, "control group", group.version == 0 ? "none" : "no limit on cores, memory or I/O");
+    report.add(Level::good, "control group",
+               group.version == 0 ? "none" : "no limit on processes, cores, memory or I/O");
   } else {
     text.resize(text.size() - 2);
     report.add(Level::note, "control group", text, "results hold inside these limits only");
@@ -178,6 +209,23 @@ void device(Report& report, const std::string& path) {
   }
 }
 
+/// What is below the file system, where it is more than a disk; bytes that memory serves prove nothing of storage.
+void layers(Report& report, const std::string& path) {
+  const StorageStack stack = storage_stack(std::vector{path});
+  const std::string text = fmt::format("{}", fmt::join(stack.layers, "; "));
+  if (!stack.not_storage.empty())
+    report.add(Level::warning, "layers", text.empty() ? "not known" : text,
+               "cold cannot be proven here: " + stack.not_storage);
+  else if (!stack.buffered.empty())
+    report.add(Level::note, "layers", text, why_buffered(stack));
+  else if (stack.layers.size() > 1)
+    report.add(Level::good, "layers", text);
+  if (!stack.compresses.empty())
+    report.add(Level::note, "compression",
+               stack.compresses + " can store data compressed: storage then gives fewer bytes than are read",
+               stack.compresses == "squashfs" ? "cold can be proven of an image that mksquashfs -noD -noF made" : "");
+}
+
 void storage(Report& report, const std::string& path, Node& node) {
   report.open("storage");
   const std::string existing = nearest_existing(path);
@@ -191,6 +239,7 @@ void storage(Report& report, const std::string& path, Node& node) {
   report.add(tight ? Level::warning : Level::good, "free space", size_in_words(free),
              tight ? "cold reads need data sets larger than memory: plan says how much a config writes" : "");
   device(report, path);
+  layers(report, path);
 }
 
 void means(Report& report, Node& node) {

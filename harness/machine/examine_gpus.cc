@@ -4,7 +4,9 @@
 
 #include <algorithm>
 
+#include "harness/backends/gpu_faults.h"
 #include "harness/base/units.h"
+#include "harness/system/lost_gpus.h"
 
 namespace headrace::system {
 namespace {
@@ -41,9 +43,11 @@ void c2c_link(GpuSection& section, const std::string& name, const C2cLinks& link
 
 /// `most`: of any GPU of this node.
 void nvlinks(GpuSection& section, const std::string& name, const GpuFacts& facts, unsigned most) {
-  if (!facts.fabric.empty())
-    section.add(Level::warning, name + " fabric", "the switches between GPUs are not set up: " + facts.fabric,
-                "start nvidia-fabricmanager, of the driver's own version; until then CUDA may not start (error 802)");
+  if (!facts.fabric.empty() && !facts.fabric_failed())
+    section.add(
+        Level::warning, name + " fabric", "the switches between GPUs are not set up: " + facts.fabric,
+        "start nvidia-fabricmanager, of the driver's own version (on NVL72: nvidia-imex; the manager runs on the "
+        "switch trays); until then CUDA may not start (error 802)");
   const NvLinks& links = facts.nvlinks;
   const unsigned there = std::max(links.most, most);
   if (there == 0) return;
@@ -93,14 +97,20 @@ void gpu_place(GpuSection& section, const std::string& name, const GpuFacts& fac
   }
 }
 
-void gpu_health(GpuSection& section, const std::string& name, const GpuState& state) {
-  if (!state.held_back.empty())
+void fault(GpuSection& section, const PartFault& one) {
+  const FaultCount& count = *find_fault_count(one.count);
+  section.add(Level::warning, fmt::format("{} {}", one.part, count.subject), one.text, std::string(count.fix));
+}
+
+void gpu_health(GpuSection& section, const std::string& name, const GpuFacts& facts, const GpuState& state) {
+  if (!slowed_by_hardware(state.held_back).empty())
     section.add(Level::warning, name + " clocks", "held back: " + state.held_back,
-                "copies and kernels are slower until the reason is gone");
-  if (state.ecc_uncorrected.value_or(0) > 0)
-    section.add(Level::warning, name + " memory",
-                fmt::format("{} uncorrected errors (ECC) since the driver was loaded", *state.ecc_uncorrected),
-                "drain the node and have the GPU looked at");
+                "copies and kernels are slower until the reason is gone: look at cooling and power of this GPU");
+  else if (!state.held_back.empty())
+    section.add(Level::note, name + " clocks", "held back: " + state.held_back,
+                "a sound GPU under load is at its power limit, too");
+  const std::vector<PartFault> faults = gpu_faults(name, facts, state);
+  for (const PartFault& one : faults) fault(section, one);
   if (state.replays.value_or(0) > 0)
     section.add(Level::note, name + " replays",
                 fmt::format("{} PCIe packets were sent again since the driver was loaded", *state.replays),
@@ -109,18 +119,12 @@ void gpu_health(GpuSection& section, const std::string& name, const GpuState& st
     section.add(Level::note, name + " NVLink errors",
                 fmt::format("{} since the driver was loaded", *state.nvlink_errors),
                 "a number that grows during a run (metric error_count) means a bad link");
-  if (state.remap_failed)
-    section.add(Level::warning, name + " memory", "a row of memory failed, and no spare one was left",
-                "the GPU has to be replaced");
-  else if (state.remap_pending)
-    section.add(Level::warning, name + " memory", "a row of memory is to be remapped",
-                "reset the GPU (nvidia-smi --gpu-reset) or restart the node, then look again");
-  else if (state.remapped_rows.value_or(0) > 0)
+  if (!state.remap_failed && !state.remap_pending && state.remapped_rows.value_or(0) > 0)
     section.add(Level::note, name + " memory",
                 fmt::format("{} rows were remapped to spare ones", *state.remapped_rows));
   for (const unsigned xid : state.xids)
-    section.add(Level::warning, name + " Xid", fmt::format("{} {}", xid, xid_in_words(xid)),
-                "the kernel's log (dmesg) has the rest");
+    if (const Xid* known = find_xid(xid); known == nullptr || !known->fatal)
+      section.add(Level::warning, name + " Xid", xid_in_words(xid), "the kernel's log (dmesg) has the rest");
 }
 
 }  // namespace
@@ -150,8 +154,10 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
     gpu_link(section, name, facts, state.link);
     nvlinks(section, name, facts, most_nvlinks);
     gpu_place(section, name, facts, nics);
-    gpu_health(section, name, state);
+    gpu_health(section, name, facts, state);
   }
+  if (const auto listed = listed_gpus(backend))
+    for (const std::string& address : lost_gpus(*listed)) fault(section, lost_gpu(address));
   const auto why = backend.no_file_reader();
   section.add(why ? Level::missing : Level::good, "cuFile", why.value_or("GPUDirect Storage can be tried"));
   return section.take();

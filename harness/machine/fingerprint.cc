@@ -7,7 +7,7 @@
 
 #include <filesystem>
 
-#include "harness/backends/gpu.h"
+#include "harness/backends/gpu_faults.h"
 #include "harness/backends/loader.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
@@ -19,6 +19,7 @@
 #include "harness/system/kernel_features.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/limits.h"
+#include "harness/system/lost_gpus.h"
 #include "harness/system/mount.h"
 
 namespace headrace::system {
@@ -28,6 +29,7 @@ namespace {
 class Section {
  public:
   explicit Section(const std::string& name) : facts_{name, {}} {}
+  const std::string& name() const { return facts_.first; }
   void put(std::string key, std::string value) {
     if (!value.empty()) facts_.second.emplace_back(std::move(key), std::move(value));
   }
@@ -130,6 +132,8 @@ void limits(Fingerprint& all) {
   section.put("locked_memory", limit_in_words(limit_of(RLIMIT_MEMLOCK), true));
   section.put("address_space", limit_in_words(limit_of(RLIMIT_AS), true));
   section.put("file_size", limit_in_words(limit_of(RLIMIT_FSIZE), true));
+  if (const auto shared = shared_memory())
+    section.put("shared_memory", limit_in_words({shared->size, shared->size}, true));
   section.put("root", geteuid() == 0 ? "yes" : "no");
   section.into(all);
 }
@@ -165,6 +169,13 @@ void file_system(Fingerprint& all, const std::string& path) {
     section.bytes("block_size", info.f_bsize);
     if (info.f_files > 0) section.number("free_inodes", info.f_favail);
   }
+  section.into(all);
+}
+
+void data_file_system(Fingerprint& all, const std::string& data) {
+  if (data.empty() || is_object_path(data)) return;
+  Section section("data_file_system");
+  if (const auto mount = mount_of(nearest_existing(data))) section.put("type", mount->type);
   section.into(all);
 }
 
@@ -242,13 +253,22 @@ void gpus(Fingerprint& all, Node& node) {
     section.number("ecc_uncorrected", state.ecc_uncorrected);
     section.number("nvlink_errors", state.nvlink_errors);
     section.number("remapped_rows", state.remapped_rows);
+    section.put("fabric", facts.fabric);
+    for (const PartFault& one : gpu_faults(section.name(), facts, state)) section.put(fault_key(one.count), one.text);
     section.into(all);
   }
+  Section section("gpus");
+  std::string lost;
+  if (const auto listed = listed_gpus(backend))
+    for (const std::string& address : lost_gpus(*listed))
+      lost += fmt::format("{}{}: {}", lost.empty() ? "" : "; ", lost_gpu(address).part, lost_gpu(address).text);
+  section.put(fault_key("lost"), lost);
+  section.into(all);
 }
 
 }  // namespace
 
-Fingerprint fingerprint(const std::string& path, Node& node) {
+Fingerprint fingerprint(const std::string& path, Node& node, const std::string& data) {
   Fingerprint all;
   host(all);
   kernel(all);
@@ -257,6 +277,7 @@ Fingerprint fingerprint(const std::string& path, Node& node) {
   limits(all);
   cgroup(all);
   file_system(all, path);
+  data_file_system(all, data);
   device(all, path);
   backends(all, node);
   gpus(all, node);

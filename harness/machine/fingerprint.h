@@ -15,8 +15,9 @@ using Fingerprint = std::vector<std::pair<std::string, std::vector<std::pair<std
 namespace system {
 
 /// Sections "host", "kernel", "cpu", "memory", "limits", "cgroup", "file_system" and "device" (of `path`), "backends",
-/// and one for each GPU ("gpu0"). What cannot be read is left out. Values are text as people read it. Never throws.
-Fingerprint fingerprint(const std::string& path, Node& node);
+/// and one for each GPU ("gpu0"). "data_file_system" is of `data`, a data set that lies elsewhere; "" = there is none.
+/// What cannot be read is left out. Values are text as people read it. Never throws.
+Fingerprint fingerprint(const std::string& path, Node& node, const std::string& data = "");
 
 }  // namespace system
 }  // namespace headrace

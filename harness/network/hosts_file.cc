@@ -47,8 +47,8 @@ class Reader {
     if (login.find('=') != login.npos) return problem(words.front(), "a line begins with the host's name");
     if (login.starts_with(kMark)) return problem(words.front(), "a byte order mark within the file; take it out");
     if (const std::string wrong = set_login(host, login); !wrong.empty()) return problem(words.front(), wrong);
-    if (const auto [at, fresh] = lines_.emplace(host.name, number); !fresh)
-      problem(words.front(), fmt::format("a second line for {}; the first is line {}", host.name, at->second));
+    if (const auto [at, fresh] = places_.emplace(host.name, Place{number, words.front().column}); !fresh)
+      problem(words.front(), fmt::format("a second line for {}; the first is line {}", host.name, at->second.line));
     std::map<std::string, int> seen;
     for (std::size_t i = 1; i < words.size(); ++i) value(words[i], host, seen);
     hosts_.push_back(std::move(host));
@@ -59,8 +59,9 @@ class Reader {
     for (const Host& host : hosts_)
       if (host.rails.size() != hosts_.front().rails.size() && problems_.empty())
         problems_.push_back(
-            printable(fmt::format("{}:{}: {} has {} rails, and {} has {}: all have as many", path_, lines_[host.name],
-                                  host.name, host.rails.size(), hosts_.front().name, hosts_.front().rails.size())));
+            printable(fmt::format("{}:{}:{}: {} has {} rails, and {} has {}; give all hosts the same number", path_,
+                                  places_[host.name].line, places_[host.name].column, host.name, host.rails.size(),
+                                  hosts_.front().name, hosts_.front().rails.size())));
     if (!problems_.empty()) throw UsageErrors(join(problems_, "\n"));
   }
 
@@ -96,7 +97,10 @@ class Reader {
   const std::string path_;
   std::vector<Host>& hosts_;
   int number_ = 1;
-  std::map<std::string, int> lines_;
+  struct Place {
+    int line = 0, column = 0;
+  };
+  std::map<std::string, Place> places_;  // of the hosts' names
   std::vector<std::string> problems_;
 };
 

@@ -147,6 +147,7 @@ class RdmaPair::Ends {
 
   RdmaPairEnd measure(bool leads) {
     const OnNumaNode there(node_);
+    end_ = Deadline((kPinging + 2) * plan_.time_s + plan_.spare_s);
     RdmaPairEnd end;
     if (leads) {
       end.latency = ping();
@@ -178,7 +179,9 @@ class RdmaPair::Ends {
   }
   unsigned char* sink() const { return memory_.begin() + kArea; }
 
-  [[noreturn]] static void silent() { throw RunError("the other end went silent"); }
+  [[noreturn]] void silent() const {
+    throw RunError(end_.over() ? "the other end did not finish in time" : "the other end went silent");
+  }
   static void check_post(int code) {
     if (code != 0) throw system_error("post to", "the other end", code);
   }
@@ -229,7 +232,7 @@ class RdmaPair::Ends {
   /// The next word; `pace_s`: how long it may sleep in between.
   Signal hear(double patience_s, double pace_s = 0) {
     const std::atomic_ref<std::uint64_t> begins(words_.here.begins), ends(words_.here.ends);
-    for (Spin spin(patience_s); spin.wait();) {
+    for (Spin spin(std::min(patience_s, end_.left_s())); spin.wait();) {
       if (const std::uint64_t turn = ends.load(std::memory_order_acquire); turn != heard_) {
         const Signal word{turn, words_.here.mark, words_.here.count, turn};
         std::atomic_thread_fence(std::memory_order_acquire);
@@ -343,6 +346,7 @@ class RdmaPair::Ends {
   RdmaCard others_words_, others_data_;
   std::uint64_t others_seed_ = 0, said_ = 0, heard_ = 0, messages_ = 0;
   unsigned words_in_flight_ = 0;
+  Deadline end_{0};  // of measuring, however the other end behaves
   system::RdmaCounters before_;
 };
 

@@ -20,6 +20,7 @@ struct RdmaPairPlan {
   double time_s = 1;         // of one way
   unsigned queue_pairs = 4;  // that data goes by
   double silence_s = 5;      // of the other end, and it is given up
+  double spare_s = 20;       // for a slow end, beyond the plan; then this end gives up, however the other one behaves
   std::string sys = "/sys";  // where that is looked for; tests lay their own
 };
 

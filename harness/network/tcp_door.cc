@@ -18,7 +18,10 @@ namespace {
 
 using system::UniqueFd;
 
-constexpr double kHello_s = 0.2;   // for the first bytes of a caller
+constexpr double kHello_s = 2;  // for the first bytes of a caller
+constexpr double kWelcome_s = 0.2;
+constexpr double kLook_s = 0.1;
+constexpr std::size_t kMostStrangers = 256;
 constexpr double kAlone_s = 0.25;  // so long an address is tried alone: most often nobody needs the others
 
 /// Says who calls, and hears that it is welcome. The errno, or 0.
@@ -59,6 +62,8 @@ TcpDoor TcpDoor::unpacked(const std::string& bytes) {
   in.get(door.addresses);
   in.get(door.port);
   in.get(door.token);
+  if (door.addresses.size() > kMostAddresses)
+    throw RunError(fmt::format("it has {} addresses, and {} are allowed", door.addresses.size(), kMostAddresses));
   return door;
 }
 
@@ -67,6 +72,7 @@ UniqueFd open_door(TcpDoor& door, const std::string& interface, bool bind) {
   if (addresses.empty())
     throw RunError(interface.empty() ? "no network interface is up"
                                      : "interface " + interface + " is not there, or has no address");
+  addresses.resize(std::min(addresses.size(), kMostAddresses));
   UniqueFd listener = system::listening(bind ? interface : "");
   door = {std::move(addresses), system::SocketAddress::of_socket(listener.get()).port(), system::new_token()};
   return listener;
@@ -98,16 +104,51 @@ UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& he
   return {};
 }
 
-TcpCaller caller_at(int listener, const std::string& token) {
-  TcpCaller caller{system::accepted(listener).socket, {}};
-  if (!caller.socket) return {};
-  char* const bytes = reinterpret_cast<char*>(&caller.hello);
-  if (!system::receive_all(caller.socket.get(), {bytes, sizeof caller.hello}, Deadline(kHello_s)) ||
-      !system::same_token({caller.hello.token.begin(), caller.hello.token.end()}, token))
-    return {};
-  return caller;
+/// Everybody who has connected. Where there is no room for one more, the one that has said nothing for longest is let go.
+void TcpCallers::take_in() {
+  for (;;) {
+    system::Accepted one = system::accepted(listener_);
+    const bool is_full = one.no_room || strangers_.size() >= kMostStrangers;
+    if (is_full && !strangers_.empty()) strangers_.pop_front();
+    if (one)
+      strangers_.push_back({{std::move(one.socket), {}}, 0, Deadline(kHello_s)});
+    else if (!is_full || strangers_.empty())
+      return;
+  }
 }
 
-bool welcome(int fd) { return system::send_all(fd, "y", Deadline(kHello_s)); }
+/// Its hello is there as a whole. One that ended, or took too long, has no socket any more.
+bool TcpCallers::spoke(Stranger& stranger) const {
+  TcpCaller& caller = stranger.caller;
+  const std::span hello(reinterpret_cast<char*>(&caller.hello), sizeof caller.hello);
+  const auto got = system::receive_some(caller.socket.get(), hello.subspan(stranger.got));
+  if (got) stranger.got += *got;
+  const bool whole = stranger.got == hello.size();
+  const bool knows = whole && system::same_token({caller.hello.token.begin(), caller.hello.token.end()}, token_);
+  if (!got || (whole && !knows) || (!whole && stranger.until.over())) caller.socket = UniqueFd();
+  return knows;
+}
+
+TcpCaller TcpCallers::next(const Deadline& deadline) {
+  for (;;) {
+    take_in();
+    for (std::size_t i = 0; i < strangers_.size();) {
+      const bool called = spoke(strangers_[i]);
+      if (!called && strangers_[i].caller) {
+        ++i;
+        continue;
+      }
+      TcpCaller caller = std::move(strangers_[i].caller);
+      strangers_.erase(strangers_.begin() + static_cast<std::ptrdiff_t>(i));
+      if (called) return caller;
+    }
+    if (deadline.over()) return {};
+    std::vector<int> waits{listener_};
+    for (const Stranger& one : strangers_) waits.push_back(one.caller.socket.get());
+    system::readable(waits, std::min(kLook_s, deadline.left_s()));
+  }
+}
+
+bool welcome(int fd) { return system::send_all(fd, "y", Deadline(kWelcome_s)); }
 
 }  // namespace headrace

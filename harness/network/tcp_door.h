@@ -3,13 +3,18 @@
 
 #include <array>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "harness/base/deadline.h"
 #include "harness/system/unique_fd.h"
 
 namespace headrace {
+
+inline constexpr std::size_t kMostAddresses = 128;  // of a door; a host that has more is called at the first ones
 
 /// Where somebody is called.
 struct TcpDoor {
@@ -19,6 +24,7 @@ struct TcpDoor {
 
   /// As bytes for another process of this build.
   std::string packed() const;
+  /// Throws RunError where they are none, or have too many addresses.
   static TcpDoor unpacked(const std::string& bytes);
 };
 
@@ -43,14 +49,35 @@ inline constexpr double kTryAddresses_s = 2;  // for all addresses of a door tha
 system::UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& hello,
                            const std::string& interface, std::string& why);
 
-/// One who called and has the token: its connection, non-blocking, which has not been welcomed yet. None when there is
-/// nobody, or a stranger.
+/// A caller that has the token: its connection, non-blocking, which has not been welcomed yet. None: nobody called in time.
 struct TcpCaller {
   system::UniqueFd socket;
   TcpHello hello;
+  explicit operator bool() const { return static_cast<bool>(socket); }
 };
-TcpCaller caller_at(int listener, const std::string& token);
 /// False: it is gone already.
 bool welcome(int fd);
+
+/// Callers at a door, all of them at once: any number of strangers that say nothing keeps nobody waiting.
+class TcpCallers {
+ public:
+  /// `listener` must outlive this.
+  TcpCallers(int listener, std::string token) : listener_(listener), token_(std::move(token)) {}
+  /// Waits for the next one that has the token.
+  TcpCaller next(const Deadline& deadline);
+
+ private:
+  struct Stranger {
+    TcpCaller caller;
+    std::size_t got = 0;  // bytes of its hello
+    Deadline until;
+  };
+  void take_in();
+  bool spoke(Stranger& stranger) const;
+
+  const int listener_;
+  const std::string token_;
+  std::deque<Stranger> strangers_;  // the oldest first
+};
 
 }  // namespace headrace

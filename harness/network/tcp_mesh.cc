@@ -11,6 +11,7 @@
 #include <set>
 #include <thread>
 
+#include "harness/base/start_thread.h"
 #include "harness/network/host_addresses.h"
 #include "harness/network/tcp_door.h"
 #include "harness/ranks/wire.h"
@@ -81,8 +82,8 @@ class Answering {
  public:
   Answering(int listener, const std::string& token, const TcpMesh::Options& options, Sockets& sockets,
             std::size_t expected)
-      : listener_(listener), token_(token), options_(options), sockets_(sockets), expected_(expected) {
-    thread_ = std::thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
+      : callers_(listener, token), options_(options), sockets_(sockets), expected_(expected) {
+    thread_ = start_thread([this] { run(Deadline(options_.timeout_s + kLate_s)); });
   }
   /// Waits until all have called, or until it is too late.
   ~Answering() { thread_.join(); }
@@ -91,13 +92,13 @@ class Answering {
  private:
   void run(const Deadline& deadline) {
     for (std::size_t answered = 0; answered < expected_ && !give_up_ && !deadline.over();)
-      if (system::wait_readable(listener_, Deadline(0.1)) && answer()) ++answered;
+      if (answer()) ++answered;
   }
 
   /// True when one more stream is there.
   bool answer() {
-    TcpCaller caller = caller_at(listener_, token_);
-    if (!caller.socket) return false;
+    TcpCaller caller = callers_.next(Deadline(0.1));
+    if (!caller) return false;
     const auto at = sockets_.find(caller.hello.from);
     if (at == sockets_.end()) return false;
     if (caller.hello.stream == at->second.size())
@@ -112,14 +113,13 @@ class Answering {
     return !again;
   }
 
-  const int listener_;
-  const std::string token_;
+  TcpCallers callers_;
   const TcpMesh::Options& options_;
   Sockets& sockets_;
   const std::size_t expected_;
   std::set<unsigned> called_back_;
   std::atomic<bool> give_up_{false};
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 bool incomplete(const std::vector<UniqueFd>& streams) {
@@ -177,6 +177,7 @@ struct Making {
       std::vector<unsigned> all = partners.to_call;
       if (options.both_ways) all.insert(all.end(), partners.callers.begin(), partners.callers.end());
       std::atomic<std::size_t> next{0};
+      const auto most = static_cast<unsigned>(std::min(kCallsAtOnce, all.size()));
       const auto call = [&] {
         for (std::size_t i = next++; i < all.size(); i = next++) {
           const unsigned partner = all[i];
@@ -195,9 +196,12 @@ struct Making {
           wrong[partner] = cannot_connect(partner, why);
         }
       };
-      std::vector<std::thread> callers;
-      for (std::size_t i = 0; i < std::min(kCallsAtOnce, all.size()); ++i) callers.emplace_back(call);
-      for (std::thread& caller : callers) caller.join();
+      try {
+        if (!all.empty()) start_threads(most, [&](unsigned) { call(); });
+      } catch (const RunError&) {
+        answering.give_up();
+        throw;
+      }
     }
     for (const unsigned caller : partners.callers)
       if (incomplete(sockets.at(caller)))
@@ -257,7 +261,11 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
   Told own{making.open(), std::vector<std::string>(team.size()), {}};
   check_addresses(ranks, team, options.timeout_s);
   const auto doors = ranks.gather("TCP addresses", team, making.own.packed(), options.timeout_s);
-  if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  try {
+    if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
+  } catch (const RunError& e) {  // no threads: the others hear of it
+    own.trouble = e.what();
+  }
   own.back = making.back;
   std::vector<Told> told;
   for (const std::string& bytes : ranks.gather("TCP connections", team, own.packed(), 3 * options.timeout_s + 10))

@@ -34,10 +34,20 @@ constexpr std::size_t kPing = 64;                                  // bytes
 constexpr char kMore = 'm', kLast = 'l';                           // the first byte of each block, or ping
 
 constexpr double kCallBack_s = 3 * kTryAddresses_s + 1;  // for all addresses, and a welcome
-constexpr double kLook_s = 0.1;
+constexpr double kLookAgain_s = 0.1;
 constexpr char kTried = 't';  // the end that was called has tried to call back
 
-[[noreturn]] void gone() { throw RunError("the other end went silent, or closed the connection"); }
+/// However the other end behaves, this end comes to its own end by then.
+Deadline end_of(const TcpPairPlan& plan) {
+  return Deadline((kPinging + 2 + 2 * kSlowTime) * plan.time_s + plan.spare_s);
+}
+
+Deadline silence(const Deadline& end) { return Deadline(std::min(kSilence_s, end.left_s())); }
+
+[[noreturn]] void gone(const Deadline& end) {
+  throw RunError(end.over() ? "the other end did not finish in time"
+                            : "the other end went silent, or closed the connection");
+}
 
 /// Each stream in a thread of its own; the first that throws is told.
 void on_all(Streams& streams, const std::function<void(std::size_t)>& body) {
@@ -64,32 +74,31 @@ void keep_little(int fd, std::size_t bytes) {
 }
 
 /// Asks, and waits for each answer.
-PairLatency ping(int fd, double time_s) {
+PairLatency ping(int fd, double time_s, const Deadline& end) {
   char message[kPing] = {kMore};
   std::vector<double> times;
   times.reserve(kMostPings);
-  for (const Deadline end(kPinging * time_s); times.empty() || (!end.over() && times.size() < kMostPings);) {
+  for (const Deadline last(kPinging * time_s); times.empty() || (!last.over() && times.size() < kMostPings);) {
     const std::uint64_t begin_ns = now_ns();
-    if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s)) ||
-        !system::receive_all(fd, message, Deadline(kSilence_s)))
-      gone();
+    if (!system::send_all(fd, {message, kPing}, silence(end)) || !system::receive_all(fd, message, silence(end)))
+      gone(end);
     times.push_back(seconds_since(begin_ns));
   }
   message[0] = kLast;
-  if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s))) gone();
+  if (!system::send_all(fd, {message, kPing}, silence(end))) gone(end);
   return latency_of(std::move(times));
 }
 
-void echo(int fd) {
+void echo(int fd, const Deadline& end) {
   for (char message[kPing];;) {
-    if (!system::receive_all(fd, message, Deadline(kSilence_s))) gone();
+    if (end.over() || !system::receive_all(fd, message, silence(end))) gone(end);
     if (message[0] == kLast) return;
-    if (!system::send_all(fd, {message, kPing}, Deadline(kSilence_s))) gone();
+    if (!system::send_all(fd, {message, kPing}, silence(end))) gone(end);
   }
 }
 
 /// Blocks until the time is over; what the kernel counted after the first `warm` of it.
-system::TcpCounts send(int fd, double time_s, std::size_t block_size, double warm) {
+system::TcpCounts send(int fd, double time_s, std::size_t block_size, double warm, const Deadline& end) {
   std::vector<char> block(block_size, '\0');
   system::TcpCounts before;
   bool is_warm = false;
@@ -102,7 +111,7 @@ system::TcpCounts send(int fd, double time_s, std::size_t block_size, double war
     }
     last = passed_s >= time_s;
     block[0] = last ? kLast : kMore;
-    if (!system::send_all(fd, {block.data(), block.size()}, Deadline(kSilence_s))) gone();
+    if (!system::send_all(fd, {block.data(), block.size()}, silence(end))) gone(end);
   }
   system::TcpCounts counts = system::tcp_counts(fd);
   counts.segments -= std::min(counts.segments, before.segments);
@@ -112,12 +121,12 @@ system::TcpCounts send(int fd, double time_s, std::size_t block_size, double war
 }
 
 /// Blocks until the last.
-void receive(int fd, std::size_t block_size) {
+void receive(int fd, std::size_t block_size, const Deadline& end) {
   std::vector<char> block(block_size);
   for (bool last = false; !last;)
     for (std::size_t got = 0; got < block.size();) {
       const auto some = system::receive_some(fd, std::span(block).subspan(got));
-      if (!some || (*some == 0 && !system::wait_readable(fd, Deadline(kSilence_s)))) gone();
+      if (end.over() || !some || (*some == 0 && !system::wait_readable(fd, silence(end)))) gone(end);
       if (got == 0 && *some > 0) last = block[0] == kLast;
       got += *some;
     }
@@ -127,7 +136,8 @@ void receive(int fd, std::size_t block_size) {
 std::string call_back(const TcpDoor& door, const std::string& interface, int fd) {
   std::string address, why;
   const UniqueFd there = call_door(door, address, TcpHello(door.token, 0, 0), interface, why);
-  if (!system::send_all(fd, {&kTried, 1}, Deadline(kSilence_s))) gone();
+  const Deadline end(kSilence_s);
+  if (!system::send_all(fd, {&kTried, 1}, end)) gone(end);
   if (there) return "";
   return why.empty() ? "it has no address that can be called" : why;
 }
@@ -139,11 +149,11 @@ std::uint64_t arrived(const Streams& streams) {
 }
 
 /// At full speed; what each stream reached [B/s].
-std::vector<double> send_fast(Streams& streams, double time_s) {
+std::vector<double> send_fast(Streams& streams, double time_s, const Deadline& end) {
   std::vector<double> rates(streams.size());
   on_all(streams, [&](std::size_t i) {
     keep_little(streams[i].get(), 2 * kBlock);
-    const auto counts = send(streams[i].get(), time_s, kBlock, kWarm);
+    const auto counts = send(streams[i].get(), time_s, kBlock, kWarm, end);
     rates[i] = static_cast<double>(counts.acknowledged) / ((1 - kWarm) * time_s);
   });
   return rates;
@@ -183,13 +193,13 @@ auto full_packets(const Streams& streams, const std::string& interface, std::uin
 
 /// The rate of what came after the beginning and before the end [B/s]. All streams by one clock, and by the kernel's own
 /// count: threads that take it may be late, what arrives meanwhile is not.
-double receive_fast(Streams& streams, double time_s) {
+double receive_fast(Streams& streams, double time_s, const Deadline& end) {
   const std::uint64_t nothing = arrived(streams);
   std::exception_ptr wrong;
   std::atomic<bool> done{false};
   std::jthread taking([&] {
     try {
-      on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kBlock); });
+      on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kBlock, end); });
     } catch (...) {
       wrong = std::current_exception();
     }
@@ -210,23 +220,24 @@ double receive_fast(Streams& streams, double time_s) {
 }
 
 /// At a third of the speed, so that no queue on the way overflows by it.
-void send_slowly(Streams& streams, double time_s, const std::vector<double>& reached, TcpPairEnd& end) {
+void send_slowly(Streams& streams, double time_s, const std::vector<double>& reached, const Deadline& end,
+                 TcpPairEnd& own) {
   std::vector<system::TcpCounts> counts(streams.size());
   on_all(streams, [&](std::size_t i) {
     const int fd = streams[i].get();
     const auto pace = static_cast<std::uint64_t>(std::max(reached[i] / 3, kLeastPace));
     ::setsockopt(fd, SOL_SOCKET, SO_MAX_PACING_RATE, &pace, sizeof pace);
     keep_little(fd, kSmallBlock);
-    counts[i] = send(fd, kSlowTime * time_s, kSmallBlock, 0);
+    counts[i] = send(fd, kSlowTime * time_s, kSmallBlock, 0, end);
   });
   for (const system::TcpCounts& one : counts) {
-    end.segments += one.segments;
-    end.retransmitted += one.retransmitted;
+    own.segments += one.segments;
+    own.retransmitted += one.retransmitted;
   }
 }
 
-void receive_slowly(Streams& streams) {
-  on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kSmallBlock); });
+void receive_slowly(Streams& streams, const Deadline& end) {
+  on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kSmallBlock, end); });
 }
 
 }  // namespace
@@ -240,38 +251,41 @@ TcpPairListener::TcpPairListener(const TcpPairPlan& plan) : plan_(plan) {
 
 void TcpPairListener::await_call_back(int fd) const {
   std::jthread welcoming([this](const std::stop_token& stop) {
+    TcpCallers callers(listener_.get(), door_.token);
     while (!stop.stop_requested())
-      if (system::wait_readable(listener_.get(), Deadline(kLook_s)))
-        if (const TcpCaller caller = caller_at(listener_.get(), door_.token); caller.socket)
-          welcome(caller.socket.get());
+      if (const TcpCaller caller = callers.next(Deadline(kLookAgain_s))) welcome(caller.socket.get());
   });
   char tried = 0;
-  if (!system::receive_all(fd, {&tried, 1}, Deadline(kCallBack_s)) || tried != kTried) gone();
+  const Deadline end(kCallBack_s);
+  if (!system::receive_all(fd, {&tried, 1}, end) || tried != kTried) gone(end);
 }
 
 TcpPairEnd TcpPairListener::answer(const TcpDoor* back) {
   Streams streams(plan_.streams);
   // Whoever calls may have tried other addresses before.
   const Deadline deadline(plan_.meet_s + kTryAddresses_s);
+  TcpCallers callers(listener_.get(), door_.token);
   for (unsigned there = 0; there < plan_.streams;) {
-    if (!system::wait_readable(listener_.get(), deadline)) throw RunError("the other end did not come");
-    TcpCaller caller = caller_at(listener_.get(), door_.token);
-    if (!caller.socket || caller.hello.stream >= streams.size()) continue;
+    TcpCaller caller = callers.next(deadline);
+    if (!caller) throw RunError("the other end did not come");
+    if (caller.hello.stream >= streams.size()) continue;
     UniqueFd& stream = streams[caller.hello.stream];
     system::send_at_once(caller.socket.get());
     if (!welcome(caller.socket.get())) continue;
     there += !stream;
     stream = std::move(caller.socket);
   }
-  TcpPairEnd end;
-  if (back) end.back = call_back(*back, plan_.interface, streams.front().get());
-  echo(streams.front().get());
-  end.received = receive_fast(streams, plan_.time_s);
+  TcpPairEnd own;
+  if (back) own.back = call_back(*back, plan_.interface, streams.front().get());
+  const Deadline end = end_of(plan_);
+  echo(streams.front().get(), end);
+  own.received = receive_fast(streams, plan_.time_s, end);
   const std::uint16_t port = back ? back->port : 0;
-  const auto reached = full_packets(streams, plan_.interface, port, [&] { return send_fast(streams, plan_.time_s); });
-  receive_slowly(streams);
-  full_packets(streams, plan_.interface, port, [&] { send_slowly(streams, plan_.time_s, reached, end); });
-  return end;
+  const auto reached =
+      full_packets(streams, plan_.interface, port, [&] { return send_fast(streams, plan_.time_s, end); });
+  receive_slowly(streams, end);
+  full_packets(streams, plan_.interface, port, [&] { send_slowly(streams, plan_.time_s, reached, end, own); });
+  return own;
 }
 
 TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan, const TcpPairListener* own) {
@@ -285,15 +299,16 @@ TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan, const TcpPair
     system::send_at_once(stream.get());
     ++hello.stream;
   }
-  TcpPairEnd end;
+  TcpPairEnd result;
   if (own) own->await_call_back(streams.front().get());
-  end.latency = ping(streams.front().get(), plan.time_s);
+  const Deadline end = end_of(plan);
+  result.latency = ping(streams.front().get(), plan.time_s, end);
   const auto reached =
-      full_packets(streams, plan.interface, door.port, [&] { return send_fast(streams, plan.time_s); });
-  end.received = receive_fast(streams, plan.time_s);
-  full_packets(streams, plan.interface, door.port, [&] { send_slowly(streams, plan.time_s, reached, end); });
-  receive_slowly(streams);
-  return end;
+      full_packets(streams, plan.interface, door.port, [&] { return send_fast(streams, plan.time_s, end); });
+  result.received = receive_fast(streams, plan.time_s, end);
+  full_packets(streams, plan.interface, door.port, [&] { send_slowly(streams, plan.time_s, reached, end, result); });
+  receive_slowly(streams, end);
+  return result;
 }
 
 }  // namespace headrace

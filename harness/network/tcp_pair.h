@@ -19,6 +19,7 @@ struct TcpPairPlan {
   unsigned streams = 4;
   double meet_s = 5;      // for the other end to come, and as long as it may take to try its addresses
   std::string interface;  // bound to this one; "" = as routes say
+  double spare_s = 20;    // for a slow end, beyond the plan; then this end gives up, however the other one behaves
 };
 
 /// What one end saw.

@@ -6,16 +6,17 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
 
-#include "harness/formats/little_endian.h"
-#include "harness/formats/sample_parser.h"
-#include "harness/formats/tar.h"
+#include "harness/base/error.h"
+#include "harness/formats/shard_samples.h"
 #include "harness/system/block_device.h"
+#include "harness/system/list_names.h"
 #include "harness/system/mount.h"
 #include "harness/system/open_quiet.h"
 
@@ -43,51 +44,6 @@ std::string common_folder(const std::vector<std::pair<std::string, std::uint64_t
   return deepest;
 }
 
-/// Bytes of the shard's begin that hold whole samples, and how many these are.
-std::pair<std::uint64_t, std::uint64_t> samples_in(const std::string& path, formats::Format format,
-                                                   std::uint64_t most) {
-  const system::UniqueFd fd = system::open_quiet(AT_FDCWD, path.c_str());
-  struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0) return {};
-  const auto size = static_cast<std::uint64_t>(status.st_size);
-  if (format == formats::Format::mds) {  // it begins with how many there are
-    unsigned char head[4];
-    if (::pread(fd.get(), head, 4, 0) != 4) return {};
-    return {size, head[0] | head[1] << 8 | head[2] << 16 | static_cast<std::uint64_t>(head[3]) << 24};
-  }
-  std::unique_ptr<formats::SampleParser> parser =
-      format == formats::Format::tar
-          ? formats::tar_parser(formats::parts_of_first_samples(formats::bytes_of_file(fd.get()), size))
-          : formats::tfrecord_parser();
-  parser->begin();
-  std::vector<unsigned char> buffer(1 << 20);
-  std::uint64_t at = 0, count = 0, covered = 0;
-  std::size_t kept = 0;
-  while (at < std::min(size, most)) {
-    const ssize_t got = ::pread(fd.get(), buffer.data() + kept, buffer.size() - kept, static_cast<off_t>(at));
-    if (got <= 0) break;
-    at += static_cast<std::uint64_t>(got);
-    std::span<const unsigned char> rest(buffer.data(), kept + static_cast<std::size_t>(got));
-    while (true) {
-      const formats::Found found = parser->take(rest);
-      rest = rest.subspan(found.used);
-      if (found.kind == formats::Found::Kind::bad) return {};
-      if (found.kind == formats::Found::Kind::more) break;
-      ++count;
-      covered = at - rest.size();
-    }
-    std::copy(rest.begin(), rest.end(), buffer.begin());
-    kept = rest.size();
-    if (kept == buffer.size()) return {};
-  }
-  if (at >= size) {
-    for (formats::Found found = parser->end(); found.kind != formats::Found::Kind::over; found = parser->end())
-      if (found.kind == formats::Found::Kind::sample) ++count;
-    covered = size;
-  }
-  return {covered, count};
-}
-
 /// Of files that are not here: those that were read, as large as they were read.
 DataSurvey from_reads(const std::vector<const FileSeen*>& files, DataSurvey found) {
   std::set<std::string> folders;
@@ -107,6 +63,66 @@ DataSurvey from_reads(const std::vector<const FileSeen*>& files, DataSurvey foun
   }
   return found;
 }
+
+/// Counts the files of the data set below a folder, within the bounds.
+class Listing {
+ public:
+  Listing(DataSurvey& found, const SurveyBounds& bounds)
+      : found_(found),
+        most_(bounds.most_files),
+        until_(std::chrono::steady_clock::now() + std::chrono::duration<double>(bounds.seconds)) {
+    found_.complete = true;
+  }
+
+  void look_below(const std::string& folder) {
+    std::vector<std::string> names;
+    if (const int code = system::list_names(AT_FDCWD, folder.c_str(), names)) return missed(folder, code);
+    std::uint64_t own = 0;
+    for (auto name = names.begin(); name != names.end() && within_bounds(); ++name) look_at(folder + "/" + *name, own);
+    found_.folders += own > 0;
+  }
+  /// Of the files' sizes [B].
+  double size_deviation() const {
+    if (found_.files < 2) return 0;
+    const double mean = found_.mean_size();
+    return std::sqrt(std::max(0.0, squares_ / static_cast<double>(found_.files) - mean * mean));
+  }
+  /// Three at most, to be looked into.
+  const std::vector<std::string>& shards() const { return shards_; }
+
+ private:
+  bool within_bounds() {
+    const bool within = found_.files < most_ && std::chrono::steady_clock::now() <= until_;
+    found_.complete = found_.complete && within;
+    return within;
+  }
+  void look_at(const std::string& path, std::uint64_t& own) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0) return missed(path, errno);
+    if (S_ISDIR(status.st_mode)) return look_below(path);
+    const auto& wanted = found_.extensions;
+    if (std::find(wanted.begin(), wanted.end(), extension_of(path)) == wanted.end()) return;
+    if (::stat(path.c_str(), &status) != 0) return missed(path, errno);
+    if (!S_ISREG(status.st_mode)) return;
+    const auto size = static_cast<double>(status.st_size);
+    ++own;
+    ++found_.files;
+    found_.bytes += static_cast<std::uint64_t>(status.st_size);
+    squares_ += size * size;
+    if (shards_.size() < 3 && found_.format != formats::Format::none) shards_.push_back(path);
+  }
+  void missed(const std::string& path, int code) {
+    if (code == ENOENT) return;  // gone meanwhile, or a link to nothing
+    found_.complete = false;
+    if (found_.unlisted.empty()) found_.unlisted = path + ": " + errno_text(code);
+  }
+
+  DataSurvey& found_;
+  const std::uint64_t most_;
+  const std::chrono::time_point<std::chrono::steady_clock, std::chrono::duration<double>> until_;
+  double squares_ = 0;
+  std::vector<std::string> shards_;
+};
 
 }  // namespace
 
@@ -159,44 +175,16 @@ DataSurvey survey_data(const Recording& recording, const Roles& roles, const std
   found.format = formats::format_by_name(read.front().first);
   if (away.size() * 2 > read.size()) return from_reads(away, std::move(found));
 
-  const auto until = std::chrono::steady_clock::now() + std::chrono::duration<double>(bounds.seconds);
-  std::set<std::string> folders;
-  double squares = 0;
-  std::vector<std::string> shards;
-  std::error_code error;
-  found.complete = true;
-  const fs::path top = root + found.folder;
-  for (fs::recursive_directory_iterator it(top, fs::directory_options::skip_permission_denied, error), end;
-       !error && it != end; it.increment(error)) {
-    if (found.files >= bounds.most_files || std::chrono::steady_clock::now() > until) {
-      found.complete = false;
-      break;
-    }
-    const std::string path = it->path().string();
-    if (std::find(found.extensions.begin(), found.extensions.end(), extension_of(path)) == found.extensions.end())
-      continue;
-    std::error_code wrong;
-    if (!it->is_regular_file(wrong)) continue;
-    const auto size = static_cast<double>(it->file_size(wrong));
-    if (wrong) continue;
-    ++found.files;
-    found.bytes += static_cast<std::uint64_t>(size);
-    squares += size * size;
-    folders.insert(it->path().parent_path().string());
-    if (shards.size() < 3 && found.format != formats::Format::none) shards.push_back(path);
-  }
-  if (error) found.complete = false;
-  found.folders = folders.size();
-  if (found.files > 1) {
-    const double n = static_cast<double>(found.files), mean = found.mean_size();
-    found.size_deviation = std::sqrt(std::max(0.0, squares / n - mean * mean));
-  }
+  Listing listing(found, bounds);
+  const std::string top = root + found.folder;
+  listing.look_below(top);
+  found.size_deviation = listing.size_deviation();
   std::uint64_t parsed_bytes = 0, samples = 0;
-  for (const std::string& shard : shards) {
-    const auto [covered, count] = samples_in(shard, found.format, bounds.shard_bytes);
-    if (count == 0) continue;
-    parsed_bytes += covered;
-    samples += count;
+  for (const std::string& shard : listing.shards()) {
+    const formats::CountedSamples counted = formats::count_samples(shard, found.format, bounds.shard_bytes);
+    if (counted.samples == 0) continue;
+    parsed_bytes += counted.bytes;
+    samples += counted.samples;
     ++found.shards_parsed;
   }
   if (samples > 0)

@@ -20,6 +20,7 @@ struct DataSurvey {
   std::uint64_t bytes = 0;
   double size_deviation = 0;    // standard deviation of the files' sizes [B]
   bool complete = false;        // everything was listed within the bounds
+  std::string unlisted;         // the first folder or file that could not be looked at, and why; "" = none
   double samples_per_file = 0;  // of shards: in those that were looked into; 0 = not known
   std::uint64_t shards_parsed = 0;
   std::string device;       // "254:0", the disk below; "" = none

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "harness/base/start_thread.h"
 #include "harness/observe/sampler_watched.h"
 
 namespace headrace::observe {
@@ -40,13 +41,14 @@ GpuLooks::GpuLooks(const Begin& begin, double every_s) : shared_(std::make_share
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([shared = shared_, begin, every_s] {
+  const auto restore = [&before](void*) { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); };
+  const std::unique_ptr<void, decltype(restore)> at_end(&before, restore);
+  thread_ = start_thread<std::thread>([shared = shared_, begin, every_s] {
     watch(*shared, begin, every_s);
     const std::lock_guard lock(shared->mutex);
     shared->ended = true;
     shared->changed.notify_all();
   });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 GpuLooks::~GpuLooks() {

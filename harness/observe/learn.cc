@@ -154,7 +154,9 @@ class Learner {
            fmt::format(
                "{}{}{}", what,
                shards ? fmt::format(", {:.1f} samples in each of {} looked into", per_file, data.shards_parsed) : "",
-               data.complete ? "; as if the job reads all of them" : "; the listing was ended early"));
+               data.complete           ? "; as if the job reads all of them"
+               : data.unlisted.empty() ? "; the listing was ended early"
+                                       : "; cannot look at " + data.unlisted));
     // Where few files were met, others may lie elsewhere; and where there are few, one may hold many samples.
     const bool few = data.seen < kFewFiles && (data.files > data.seen || !shards);
     number("dataset.sample_size", sample_size_,

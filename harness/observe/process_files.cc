@@ -1,6 +1,5 @@
 #include "harness/observe/process_files.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
@@ -10,9 +9,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdlib>
-#include <memory>
+#include <optional>
 
 #include "harness/system/kernel_files.h"
+#include "harness/system/list_names.h"
 
 namespace headrace::observe {
 namespace {
@@ -23,17 +23,16 @@ UniqueFd open_in(const UniqueFd& folder, const char* path, int flags = 0) {
   return UniqueFd(::openat(folder.get(), path, O_RDONLY | O_CLOEXEC | flags));
 }
 
-/// The numbers that are names in a folder.
-std::vector<int> numbers_in(const UniqueFd& folder, const char* path) {
+/// The numbers that are names in a folder: none where the process has ended or is another user's, nothing where a limit of
+/// this process is in the way.
+std::optional<std::vector<int>> numbers_in(const UniqueFd& folder, const char* path) {
+  std::vector<std::string> names;
+  const int code = system::list_names(folder.get(), path, names);
+  if (code == EMFILE || code == ENFILE || code == ENOMEM) return std::nullopt;
+  if (code != 0) return std::vector<int>{};
   std::vector<int> found;
-  UniqueFd fd = open_in(folder, path, O_DIRECTORY);
-  if (!fd) return found;
-  const std::unique_ptr<DIR, int (*)(DIR*)> listed(::fdopendir(fd.get()), ::closedir);
-  if (!listed) return found;
-  fd.release();
-  while (const dirent* entry = ::readdir(listed.get())) {
+  for (const std::string& name : names) {
     int number = 0;
-    const std::string_view name = entry->d_name;
     if (const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
         error == std::errc{} && end == name.data() + name.size())
       found.push_back(number);
@@ -159,9 +158,11 @@ int ProcessFiles::look_refused() const noexcept {
 }
 
 void ProcessFiles::find_threads() {
-  std::vector<int> now = numbers_in(folder_, "task");
-  std::erase_if(threads_, [&](const ThreadFiles& t) { return std::find(now.begin(), now.end(), t.tid) == now.end(); });
-  for (const int tid : now) {
+  const std::optional<std::vector<int>> now = numbers_in(folder_, "task");
+  if (!now) return;
+  std::erase_if(threads_,
+                [&](const ThreadFiles& t) { return std::find(now->begin(), now->end(), t.tid) == now->end(); });
+  for (const int tid : *now) {
     if (std::any_of(threads_.begin(), threads_.end(), [tid](const ThreadFiles& t) { return t.tid == tid; })) continue;
     ThreadFiles fresh{.tid = tid, .syscall = open_in(folder_, fmt::format("task/{}/syscall", tid).c_str())};
     // The first thread has the process's number.
@@ -200,7 +201,7 @@ bool ProcessFiles::read_lead_io(ProcessCounters& into) const noexcept {
 
 std::vector<int> ProcessFiles::children() const {
   std::vector<int> found;
-  for (const int tid : numbers_in(folder_, "task"))
+  for (const int tid : numbers_in(folder_, "task").value_or(std::vector<int>{}))
     for (const std::string& word : system::split(whole(folder_, fmt::format("task/{}/children", tid).c_str()), ' '))
       if (const int pid = std::atoi(word.c_str()); pid > 0) found.push_back(pid);
   return found;
@@ -263,7 +264,7 @@ template <class Each>
 void ProcessFiles::each_file(bool written, const Each& each) const {
   constexpr int kStandardStreams = 3;
   char buffer[4096];
-  for (const int fd : numbers_in(folder_, "fd")) {
+  for (const int fd : numbers_in(folder_, "fd").value_or(std::vector<int>{})) {
     if (fd < kStandardStreams) continue;
     const std::string_view path = link(static_cast<std::uint64_t>(fd), buffer);
     if (fd_kind(path) != FdKind::file) continue;

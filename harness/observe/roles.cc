@@ -13,12 +13,12 @@ constexpr double kReaders = 0.02;  // of what all read: less is no worker
 constexpr double kTogether = 1.0;  // workers that start, or are there, together for so long are one generation [s]
 constexpr std::uint64_t kPage = 4096;
 
-std::uint64_t hand_overs(const Recording& recording, std::uint32_t process) {
-  std::uint64_t sum = 0;
+/// By process: how often something was handed to it.
+std::vector<std::uint64_t> hand_overs(const Recording& recording) {
+  std::vector<std::uint64_t> sums(recording.processes.size());
   for (const HandOvers& one : recording.hand_overs)
-    if (one.process == process)
-      for (const auto& [jump, times] : one.jumps) sum += times;
-  return sum;
+    for (const auto& [jump, times] : one.jumps) sums[one.process] += times;
+  return sums;
 }
 
 /// Waits for others all the time, and nobody hands it anything: a shell, a launcher.
@@ -27,6 +27,31 @@ bool idle(const ProcessSlice& sum, std::uint64_t taken) {
   const std::uint64_t busy =
       all - of(sum.lead, Wait::hand_over) - of(sum.lead, Wait::sleep) - of(sum.lead, Wait::other);
   return taken < kFewHandOvers && static_cast<double>(busy) < kIdle * static_cast<double>(all);
+}
+
+/// By process: the nearest one above it that is not idle; -1: there is none. Logs may say of two processes that each
+/// started the other.
+std::vector<int> busy_above(const Recording& recording, const std::vector<bool>& is_idle) {
+  constexpr int kUnknown = -2;
+  std::vector<int> above(recording.processes.size(), kUnknown);
+  std::vector<std::size_t> way;
+  for (std::size_t i = 0; i < above.size(); ++i) {
+    way.clear();
+    int found = kUnknown;
+    for (std::size_t at = i; found == kUnknown;) {
+      if (above[at] != kUnknown) {
+        found = above[at];
+        break;
+      }
+      way.push_back(at);
+      above[at] = -1;  // for a way that comes back here
+      const int parent = recording.processes[at].parent;
+      if (parent < 0 || !is_idle[static_cast<std::size_t>(parent)]) found = parent;
+      at = static_cast<std::size_t>(std::max(0, parent));
+    }
+    for (const std::size_t at : way) above[at] = found;
+  }
+  return above;
 }
 
 std::uint64_t data_bytes(const ProcessSlice& sum) {
@@ -107,10 +132,10 @@ void drop_early_ones(const Recording& recording, Roles& roles) {
 }  // namespace
 
 bool Roles::is_worker(std::uint32_t process) const {
-  return std::find(workers.begin(), workers.end(), process) != workers.end();
+  return std::binary_search(workers.begin(), workers.end(), process);
 }
 bool Roles::is_consumer(std::uint32_t process) const {
-  return std::find(consumers.begin(), consumers.end(), process) != consumers.end();
+  return std::binary_search(consumers.begin(), consumers.end(), process);
 }
 
 std::vector<Generation> generations_of(const Recording& recording, const std::vector<std::uint32_t>& workers) {
@@ -154,20 +179,21 @@ Roles find_roles(const Recording& recording) {
   for (std::size_t i = 0; i < n; ++i)
     if (!has_children[i]) all_read += data_bytes(sums[i]);
 
+  const std::vector<std::uint64_t> taken = hand_overs(recording);
+  std::vector<bool> is_idle(n), consumes(n, false);
+  for (std::size_t i = 0; i < n; ++i) is_idle[i] = idle(sums[i], taken[i]);
+  const std::vector<int> above = busy_above(recording, is_idle);
   for (std::uint32_t i = 0; i < n; ++i) {
-    if (has_children[i] || recording.processes[i].parent < 0 || data_bytes(sums[i]) == 0) continue;
+    if (has_children[i] || data_bytes(sums[i]) == 0) continue;
     // Of many workers each reads little.
     if (static_cast<double>(data_bytes(sums[i])) < kReaders * static_cast<double>(all_read) / static_cast<double>(n))
       continue;
-    int above = recording.processes[i].parent;
-    while (above >= 0 &&
-           idle(sums[static_cast<std::size_t>(above)], hand_overs(recording, static_cast<std::uint32_t>(above))))
-      above = recording.processes[static_cast<std::size_t>(above)].parent;
-    if (above < 0) continue;  // it works for itself
+    if (above[i] < 0) continue;  // it works for itself
     roles.workers.push_back(i);
-    if (!roles.is_consumer(static_cast<std::uint32_t>(above)))
-      roles.consumers.push_back(static_cast<std::uint32_t>(above));
+    consumes[static_cast<std::size_t>(above[i])] = true;
   }
+  for (std::uint32_t i = 0; i < n; ++i)
+    if (consumes[i]) roles.consumers.push_back(i);
   if (roles.workers.empty()) {
     roles.in_process = true;
     std::uint64_t most = 0;

@@ -17,8 +17,8 @@ struct Generation {
 std::vector<Generation> generations_of(const Recording& recording, const std::vector<std::uint32_t>& workers);
 
 struct Roles {
-  std::vector<std::uint32_t> consumers;  // processes that take batches: one for each GPU, mostly
-  std::vector<std::uint32_t> workers;    // processes that read for them
+  std::vector<std::uint32_t> consumers;  // processes that take batches: one for each GPU, mostly; ascending
+  std::vector<std::uint32_t> workers;    // processes that read for them; ascending
   bool in_process = false;               // no process reads for another: the consumers do it themselves
   double begin_s = 0, end_s = 0;         // while batches were taken; equal: never
   double workers_at_once = 0;            // on average, while batches were taken

@@ -135,7 +135,9 @@ class Follower {
     if (own == descriptors_.end()) {  // a child has what its parent had
       const auto parent = descriptors_.find(entry.parent);
       if (parent != descriptors_.end()) builder_.started(builder_.process(entry.pid), entry.parent);
-      own = descriptors_.emplace(entry.pid, parent == descriptors_.end() ? Table{} : parent->second).first;
+      if (parent != descriptors_.end()) inherited_ += parent->second.size();
+      const bool knows = parent != descriptors_.end() && inherited_ <= calls::kMostInherited;
+      own = descriptors_.emplace(entry.pid, knows ? parent->second : Table{}).first;
     }
     Table& table = own->second;
     calls::Call made{.begin_s = static_cast<double>(entry.begin_ns) * 1e-9,
@@ -211,6 +213,7 @@ class Follower {
 
   calls::LogBuilder& builder_;
   std::map<int, Table> descriptors_;
+  std::size_t inherited_ = 0;
 };
 
 }  // namespace
@@ -222,9 +225,12 @@ TraceMemory::TraceMemory(std::uint64_t bytes) : bytes_(bytes) {
     throw RunError("--trace: this copy of headrace has no plugins/headrace_trace.so beside it");
   if (shim_.find_first_of(": ") != shim_.npos)
     throw RunError("--trace: the path of headrace holds a blank or a colon, which LD_PRELOAD cannot: " + shim_);
-  fd_ = system::UniqueFd(::memfd_create("headrace-trace", MFD_CLOEXEC));
+  fd_ = system::UniqueFd(::memfd_create("headrace-trace", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd_ || ::ftruncate(fd_.get(), static_cast<off_t>(bytes)) != 0)
     throw system_error("memfd_create", "memory for a trace", errno);
+  // The command can open it, too: were it to cut it short, reading it here would raise SIGBUS.
+  if (::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0)
+    throw system_error("seal", "memory for a trace", errno);
   void* const mapped = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd_.get(), 0);
   if (mapped == MAP_FAILED) throw system_error("mmap", "memory for a trace", errno);
   memory_ = static_cast<char*>(mapped);

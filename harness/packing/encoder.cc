@@ -25,14 +25,15 @@ using formats::Format;
 /// Appends the bytes of a file, if it is still the one that was listed.
 void append_file(const ImageFolder& from, std::uint32_t file, std::string& out) {
   const FileTable& files = from.files;
-  const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
+  const auto changed = [&] { return RunError(files.full_path(file) + ": was changed while it was packed"); };
+  const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
+  if (!fd && (errno == ELOOP || errno == ENOTDIR)) throw changed();  // a link is on the way now
   if (!fd) throw system_error("open", files.full_path(file), errno);
   const auto as_listed = [&] {
     struct stat status;
     return ::fstat(fd.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) == files.size(file) &&
            status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec == from.stamps[file];
   };
-  const auto changed = [&] { return RunError(files.full_path(file) + ": was changed while it was packed"); };
   if (!as_listed()) throw changed();
   const std::size_t begin = out.size();
   out.resize(begin + files.size(file));
@@ -127,18 +128,11 @@ Encoding encoding_of(const ImageFolder& from, Format format) {
   if (format != Format::mds) return as;
   std::map<std::string, std::set<std::string>> columns;  // and what ends the names of their files
   const auto name_of = [&](const Sample& sample) { return from.files.full_path(from.order[sample.first]); };
-  for (const Sample& sample : from.samples) {
-    std::set<std::string> own;
+  for (const Sample& sample : from.samples)
     for (std::uint32_t i = 0; i < sample.count; ++i) {
       const std::string part = part_of(from, sample, i);
-      if (!own.insert(column_of(part)).second)
-        throw UsageError(
-            fmt::format("pack: {} and what lies beside it are two images of one sample, of which an MDS "
-                        "sample has one",
-                        name_of(sample)));
       columns[column_of(part)].insert(part);
     }
-  }
   for (const Sample& sample : from.samples) {
     if (sample.count == columns.size()) continue;
     for (std::uint32_t i = 0; i < sample.count; ++i) columns.erase(column_of(part_of(from, sample, i)));

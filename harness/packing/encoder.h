@@ -18,7 +18,7 @@ struct Encoding {
 };
 
 /// For the samples of `from`. MDS: x the image and y its class, as streaming's vision data sets have them, and what lies
-/// beside an image by its extension. Throws UsageError where a sample lacks a part that others have, or has two images.
+/// beside an image by its extension. Throws UsageError where a sample lacks a part that others have.
 Encoding encoding_of(const ImageFolder& from, formats::Format format);
 
 /// Reads the files of `sample` and puts it into `out`, which is emptied first: for tar each file as KEY.EXTENSION, and its

@@ -15,6 +15,7 @@
 
 #include "harness/base/error.h"
 #include "harness/base/random.h"
+#include "harness/base/start_thread.h"
 #include "harness/base/units.h"
 #include "harness/files/marked_folder.h"
 #include "harness/packing/encoder.h"
@@ -88,18 +89,25 @@ double read_all(const FileTable& files, const std::vector<std::uint32_t>& order,
   std::mutex mutex;
   const auto begin = std::chrono::steady_clock::now();
   {
+    const auto fail = [&] {
+      const std::lock_guard lock(mutex);
+      failed = std::current_exception();
+      next = order.size();
+    };
     std::vector<std::jthread> threads;
-    for (unsigned i = 0; i < workers; ++i)
-      threads.emplace_back([&] {
-        try {
-          std::vector<unsigned char> buffer(at_once);
-          for (std::size_t at; (at = next++) < order.size();) read_through(files, order[at], buffer);
-        } catch (...) {
-          const std::lock_guard lock(mutex);
-          failed = std::current_exception();
-          next = order.size();
-        }
-      });
+    const auto read = [&] {
+      try {
+        std::vector<unsigned char> buffer(at_once);
+        for (std::size_t at; (at = next++) < order.size();) read_through(files, order[at], buffer);
+      } catch (...) {
+        fail();
+      }
+    };
+    try {
+      while (threads.size() < workers) threads.push_back(start_thread(read));
+    } catch (const RunError&) {  // a rate of fewer workers would be another
+      fail();
+    }
   }
   if (failed) std::rethrow_exception(failed);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -113,6 +121,9 @@ void put_out_of_memory(const FileTable& files, Gain& gain) {
                                  proof.obstacle.empty() ? "" : ": ", proof.obstacle);
   else if (!proof.obstacle.empty())
     gain.not_seen = proof.obstacle;
+  else if (static_cast<double>(proof.second_cache_bytes) >
+           CacheProof::kMostOfOther * static_cast<double>(files.total_bytes()))
+    gain.not_seen = proof.second_cache;
   else if (proof.resident_before < 0)
     gain.not_seen = "the kernel does not tell what it keeps of the files";
 }
@@ -183,12 +194,14 @@ std::vector<std::string> told(const Gain& gain) {
       ratio ? fmt::format(": {:.3g} times as many samples [{:.3g}, {:.3g}]", ratio->ratio, ratio->low, ratio->high)
             : "")};
   if (!gain.in_memory.empty()) {
-    all.push_back(fmt::format("whether packing gains is not told: memory gave some of it ({})", gain.in_memory));
+    all.push_back(fmt::format("whether packing gains is not known: memory gave some of it ({})", gain.in_memory));
     return all;
   }
-  if (!gain.not_seen.empty())
+  if (!gain.not_seen.empty()) {
     all.push_back(
-        fmt::format("not proven that all came from the storage, on which the next line relies ({})", gain.not_seen));
+        fmt::format("whether packing gains is not known: memory may have given some of it ({})", gain.not_seen));
+    return all;
+  }
   const auto change =
       ratio ? statistics::classify(*ratio, statistics::kDeltaRate, Better::higher) : statistics::Change::inconclusive;
   switch (change) {
@@ -204,7 +217,7 @@ std::vector<std::string> told(const Gain& gain) {
       break;
     default:
       all.push_back(
-          "whether packing gains is not told: the bounds leave it open (rehearse again on a quieter machine)");
+          "whether packing gains is not known: the bounds leave it open (rehearse again on a quieter machine)");
   }
   return all;
 }

@@ -23,17 +23,23 @@ struct ImageFolder {
   std::vector<std::int64_t> stamps;  // of each file: when it was modified [ns]
   std::vector<std::uint32_t> order;  // of files, those of a sample together
   std::vector<Sample> samples;       // by their names
-  std::vector<std::string> classes;  // the folders at the top, sorted, as torchvision's ImageFolder numbers them
+  std::vector<std::string>
+      classes;  // all folders at the top, in the order in which torchvision's ImageFolder numbers them
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // a reason, and how many
-  std::uint64_t mark = 0;  // of all names, sizes and stamps: another folder has another
+  std::vector<std::string> empty_files;  // the first 8 of those that have no byte; they are packed, too
+  std::uint64_t mark = 0;                // of all names, sizes and stamps: another folder has another
 
   std::uint64_t bytes(const Sample& sample) const;
-  /// What the sample is called: its path without the extension; dots become '_', as loaders cut names at the first.
+  /// Classes that no sample has.
+  std::vector<std::string> empty_classes() const;
+  /// What the sample is called: its path without the extension, in the form that loaders read back. Dots in its last part
+  /// and line breaks become '_', and of "__" at its beginning one goes.
   std::string key(const Sample& sample) const;
 };
 
-/// Lists `path`, which is only read. Throws RunError when nothing readable is there, and UsageError, which names files, when
-/// two samples would have one key, or files lie beside the classes' folders.
+/// Lists `path`, which is only read. Throws RunError where a listing fails or nothing is there, and UsageError, which names
+/// files, for what would be lost or mislabelled: two files that would be one part of one sample, two samples of one key,
+/// symbolic links, what may not be read, hidden folders among the classes, files beside the classes' folders.
 ImageFolder list_images(const std::string& path, const DataProgress& progress);
 
 /// "a/b.c.JPG" -> "a/b.c" and "jpg".

@@ -15,6 +15,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/random.h"
+#include "harness/base/start_thread.h"
 #include "harness/base/units.h"
 #include "harness/formats/tar.h"
 #include "harness/packing/sample_reader.h"
@@ -49,7 +50,7 @@ void check_target(const Options& options) {
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(target, ignored))) return;
   if (!fs::is_directory(target)) throw UsageError("pack: " + options.target + " is no folder");
-  if (MarkedFolder::kind_of(options.target) != kShardsKind && !fs::is_empty(target, ignored))
+  if (!MarkedFolder::is_free_for(options.target, options.kind))
     throw UsageError("pack: " + options.target + " holds something that headrace did not pack: name another --to");
 }
 
@@ -84,9 +85,9 @@ class Manifest {
     const auto differs = [&](const char* key) {
       return !before.is_object() || !before.contains(key) || before[key] != now_[key];
     };
-    for (const char* key : {"source", "format", "shard_size", "order"})
+    for (const char* key : {"source", "format", "shard_size", "order", "classes"})
       if (differs(key))
-        throw UsageError(fmt::format("pack: {} has shards of another packing (its {} differs): name another --to",
+        throw UsageError(fmt::format("pack: {} has shards of another packing (its {} changed): name another --to",
                                      folder.path(), key));
     if (differs("source_mark"))
       throw UsageError(fmt::format("pack: {} was changed since {} was begun: name another --to",
@@ -137,6 +138,7 @@ class Manifest {
     if (known == known_.end() || !S_ISREG(there->st_mode) || !known->second.contains("bytes") ||
         known->second["bytes"] != static_cast<std::uint64_t>(there->st_size))
       throw RunError(folder_.folder().path_of(name) + ": is not the shard that was packed there: move it away");
+    if (files::bears_mark(*there)) folder_.folder().hand_over(name);  // the packing was killed as it got its name
     return true;
   }
 
@@ -152,7 +154,9 @@ class Packer {
       : plan_(plan),
         progress_(progress),
         folder_(MarkedFolder::make_alone(plan.options.target, plan.options.kind)),
-        manifest_(plan, folder_) {}
+        manifest_(plan, folder_) {
+    remove_asides(folder_.folder());
+  }
 
   Packed run() {
     const auto start = Clock::now();
@@ -170,6 +174,8 @@ class Packer {
     if (const std::uint64_t free = free_bytes(plan_.options.target); missing > free)
       throw RunError(
           fmt::format("{}: the shards need {}; only {} are free", folder_.path(), bytes(missing), bytes(free)));
+    // Asked before the list is written anew: what is not listed counts as somebody else's.
+    const bool index_wanted = plan_.options.format == formats::Format::mds && !manifest_.has_index();
     manifest_.write();
     std::vector<std::uint32_t> order;
     for (const std::size_t i : todo) {
@@ -179,7 +185,7 @@ class Packer {
     SampleReader samples(plan_.from, order, plan_.as);
     for (const std::size_t i : todo) write(i, samples);
     check_last();
-    if (plan_.options.format == formats::Format::mds && !manifest_.has_index()) write_index();
+    if (index_wanted) write_index();
     manifest_.complete();
     packed_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return packed_;
@@ -204,10 +210,15 @@ class Packer {
     check_last();
     last_ = std::move(shard);
     last_samples_ = planned.samples;
-    reading_back_ = std::async(std::launch::async, [file = last_.get()] {
+    reading_back_ = start_reading_back();
+  }
+  std::future<void> start_reading_back() const try {
+    return std::async(std::launch::async, [file = last_.get()] {
       file->finish();
       file->read_back();
     });
+  } catch (const std::system_error& e) {
+    throw_no_thread(e);
   }
   std::string head(const Shard& shard) const {
     std::vector<std::uint64_t> sizes;

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/base/start_thread.h"
+
 namespace headrace::packing {
 
 SampleReader::SampleReader(const ImageFolder& from, std::span<const std::uint32_t> order, const Encoding& as)
     : from_(from), order_(order), as_(as), slots_(kSlots) {
-  for (unsigned i = 0; i < kThreads; ++i) threads_.emplace_back([this] { read_all(); });
+  threads_ = start_threads(kThreads, [this](unsigned) { read_all(); });
 }
 
 SampleReader::~SampleReader() {
@@ -16,7 +18,6 @@ SampleReader::~SampleReader() {
     stop_ = true;
   }
   room_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
 }
 
 void SampleReader::read_all() {

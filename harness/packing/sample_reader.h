@@ -17,7 +17,7 @@ namespace headrace::packing {
 /// Threads read ahead until kAhead bytes, or kSlots samples, wait to be taken; the one that is wanted next is always read.
 class SampleReader {
  public:
-  /// `order`: numbers of samples, those that are wanted, in turn.
+  /// `order`: numbers of samples, those that are wanted, in turn. Throws RunError where no thread can be started.
   SampleReader(const ImageFolder& from, std::span<const std::uint32_t> order, const Encoding& as);
   ~SampleReader();
   SampleReader(const SampleReader&) = delete;
@@ -47,7 +47,7 @@ class SampleReader {
   std::size_t begun_ = 0, taken_ = 0;  // of order_
   std::uint64_t ahead_ = 0;            // bytes of files that are begun and not taken
   bool stop_ = false;
-  std::vector<std::thread> threads_;
+  std::vector<std::jthread> threads_;  // the last: they use all others
 };
 
 }  // namespace headrace::packing

@@ -13,6 +13,7 @@
 #include <new>
 
 #include "harness/base/error.h"
+#include "harness/base/start_thread.h"
 #include "harness/files/write_fully.h"
 #include "harness/formats/crc32c.h"
 #include "harness/system/open_quiet.h"
@@ -21,27 +22,43 @@ namespace headrace::packing {
 namespace {
 
 constexpr std::uint64_t kBlock = 4096;  // what direct writes are multiples of [B]
+constexpr std::string_view kAsideBegin = ".headrace-", kAsideEnd = ".part";
+
+bool is_aside(std::string_view name) { return name.starts_with(kAsideBegin) && name.ends_with(kAsideEnd); }
 
 }  // namespace
 
+void remove_asides(const files::Folder& folder) {
+  for (const std::string& name : folder.entries()) {
+    const auto status = folder.look(name);
+    if (is_aside(name) && status && S_ISREG(status->st_mode) && files::bears_mark(*status))
+      folder.remove(name, *status);
+  }
+}
+
 ShardFile::ShardFile(const files::Folder& folder, std::string name, std::uint64_t expected_bytes)
-    : folder_(folder), name_(std::move(name)), aside_(".headrace-" + name_ + ".part") {
+    : folder_(folder), name_(std::move(name)), aside_(std::string(kAsideBegin) + name_ + std::string(kAsideEnd)) {
   if (folder_.look(name_)) throw RunError("create " + shown() + ": something is in the way");
   if (const auto left = folder_.look(aside_)) {
     if (!S_ISREG(left->st_mode) || !files::bears_mark(*left))
       throw RunError("create " + folder_.path_of(aside_) + ": something that headrace did not make is in the way");
     folder_.remove(aside_, *left);
   }
+  void* const memory = ::mmap(nullptr, kPieces * kPiece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  memory_.reset(static_cast<unsigned char*>(memory));
+  ::madvise(memory, kPieces * kPiece, MADV_HUGEPAGE);  // fewer faults, and fewer segments per direct write
   fd_ = folder_.create(aside_.c_str());
   if (!fd_) throw system_error("create", shown(), errno);
   ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) | O_DIRECT);  // refused: then through the cache
   // One piece on the disk, where the file system can; the size stays until data is there.
   ::fallocate(fd_.get(), FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(expected_bytes));
-  void* const memory = ::mmap(nullptr, kPieces * kPiece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) throw std::bad_alloc();
-  ::madvise(memory, kPieces * kPiece, MADV_HUGEPAGE);  // fewer faults, and fewer segments per direct write
-  memory_ = static_cast<unsigned char*>(memory);
-  writing_ = std::thread([this] { write_pieces(); });
+  try {
+    writing_ = start_thread([this] { write_pieces(); });
+  } catch (const RunError&) {
+    discard();
+    throw;
+  }
 }
 
 ShardFile::~ShardFile() {
@@ -51,11 +68,13 @@ ShardFile::~ShardFile() {
   }
   changed_.notify_all();
   writing_.join();
-  ::munmap(memory_, kPieces * kPiece);
+  if (!published_) discard();
+}
+
+void ShardFile::discard() noexcept {
   struct stat status;
-  if (published_ || ::fstat(fd_.get(), &status) != 0) return;
   try {
-    folder_.remove(aside_, status);
+    if (::fstat(fd_.get(), &status) == 0) folder_.remove(aside_, status);
   } catch (const RunError&) {
     // It stays, with headrace's mark, for the next try.
   }

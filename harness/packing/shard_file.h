@@ -2,9 +2,12 @@
 // was read back. A thread of its own writes, piece by piece, so that the storage does not wait for samples.
 #pragma once
 
+#include <sys/mman.h>
+
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -13,6 +16,9 @@
 #include "harness/files/folder.h"
 
 namespace headrace::packing {
+
+/// Removes what packings that were killed left in `folder`, which the caller has alone. Throws RunError.
+void remove_asides(const files::Folder& folder);
 
 class ShardFile {
  public:
@@ -42,13 +48,17 @@ class ShardFile {
 
   void hand_over(std::uint64_t length);
   void write_pieces();
-  unsigned char* memory_of(std::uint64_t piece) const { return memory_ + piece % kPieces * kPiece; }
+  void discard() noexcept;
+  unsigned char* memory_of(std::uint64_t piece) const { return memory_.get() + piece % kPieces * kPiece; }
   std::string shown() const { return folder_.path_of(name_); }
 
   const files::Folder& folder_;
   const std::string name_, aside_;
   files::UniqueFd fd_;
-  unsigned char* memory_;  // of all pieces
+  struct Unmap {
+    void operator()(unsigned char* memory) const noexcept { ::munmap(memory, kPieces * kPiece); }
+  };
+  std::unique_ptr<unsigned char, Unmap> memory_;  // of all pieces
   std::uint64_t bytes_ = 0;
   std::uint32_t crc_ = 0;
   bool published_ = false;
@@ -59,7 +69,7 @@ class ShardFile {
   std::uint64_t last_length_ = kPiece;        // of the last piece, in whole blocks [B]
   bool ended_ = false;                        // no piece will follow
   std::exception_ptr failed_;
-  std::thread writing_;  // after what it uses
+  std::jthread writing_;  // after what it uses
 };
 
 }  // namespace headrace::packing

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "harness/base/error.h"
+#include "harness/base/start_thread.h"
 #include "harness/config/document.h"
 #include "harness/network/paired.h"
 #include "harness/registry.h"
@@ -76,18 +78,22 @@ class Follower {
     std::atomic<bool> stop{false};
     for (unsigned w = 0; w < workers; ++w)
       recorders.push_back(std::make_unique<Recorder>(static_cast<unsigned>(workload_->latency_parts().size())));
-    for (unsigned w = 0; w < workers; ++w) {
-      threads.emplace_back([&, w] {
-        Worker worker{.index = w, .count = workers, .recorder = *recorders[w]};
-        try {
-          workload_->before_run(worker);
-          recorders[w]->start(UINT64_MAX, &stop);
-          workload_->run(worker);
-        } catch (...) {
-          thrown[w] = std::current_exception();
-          stop = true;
-        }
-      });
+    const auto work = [&](unsigned w) {
+      Worker worker{.index = w, .count = workers, .recorder = *recorders[w]};
+      try {
+        workload_->before_run(worker);
+        recorders[w]->start(UINT64_MAX, &stop);
+        workload_->run(worker);
+      } catch (...) {
+        thrown[w] = std::current_exception();
+        stop = true;
+      }
+    };
+    try {
+      for (unsigned w = 0; w < workers; ++w) threads.push_back(start_thread(work, w));
+    } catch (const RunError&) {
+      thrown[threads.size()] = std::current_exception();
+      stop = true;
     }
     threads.clear();
     for (const std::exception_ptr& e : thrown)

@@ -28,14 +28,14 @@ std::string to_bytes(const Greeting& g) {
       .dump();
 }
 
-Greeting greeting_from(const std::string& bytes) {
+Greeting greeting_from(const std::string& bytes, const Secrets& secrets) {
   try {
     const json j = json::parse(bytes);
     return {.token = j.at("token"),
-            .host = j.at("host"),
-            .version = j.at("version"),
+            .host = secrets.struck_out(j.at("host").get<std::string>()),
+            .version = secrets.struck_out(j.at("version").get<std::string>()),
             .protocol = j.at("protocol"),
-            .refused = j.at("refused")};
+            .refused = secrets.struck_out(j.at("refused").get<std::string>())};
   } catch (const json::exception&) {
     throw RunError("what answers there is no headrace");
   }

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "harness/base/secrets.h"
+
 namespace headrace::peer {
 
 /// Bumped when steps or exchanges change their meaning.
@@ -20,8 +22,8 @@ Greeting own_greeting();
 /// Says nothing else of this machine: who is turned away has not shown the token, or need not know.
 Greeting refusal(const std::string& why);
 std::string to_bytes(const Greeting& greeting);
-/// Throws RunError when it is none.
-Greeting greeting_from(const std::string& bytes);
+/// Throws RunError when it is none. `secrets` are struck out of all but the token.
+Greeting greeting_from(const std::string& bytes, const Secrets& secrets = {});
 
 /// Why the two do not understand each other, or "".
 std::string versions_differ(const Greeting& here, const Greeting& there);

@@ -56,7 +56,7 @@ std::unique_ptr<TcpPeer> Listener::greeted(Stranger& s, const std::string& bytes
   const Greeting own = own_greeting();
   Greeting other;
   try {
-    other = greeting_from(bytes);
+    other = greeting_from(bytes, Secrets({token_}, Secrets::kWhole));
   } catch (const RunError&) {
     s.refused = "no greeting of headrace";
     return nullptr;

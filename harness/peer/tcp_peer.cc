@@ -81,13 +81,14 @@ Endpoint parse_endpoint(const std::string& text, const std::string& option) {
 }
 
 TcpPeer::TcpPeer(Connection connection, unsigned rank, const std::string& own, const std::string& other,
-                 std::string local_address, double silence_s)
+                 std::string local_address, double silence_s, Secrets secrets)
     : connection_(std::move(connection)),
       rank_(rank),
       places_(rank == 0 ? std::vector<RankPlace>{{own, 0, 0}, {other, 1, 0}}
                         : std::vector<RankPlace>{{other, 0, 0}, {own, 1, 0}}),
       local_address_(std::move(local_address)),
-      silence_s_(silence_s) {
+      silence_s_(silence_s),
+      secrets_(std::move(secrets)) {
   system::give_up_after(connection_.fd(), kSilent_ms);
   pinging_ = std::jthread([this](const std::stop_token& asked) { ping(asked); });
 }
@@ -122,6 +123,7 @@ std::optional<TcpPeer::Message> TcpPeer::receive(double timeout_s) const {
         if (frame->kind != Kind::bye) {
           reader.get(message.age);
           reader.get(message.text);
+          message.text = secrets_.struck_out(message.text);
         }
       } catch (const RunError&) {
         hang_up();
@@ -236,10 +238,11 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
   if (!connection.write(Kind::hello, to_bytes(own), timeout_s)) throw silent();
   for (;;) {
     if (const std::optional<Frame> frame = connection.next()) {
-      const Greeting other = greeting_from(frame->bytes);
+      const Secrets secrets({token}, Secrets::kWhole);
+      const Greeting other = greeting_from(frame->bytes, secrets);
       if (!other.refused.empty()) throw RunError(fmt::format("peer {}: {}", words(to), other.refused));
       if (const std::string why = versions_differ(own, other); !why.empty()) throw RunError("peer: " + why);
-      return std::make_unique<TcpPeer>(std::move(connection), 0, own.host, other.host, address);
+      return std::make_unique<TcpPeer>(std::move(connection), 0, own.host, other.host, address, kSilence_s, secrets);
     }
     if (connection.fd() < 0)
       throw RunError(

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "harness/base/secrets.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/peer.h"
 
@@ -32,9 +33,9 @@ inline constexpr double kSilence_s = 10;
 class TcpPeer final : public Peer {
  public:
   /// `own` and `other` are host names; the handshake is done. `silence_s`: an end that gives no sign of life for so long
-  /// is given up, whatever it is waited for.
+  /// is given up, whatever it is waited for. `secrets`: what the other end sends of them is struck out.
   TcpPeer(ranks::Connection connection, unsigned rank, const std::string& own, const std::string& other,
-          std::string local_address, double silence_s = kSilence_s);
+          std::string local_address, double silence_s = kSilence_s, Secrets secrets = {});
 
   unsigned rank() const override { return rank_; }
   const std::vector<RankPlace>& places() const override { return places_; }
@@ -77,6 +78,7 @@ class TcpPeer final : public Peer {
   const std::vector<RankPlace> places_;
   const std::string local_address_;
   const double silence_s_;
+  const Secrets secrets_;
   std::jthread pinging_;  // the last: it uses all others
 };
 

@@ -205,7 +205,7 @@ class Points {
 
   std::uint64_t own_shard() const {
     return static_cast<std::uint64_t>(
-        std::clamp(std::round(job_.dataset.sample_size * job_.dataset.samples_per_file), 1.0, 0x1p44));
+        std::clamp(std::round(job_.dataset.stored_size() * job_.dataset.samples_per_file), 1.0, 0x1p44));
   }
 
   void shards(const char* label, double weight, std::uint64_t size, const std::string& path) {
@@ -234,7 +234,7 @@ class Points {
       if (own && files < workers_)
         set.open("{} shards for {} workers: the others have nothing to read", files, workers_);
       set.count("files", files).size("file_size", each);
-      samples = double(files) * double(each) / job_.dataset.sample_size;
+      samples = double(files) * double(each) / job_.dataset.stored_size();
     }
     set.size("sample_size", sample());
     const Entry base = set;
@@ -269,7 +269,7 @@ class Points {
   }
 
   std::uint64_t sample() const {
-    return static_cast<std::uint64_t>(std::max(1.0, std::round(job_.dataset.sample_size)));
+    return static_cast<std::uint64_t>(std::max(1.0, std::round(job_.dataset.stored_size())));
   }
 
   // Token files: reads all over large files.

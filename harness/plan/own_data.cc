@@ -12,6 +12,7 @@
 #include "harness/base/units.h"
 #include "harness/node.h"
 #include "harness/storage/data_set/walk.h"
+#include "harness/storage/own_samples.h"
 
 namespace headrace {
 namespace {
@@ -27,7 +28,7 @@ bool is_alike(double a, double b) { return a <= b * kAlike && b <= a * kAlike; }
 
 FileTable walked(const std::string& path) {
   try {
-    if (!is_object_path(path)) return std::move(walk(path, false, {}).files);
+    if (!is_object_path(path)) return std::move(walk(path, {}, {}).files);
     Node node("");
     return std::move(list_objects(*node.backends().storage(object_engine()).object_store(), path, {}).files);
   } catch (const RunError& e) {
@@ -48,11 +49,36 @@ double files_of_own_data(const std::string& path) { return walked(path).count();
 
 double bytes_of_own_data(const std::string& path) { return static_cast<double>(walked(path).total_bytes()); }
 
-std::vector<std::string> check_own_data(const requirements::Job& job, const std::string& path) {
+namespace {
+
+/// What the shards' format adds to each sample; "" = nothing worth a word.
+std::string count_overhead(requirements::Job& job, const FileTable& files) {
+  constexpr double kLittle = 0.01;
+  auto& data = job.dataset;
+  if (data.layout != Layout::shards || data.format_overhead) return "";
+  const OwnSamples own = own_samples(files);
+  const double added = own.stored_size - data.sample_size;
+  const std::string_view format = formats::to_string(own.format);
+  if (added > std::max(data.sample_size, requirements::kMostHeaders))
+    throw UsageError(
+        fmt::format("{}: the {} shards have {} for each sample, and the job's samples are of {}: set "
+                    "dataset.sample_size",
+                    files.root(), format, compact(own.stored_size), compact(data.sample_size)));
+  if (added <= kLittle * data.sample_size) return "";
+  requirements::set_format_overhead(job, added);
+  return fmt::format("{} adds {} of headers and padding to each sample of {}: samples/s are of {} each", format,
+                     compact(std::round(added)), compact(data.sample_size), compact(std::round(own.stored_size)));
+}
+
+}  // namespace
+
+std::vector<std::string> check_own_data(requirements::Job& job, const std::string& path) {
   const FileTable files = walked(path);
+  std::vector<std::string> remarks;
+  if (std::string added = count_overhead(job, files); !added.empty()) remarks.push_back(std::move(added));
   const auto& data = job.dataset;
   const double count = static_cast<double>(files.count()), all = static_cast<double>(files.total_bytes());
-  const double mean = all / count, own = data.sample_size * data.samples_per_file;
+  const double mean = all / count, own = data.stored_size() * data.samples_per_file;
   const std::string there = fmt::format("{}: {:.0f} files of {} on average", path, count, compact(mean));
   if (data.layout == Layout::files && !is_alike(mean, own)) {
     throw UsageError(
@@ -60,7 +86,7 @@ std::vector<std::string> check_own_data(const requirements::Job& job, const std:
                     "they are{}",
                     there, compact(own), mean > own ? ", or dataset.layout: shards" : ""));
   }
-  if (data.layout == Layout::shards && data.samples_per_file > kAlike && is_alike(mean, data.sample_size))
+  if (data.layout == Layout::shards && data.samples_per_file > kAlike && is_alike(mean, data.stored_size()))
     throw UsageError(
         fmt::format("{}, as large as one sample of the job, whose shards hold {:.0f}: set dataset.layout: "
                     "files, or name the shards",
@@ -70,18 +96,18 @@ std::vector<std::string> check_own_data(const requirements::Job& job, const std:
         fmt::format("{}, less than one request of the job, {}: set dataset.request_size, or name the token "
                     "files",
                     there, compact(data.request_size)));
-  if (!data.samples) return {};
-  const double samples = all / data.sample_size;
+  if (!data.samples) return remarks;
+  const double samples = all / data.stored_size();
   if (samples > kAlike * *data.samples)
     throw UsageError(
         fmt::format("{}, about {:.3g} samples, and the job has {:.3g}: set dataset.samples, or name the "
                     "job's own",
                     there, samples, *data.samples));
-  if (samples * kAlike >= *data.samples) return {};
-  return {
-      fmt::format("{}, about {:.2g} of the job's samples: what folders with more names cost, and larger indices, is "
-                  "not shown",
-                  there, samples / *data.samples)};
+  if (samples * kAlike < *data.samples)
+    remarks.push_back(fmt::format(
+        "{}, about {:.2g} of the job's samples: what folders with more names cost, and larger indices, is not shown",
+        there, samples / *data.samples));
+  return remarks;
 }
 
 }  // namespace headrace

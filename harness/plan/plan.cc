@@ -30,8 +30,6 @@ namespace {
 
 using config::Value;
 
-const std::vector<std::string> kTopKeys = {"schema", "name",  "description", "target",
-                                           "seed",   "needs", "defaults",    "workloads"};
 const std::vector<std::string> kDefaultKeys = {"cache", "repeat", "duration", "rest", "timeout", "verify"};
 constexpr std::size_t kLongestName = 200;
 constexpr const char* kOfJob = "job";      // workloads: job
@@ -135,7 +133,7 @@ class Planner {
     std::vector<std::string> of_data;
     if (!means.data.empty()) of_data = check_own_data(*plan_.job, means.data);
     const std::string data = means.data;
-    if (is_object_path(data)) plan_.job->dataset.path = data;  // so that what is asked of a store is asked of this one
+    if (!data.empty()) plan_.job->dataset.path = data;  // what is asked of the job's data is asked of these
     const double free = kUsable * static_cast<double>(node.free_bytes(plan_.target_path));
     means.space = static_cast<std::uint64_t>(
         plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);
@@ -233,7 +231,7 @@ class Planner {
 
   void read_top(const Value& root) {
     config::ValueReader read(problems_, "");
-    read.known_keys(root, kTopKeys);
+    read.known_keys(root, config::kConfigurationKeys);
     const Value* schema = root.find("schema");
     if (schema == nullptr || schema->text != "1") {
       problems_.error(schema ? schema->where : root.where, "schema: must be 1 (this version reads schema 1)");

@@ -75,7 +75,7 @@ class Rehearsal {
     if (tables_)
       add(with(free, "table_decoded", "false"), rehearsal::kNoDecode);
     else if (rehearsal::decodes(job_))
-      add(with(free, "codec", "none"), rehearsal::kNoDecode);
+      add(without_decoding(free), rehearsal::kNoDecode);
     else if (job_.dataset.cpu_time_per_sample)
       add(with(free, "cpu_time_per_sample", "0s"), rehearsal::kNoDecode);
     add_in_memory(free);
@@ -119,10 +119,17 @@ class Rehearsal {
   }
 
   /// The same loader, its samples in memory.
-  void add_in_memory(const Value& free) {
-    Value memory = with(free, "source", "memory");
-    std::erase_if(memory.entries, [](const Value::Entry& e) { return e.key == "cache"; });
-    add(std::move(memory), rehearsal::kInMemory);
+  void add_in_memory(const Value& free) { add(dropped(with(free, "source", "memory"), "cache"), rehearsal::kInMemory); }
+
+  /// Files that are not decoded cannot be bad; shards are parsed all the same.
+  static Value without_decoding(const Value& free) {
+    Value undecoded = with(free, "codec", "none");
+    return free.find("layout")->text == "files" ? dropped(std::move(undecoded), "on_error") : undecoded;
+  }
+
+  static Value dropped(Value entry, std::string_view key) {
+    std::erase_if(entry.entries, [key](const Value::Entry& e) { return e.key == key; });
+    return entry;
   }
 
   /// Could GPUs of this node decode the samples?
@@ -145,8 +152,10 @@ class Rehearsal {
     const std::string& use = alone.find("use")->text;
     const std::size_t layout = use == "small_file_read" ? 0 : use == "shard_stream" ? 1 : 2;
     entry = with(std::move(entry), "layout", kLayouts[layout]);
-    entry = with(std::move(entry), "sample_size",
-                 fmt::format("{:.0f}B", std::max(1.0, std::round(job_.dataset.sample_size))));
+    // Shards that are made without real samples hold bare bytes, a sample's headers among them.
+    const bool bare = layout == 1 && entry.find("content") == nullptr && means_.data.empty();
+    const double sample = bare ? job_.dataset.stored_size() : job_.dataset.sample_size;
+    entry = with(std::move(entry), "sample_size", fmt::format("{:.0f}B", std::max(1.0, std::round(sample))));
     // GPUs that hold one copy of the model together compute with the same samples.
     const double workers = number(alone, "workers", Dimension::count);
     const double copies = std::floor(job_.cluster.gpus_per_node / job_.gpus_per_replica());
@@ -204,7 +213,7 @@ class Rehearsal {
   /// shorter: the GPUs take as many samples per second. `at_once`: batches that each GPU's workers prepare side by side.
   Value steps(Value entry, double gpus, double at_once) {
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0), parts = job_.step.accumulation;
-    const double samples = data_bytes_ / job_.dataset.sample_size / gpus / means_.processes;
+    const double samples = data_bytes_ / job_.dataset.stored_size() / gpus / means_.processes;
     const double wanted = std::max(kSteps, kStepsOfEachWorker * at_once / parts);
     const double least =
         (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : rows_of_group(entry);

@@ -11,6 +11,7 @@
 #include <span>
 #include <thread>
 
+#include "harness/base/start_thread.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
 #include "harness/system/limits.h"
@@ -310,7 +311,7 @@ Hub::Hub(std::vector<RankPlace> places, double silence_s) : impl_(std::make_uniq
   if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe", "a pipe", errno);
   impl_->wake_read = system::UniqueFd(ends[0]);
   impl_->wake_write = system::UniqueFd(ends[1]);
-  impl_->thread = std::thread([this] { impl_->run(); });
+  impl_->thread = start_thread<std::thread>([this] { impl_->run(); });
 }
 
 Hub::~Hub() {

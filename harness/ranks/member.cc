@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "harness/base/printable.h"
+#include "harness/base/start_thread.h"
 #include "harness/ranks/frame.h"
 #include "harness/ranks/messages.h"
 #include "harness/system/socket.h"
@@ -60,7 +61,7 @@ class Member final : public Ranks {
     if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("pipe", "a pipe", errno);
     wake_read_ = system::UniqueFd(ends[0]);
     wake_write_ = system::UniqueFd(ends[1]);
-    thread_ = std::thread([this] { listen(); });
+    thread_ = start_thread<std::thread>([this] { listen(); });
   }
   ~Member() override {
     {

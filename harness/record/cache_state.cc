@@ -51,11 +51,25 @@ Evidence traffic(const CacheProof& proof, bool wanted) {
       wanted ? share * readers >= CacheProof::kLeastOfState * proof.rounding : share <= CacheProof::kMostOfOther;
   evidence.told = percent(share) + " of the bytes from storage";
   if (readers > 1) evidence.told += fmt::format(" (each was read {} times)", readers);
-  if (!evidence.good && proof.rounding > 1 + CacheProof::kMostOfOther)
+  if (!evidence.good && !proof.compression.empty())
+    evidence.told += "; " + proof.compression;
+  else if (evidence.good && wanted && proof.rounding < 1)
+    evidence.told += fmt::format(" (stored compressed, as {})", percent(proof.rounding));
+  else if (!evidence.good && proof.rounding > 1 + CacheProof::kMostOfOther)
     evidence.told += fmt::format(" ({} with whole blocks, had all come from there)", percent(proof.rounding));
   else if (share > 1 + CacheProof::kMostOfOther)
     evidence.told += " (with read-ahead and metadata)";
   return evidence;
+}
+
+/// Why a cache below that of the files may have given the bytes; "" = there is none, or too little was in it. Of names any of it
+/// may: they are a small part of what is there.
+std::string given_below(const CacheProof& proof) {
+  if (proof.second_cache.empty()) return "";
+  const double most = proof.use.names_only ? 0 : CacheProof::kMostOfOther * static_cast<double>(proof.delivered_bytes);
+  if (static_cast<double>(proof.second_cache_bytes) <= most) return "";
+  return fmt::format("{} ({:.3g} MB of it were in memory before)", proof.second_cache,
+                     static_cast<double>(proof.second_cache_bytes) / 1e6);
 }
 
 constexpr const char* kNotCounted = "this file system's traffic is not counted";
@@ -112,9 +126,10 @@ void judge(CacheProof& proof) {
   }
   // What was read, and not delivered before time was over, came from somewhere, too.
   const bool nothing = (proof.use.names_only ? proof.operations : proof.delivered_bytes + proof.storage_bytes) == 0;
-  if (nothing || !proof.obstacle.empty()) {
+  const std::string below = given_below(proof);
+  if (nothing || !proof.obstacle.empty() || !below.empty()) {
     proof.proven = false;
-    proof.why = proof.obstacle.empty() ? "nothing was read" : proof.obstacle;
+    proof.why = !proof.obstacle.empty() ? proof.obstacle : nothing ? "nothing was read" : below;
     return;
   }
   if (proof.use.names_only) return judge_names(proof);

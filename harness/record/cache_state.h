@@ -39,16 +39,24 @@ struct CacheProof {
   /// What `counter` tells: bytes that this process made the storage read, or that a network file
   /// system's servers gave.
   std::uint64_t storage_bytes = 0;
-  std::uint64_t requests = 0;         // of a network file system's client to its servers, for names
-  std::uint64_t device_bytes = 0;     // the block device's own counter, neighbours too; 0 = unknown
-  std::string counter = kOwnCounter;  // or "mountstats"...; "" = nothing counts this traffic
-  double rounding = 1;                // least bytes that storage gives for one that is read: whole blocks
-  std::string method;                 // "cachestat", "mincore"; with ", drop_caches" when all was dropped
-  std::string obstacle;               // why no file here can be in that state: "tmpfs keeps files in memory"
-  std::string caveat;                 // what the state does not cover: "the server's own cache is not seen"
-  bool required = false;              // the state had to be proven: one was declared
+  std::uint64_t requests = 0;            // of a network file system's client to its servers, for names
+  std::uint64_t device_bytes = 0;        // the block device's own counter, neighbours too; 0 = unknown
+  std::string counter = kOwnCounter;     // or "mountstats"...; "" = nothing counts this traffic
+  double rounding = 1;                   // least bytes that storage gives for one that is read: more by whole blocks,
+                                         // fewer where they are stored compressed
+  std::string method;                    // "cachestat", "mincore"; with ", drop_caches" when all was dropped
+  std::string obstacle;                  // why no file here can be in that state: "tmpfs keeps files in memory"
+  std::string second_cache;              // what may give bytes below the page cache of the files: a loop device's image
+  std::uint64_t second_cache_bytes = 0;  // that it had in memory before
+  std::string compression;               // why storage may give fewer bytes: "squashfs stores compressed data ..."
+  std::string caveat;                    // what the state does not cover: "the server's own cache is not seen"
+  bool required = false;                 // the state had to be proven: one was declared
   bool proven = false;
   std::string why;  // one sentence: what proves it, or what is missing
+
+  /// May anything be concluded from what was measured in this state? It was proven, or none was declared. What is
+  /// no evidence is reported, and decides nothing: no verdict, limit, prediction, tuning, comparison or sizing.
+  bool is_evidence() const { return proven || !required; }
 };
 
 /// What is known before anything was looked at: nothing, so that a state that was declared is not

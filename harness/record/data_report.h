@@ -15,7 +15,8 @@ using DataProgress = std::function<void(std::uint64_t done, std::uint64_t total,
 struct WrongBlock {
   std::string file;
   std::uint64_t offset = 0;
-  std::string why;  // "holds block 17 of data/d000/f000003.bin", "torn: ...", "all zero"
+  std::string why;     // "holds block 17 of data/d000/f000003.bin", "torn: ...", "all zero"
+  std::string part{};  // of the machine that made it wrong: "gpu3"; "" = not known
 };
 
 }  // namespace headrace

@@ -8,6 +8,7 @@
 
 #include "harness/record/cache_state.h"
 #include "harness/record/client_calls.h"
+#include "harness/record/fault_counts.h"
 #include "harness/record/histogram.h"
 #include "harness/record/metric.h"
 #include "harness/record/pair_matrix.h"
@@ -137,6 +138,7 @@ struct Repetition {
   bool steady = true;  // rule 11
   std::string steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
+  std::vector<PartFault> faults;    // whatever became of it
   /// When the first phase began and the last one ended, by the node's clock: seconds since 1970; 0 = none began. What
   /// tells whether other nodes' runs measured at the same time.
   double began_unix_s = 0, ended_unix_s = 0;

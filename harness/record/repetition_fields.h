@@ -86,7 +86,8 @@ struct Fields<CacheProof> {
       field("delivered_bytes", &S::delivered_bytes), field("storage_bytes", &S::storage_bytes),
       field("device_bytes", &S::device_bytes), field("counter", &S::counter), field("method", &S::method),
       unstored(&S::use), unstored(&S::operations), unstored(&S::requests), unstored(&S::rounding),
-      unstored(&S::obstacle), unstored(&S::caveat));
+      unstored(&S::obstacle), unstored(&S::second_cache), unstored(&S::second_cache_bytes), unstored(&S::compression),
+      unstored(&S::caveat));
 };
 static_assert(is_complete<CacheProof>());
 
@@ -148,6 +149,14 @@ struct Fields<PairMatrix> {
 };
 
 template <>
+struct Fields<PartFault> {
+  using S = PartFault;
+  static constexpr auto all = std::tuple(field("part", &S::part).required(), field("count", &S::count).required(),
+                                         field("times", &S::times), field("text", &S::text));
+};
+static_assert(is_complete<PartFault>());
+
+template <>
 struct Fields<Repetition> {
   using S = Repetition;
   static constexpr bool has_client(const S& r) { return !r.client.operations.empty(); }
@@ -157,7 +166,8 @@ struct Fields<Repetition> {
       field("metrics", &S::metrics), field("cache", &S::cache), field("client", &S::client).where(has_client),
       field("disturbance", &S::disturbance), field("phases", &S::phases),
       // Files have the times as text, and the pairs and the metrics' seconds behind them: repetition_json.cc
-      unstored(&S::began_unix_s), unstored(&S::ended_unix_s), unstored(&S::pairs));
+      unstored(&S::began_unix_s), unstored(&S::ended_unix_s), unstored(&S::pairs),
+      unstored(&S::faults));  // files have them of the point
 };
 static_assert(is_complete<Repetition>());
 

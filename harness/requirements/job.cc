@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "harness/config/value_reader.h"
 #include "harness/requirements/formula.h"
 #include "harness/requirements/job_keys.h"
 
@@ -91,6 +92,7 @@ class JobReader {
   }
 
   void check_names(const Value& map, std::string_view section, const std::vector<std::string>& known) {
+    if (section.empty() && !config::names_any(map, known)) return config::refuse_names(map, known, problems_);
     for (const Value::Entry& entry : map.entries) {
       if (std::find(known.begin(), known.end(), entry.key) != known.end()) continue;
       std::string elsewhere;
@@ -331,6 +333,11 @@ Job load_job(const std::string& path, const std::vector<std::string>& overrides)
   Job job = parse_job(root, problems);
   problems.throw_if_any();
   return job;
+}
+
+void set_format_overhead(Job& job, double bytes) {
+  job.dataset.format_overhead = bytes;
+  job.values["dataset.format_overhead"] = exact_quantity(std::round(bytes), Dimension::bytes);
 }
 
 }  // namespace headrace::requirements

@@ -47,8 +47,11 @@ struct Job {
     SampleCodec codec = SampleCodec::none;
     std::string path;  // of a data set that is there already; "" = none
     std::optional<double> samples, decoded_size, cpu_time_per_sample, image_size;
+    std::optional<double> format_overhead;  // [B] headers and padding of a sample in a shard
     double sample_size = 0, samples_per_file = 1, request_size = 1 << 20, read_amplification = 1,
            metadata_ops_per_open = 4;
+    /// What storage holds and reads for one sample [B].
+    double stored_size() const { return sample_size + (layout == Layout::shards ? format_overhead.value_or(0) : 0); }
   } dataset;
   struct Loader {
     std::optional<double> workers_per_gpu, shuffle_buffer, shuffle_initial, cpu_time_per_batch;
@@ -120,6 +123,12 @@ Job load_job(const std::string& path, const std::vector<std::string>& overrides 
 /// A job from a document that was read already; problems are added to `problems`, and the job is
 /// only good when there are none.
 Job parse_job(const config::Value& root, Diagnostics& problems);
+
+/// Headers and padding of a sample are at most this, or as much as the sample itself: more is another sample size [B].
+inline constexpr double kMostHeaders = 8192;
+
+/// What a shard's format adds to each sample, as it was counted [B].
+void set_format_overhead(Job& job, double bytes);
 
 /// Computes (anew) the values in `derived`, and those not given that can be derived. Throws
 /// DomainError.

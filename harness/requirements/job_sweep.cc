@@ -153,7 +153,7 @@ std::string sweep_csv(const Sweep& sweep) {
   std::string out;
   for (const std::string& key : sweep.keys) out += csv_field(key) + ',';
   for (const SweepColumn& column : sweep.columns)
-    out += fmt::format("{}@{} [{}],", column.id, to_string(column.scope), column.unit);
+    out += csv_field(fmt::format("{}@{} [{}]", column.id, to_string(column.scope), column.unit)) + ',';
   out += "refused\n";
   for (const SweepPoint& point : sweep.points) {
     for (const std::string& value : point.values) out += csv_field(value) + ',';

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/escape.h"
+
 namespace headrace::requirements {
 std::optional<double> NeedChange::factor() const {
   return before && after && *before != 0 ? std::optional<double>(*after / *before) : std::nullopt;
@@ -44,8 +46,8 @@ std::string changes_csv(const Job& before, const Job& after) {
   const auto value = [](const std::optional<double>& v) { return v ? fmt::format("{}", *v) : ""; };
   std::string out = "id,scope,unit,before,after,factor\n";
   for (const NeedChange& pair : need_changes(before, after))
-    out += fmt::format("{},{},{},{},{},{}\n", pair.id, to_string(pair.scope), pair.unit, value(pair.before),
-                       value(pair.after), value(pair.factor()));
+    out += fmt::format("{},{},{},{},{},{}\n", csv_field(pair.id), to_string(pair.scope), csv_field(pair.unit),
+                       value(pair.before), value(pair.after), value(pair.factor()));
   return out;
 }
 

@@ -112,31 +112,44 @@ std::vector<NeedKind> checkpoint() {
 }
 
 std::vector<NeedKind> host() {
-  return {{.id = "host.cpu_cores",
-           .measured_by = {{"host_facts.cpu_cores"}},
-           .owner = Owner::node,
-           .mend = "decode less per sample, move decoding to the GPU, or spread the job over more nodes"},
-          {.id = "host.decode_rate",
-           .measured_by = {{"decode.image_rate"}},
-           .owner = Owner::node,
-           .mend = "more loader workers where there are cores for them, smaller stored images, decoding at a smaller "
-                   "scale or on the GPU, or more nodes"},
-          {.id = "host.prefetch_memory",
-           .measured_by = {{"host_facts.memory_available"}},
-           .owner = Owner::node,
-           .memory = true,
-           .mend = "fewer loader workers or a smaller prefetch_factor, or more memory per node"},
-          {.id = "host.memory_bandwidth",
-           .measured_by = {{"memory_copy.copy_bandwidth"}},
-           .owner = Owner::node,
-           .mend = "copy each sample less often (decode on the GPU, collate into pinned memory), fill "
-                   "every memory channel, or spread the job over more nodes",
-           .phase = {"host_memory", "Host memory", true, true}},
-          {.id = "loader.shuffle_memory",
-           .measured_by = {{"host_facts.memory_available"}},
-           .owner = Owner::node,
-           .memory = true},
-          {.id = "loader.shuffle_window"}};
+  return {
+      {.id = "host.cpu_cores",
+       .measured_by = {{"host_facts.cpu_cores"}},
+       .owner = Owner::node,
+       .mend = "decode less per sample, move decoding to the GPU, or spread the job over more nodes"},
+      {.id = "host.decode_rate",
+       .measured_by = {{"decode.image_rate"}},
+       .owner = Owner::node,
+       .mend = "more loader workers where there are cores for them, smaller stored images, decoding at a smaller "
+               "scale or on the GPU, or more nodes"},
+      {.id = "host.prefetch_memory",
+       .measured_by = {{"host_facts.shared_memory_available", When::processes},
+                       {"host_facts.memory_available", When::threads}},
+       .owner = Owner::node,
+       .memory = true,
+       .mend = "fewer loader workers, a smaller prefetch_factor, or more memory. Workers that are processes pass "
+               "batches on through /dev/shm: a container gets more by docker run --shm-size or --ipc=host, a pod by "
+               "an emptyDir of medium Memory at /dev/shm"},
+      {.id = "host.loader_processes",
+       .measured_by = {{"host_facts.processes_available"}},
+       .owner = Owner::node,
+       .mend = "fewer loader workers, or a higher limit of processes: docker run --pids-limit, podPidsLimit of the "
+               "kubelet, TasksMax of a systemd unit, ulimit -u"},
+      {.id = "host.loader_files",
+       .measured_by = {{"host_facts.open_files"}},
+       .owner = Owner::node,
+       .mend = "ulimit -n 65536 before the job starts, or fewer loader workers"},
+      {.id = "host.memory_bandwidth",
+       .measured_by = {{"memory_copy.copy_bandwidth"}},
+       .owner = Owner::node,
+       .mend = "copy each sample less often (decode on the GPU, collate into pinned memory), fill "
+               "every memory channel, or spread the job over more nodes",
+       .phase = {"host_memory", "Host memory", true, true}},
+      {.id = "loader.shuffle_memory",
+       .measured_by = {{"host_facts.memory_available"}},
+       .owner = Owner::node,
+       .memory = true},
+      {.id = "loader.shuffle_window"}};
 }
 
 /// A GPU's own need is held against the slowest GPU, the node's against all of them at once.
@@ -228,6 +241,10 @@ bool holds(When when, Scope scope, const Job& job) {
       return ring;
     case When::no_ring:
       return !ring;
+    case When::processes:
+      return loads_in_processes(job);
+    case When::threads:
+      return !loads_in_processes(job);
   }
   return false;
 }
@@ -241,6 +258,11 @@ bool is_memory(std::string_view name) {
 }
 
 }  // namespace
+
+bool loads_in_processes(const Job& job) {
+  const bool of_pytorch = job.loader.kind == LoaderKind::pytorch || job.loader.kind == LoaderKind::pytorch_iterable;
+  return of_pytorch && job.loader.workers_per_gpu.value_or(1) > 0;
+}
 
 std::span<const NeedKind> need_kinds() {
   static const std::vector<NeedKind> kAll = [] {

@@ -13,7 +13,21 @@ enum class Scope;
 
 /// A workload's metric that measures a need, in jobs and scopes for which `when` holds.
 struct Measure {
-  enum class When { always, files, shards, indexed, tokens, no_files, objects, of_gpu, of_node, ring, no_ring };
+  enum class When {
+    always,
+    files,
+    shards,
+    indexed,
+    tokens,
+    no_files,
+    objects,
+    of_gpu,
+    of_node,
+    ring,
+    no_ring,
+    processes,
+    threads
+  };
 
   std::string_view metric = {};  // "small_file_read.read_bandwidth"
   When when = When::always;
@@ -43,6 +57,9 @@ struct NeedKind {
   std::string_view mend = {};  // what helps when it is missed; "" = nothing of its own
   JobPhase phase = {};
 };
+
+/// Are the loader's workers processes, which pass batches on through /dev/shm? Those of other kinds are threads.
+bool loads_in_processes(const Job& job);
 
 /// All rows, each id once.
 std::span<const NeedKind> need_kinds();

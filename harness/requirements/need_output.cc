@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 #include "harness/requirements/formula.h"
 
 namespace headrace::requirements {
@@ -47,9 +48,9 @@ std::string needs_json(const Job& job, std::span<const Need> needs) {
 std::string needs_csv(std::span<const Need> needs) {
   std::string out = "id,scope,direction,required,need,unit,formula,equation,substituted,measured_by\n";
   for (const Need& need : needs)
-    out +=
-        fmt::format("{},{},at_least,{},{},{},{},\"{}\",\"{}\",\"{}\"\n", need.id, to_string(need.scope), need.required,
-                    need.need, need.unit, need.formula, need.equation, need.substituted, join(need.measured_by, " "));
+    out += fmt::format("{},{},at_least,{},{},{},{},{},{},{}\n", csv_field(need.id), to_string(need.scope),
+                       need.required, need.need, csv_field(need.unit), csv_field(need.formula),
+                       csv_field(need.equation), csv_field(need.substituted), csv_field(join(need.measured_by, " ")));
   return out;
 }
 

@@ -20,7 +20,7 @@ void add_cost_needs(const Job& job, NeedList& needs) {
     return;
   const Job::ObjectStore& store = *job.object_store;
   const Job::Dataset& data = job.dataset;
-  const double dataset = *data.samples * data.sample_size;
+  const double dataset = *data.samples * data.stored_size();
   if (needs.have({"cost.requests_per_epoch"}, {"object_store.request_price"}))
     needs.add(
         "cost.requests_per_epoch", Scope::cluster,

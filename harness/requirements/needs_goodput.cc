@@ -42,7 +42,7 @@ void add_goodput_needs(const Job& job, const Basis& basis, NeedList& needs) {
     needs.add("ingest.epoch_time", Scope::cluster,
               Derivation("A14", {{"dataset_samples_count", *job.dataset.samples},
                                  {"dataset_bytes",
-                                  *job.dataset.samples * job.dataset.sample_size * job.dataset.read_amplification},
+                                  *job.dataset.samples * job.dataset.stored_size() * job.dataset.read_amplification},
                                  {"compute_sample_rate_per_s", basis.sample_rate.value()},
                                  {"supply_bytes_per_s", basis.read_bandwidth.value()}}));
   if (needs.have({"ingest.token_rate"}, {"model.sequence_length"}))

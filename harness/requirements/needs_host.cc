@@ -1,4 +1,5 @@
 // What decoding, shuffling and moving the samples asks of a node's cores, memory and GPU links.
+#include "harness/requirements/need_kinds.h"
 #include "harness/requirements/need_list.h"
 
 namespace headrace::requirements {
@@ -16,6 +17,18 @@ void add_shuffle_needs(const Job& job, NeedList& needs) {
             Derivation("D11", {{"streams_count", streams * job.cluster.nodes},
                                {"buffer_samples_count", *job.loader.shuffle_buffer},
                                {"samples_per_shard_count", job.dataset.samples_per_file}}));
+}
+
+/// Limits that workers meet where they are processes.
+void add_process_needs(const Job& job, NeedList& needs) {
+  if (!loads_in_processes(job) ||
+      !needs.have({"host.loader_processes", "host.loader_files"}, {"loader.workers_per_gpu"}))
+    return;
+  const double workers = *job.loader.workers_per_gpu;
+  needs.add("host.loader_processes", Scope::node,
+            Derivation("B13", {{"ranks_count", job.cluster.gpus_per_node}, {"workers_count", workers}}));
+  needs.add("host.loader_files", Scope::node,
+            Derivation("B14", {{"workers_count", workers}, {"prefetch_factor_count", job.loader.prefetch_factor}}));
 }
 
 }  // namespace
@@ -49,6 +62,7 @@ void add_host_needs(const Job& job, const Basis& basis, NeedList& needs) {
                                   {"decoded_sample_bytes", *data.decoded_size},
                                   {"step_time_s", job.step.time}}));
   }
+  add_process_needs(job, needs);
   add_shuffle_needs(job, needs);
 }
 

@@ -5,7 +5,7 @@ namespace headrace::requirements {
 
 Derivation read_bandwidth_of(const Job& job, double sample_rate, double hit) {
   return Derivation("A3", {{"sample_rate_per_s", sample_rate},
-                           {"sample_bytes", job.dataset.sample_size},
+                           {"sample_bytes", job.dataset.stored_size()},
                            {"read_amplification_ratio", job.dataset.read_amplification},
                            {"cache_hit_ratio", hit}});
 }
@@ -36,7 +36,7 @@ void add_ingest_needs(const Job& job, const Basis& basis, NeedList& needs) {
   if (!needs.have({"ingest.steady_read_bandwidth"}, {"cache.available", "dataset.samples"})) return;
   const Derivation ratio("C1", {{"available_bytes", job.cache->available},
                                 {"reserve_bytes", job.cache->reserve},
-                                {"dataset_bytes", *data.samples * data.sample_size}});
+                                {"dataset_bytes", *data.samples * data.stored_size()}});
   const Derivation hits =
       Derivation("C2", {{"cache_ratio", ratio.value()}, {"nodes_count", job.cluster.nodes}}).of("cache_ratio", ratio);
   needs.add_shared("ingest.steady_read_bandwidth",
@@ -48,7 +48,7 @@ void add_local_cache_needs(const Job& job, const Basis& basis, NeedList& needs) 
                   {"local_cache.capacity", "dataset.samples"}))
     return;
   const Job::LocalCache& cache = *job.local_cache;
-  const double dataset = *job.dataset.samples * job.dataset.sample_size;
+  const double dataset = *job.dataset.samples * job.dataset.stored_size();
   const Derivation ratio("C1", {{"available_bytes", cache.capacity}, {"dataset_bytes", dataset}});
   const NamedValue c{"cache_ratio", ratio.value()}, n{"nodes_count", job.cluster.nodes};
   const Derivation hits = (cache.policy == CachePolicy::lru      ? Derivation("C2", {c, n})

@@ -29,7 +29,7 @@ void add_object_store_needs(const Job& job, const Basis& basis, NeedList& needs)
   if (data.layout == Layout::shards &&
       needs.have({"dataset.shard_size_max"}, {"dataset.samples", "loader.workers_per_gpu"}))
     needs.add("dataset.shard_size_max", Scope::cluster,
-              Derivation("D7", {{"dataset_bytes", *data.samples * data.sample_size},
+              Derivation("D7", {{"dataset_bytes", *data.samples * data.stored_size()},
                                 {"nodes_count", job.cluster.nodes},
                                 {"ranks_per_node_count", job.cluster.gpus_per_node},
                                 {"workers_per_rank_count", *job.loader.workers_per_gpu},

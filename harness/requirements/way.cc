@@ -50,6 +50,22 @@ bool size_answers(const Way& way, std::string_view workload, std::string_view me
   return true;
 }
 
+/// Where the data lay that a loader's workload read, and where the job's lie.
+std::string other_place(const Way& way, std::string_view workload, const Settings& settings) {
+  if (way.data.empty() || !is_loader(workload)) return "";
+  if (way.data == "objects" && !reads_objects(settings))
+    return "read files of a file system, and the job reads objects of a store (dataset.path: s3://...)";
+  if (way.data == "files" && reads_objects(settings))
+    return "read objects of a store, and the job reads files (dataset.path)";
+  return "";
+}
+
+std::string why_no_answer(const Way& way, std::string_view workload, std::string_view metric,
+                          const Settings& settings) {
+  if (const std::string other = other_place(way, workload, settings); !other.empty()) return other;
+  return size_answers(way, workload, metric, settings) ? "" : "moved files or requests of another size than the job's";
+}
+
 void hold_workers(const Way& way, const Settings& settings, Likeness& like) {
   const double had = setting_number(settings, "workers");
   if (way.workers <= 0 || had <= 0) return;
@@ -163,12 +179,15 @@ Way way_of(const Job& job) {
   return {.layout = word("dataset.layout", job.dataset.layout),
           .loader = word("loader.kind", job.loader.kind),
           .read_profile = word("dataset.read_profile", job.dataset.read_profile),
-          .file_size = job.dataset.sample_size * job.dataset.samples_per_file,
-          .sample_size = job.dataset.sample_size,
+          .file_size = job.dataset.stored_size() * job.dataset.samples_per_file,
+          .sample_size = job.dataset.stored_size(),
           .request_size = job.dataset.request_size,
           .workers = job.loader.workers_per_gpu.value_or(0) * job.cluster.gpus_per_node,
           .savers = job.cluster.gpus_per_node,
-          .async = job.checkpoint && job.checkpoint->async};
+          .async = job.checkpoint && job.checkpoint->async,
+          .data = job.dataset.path.empty()           ? ""
+                  : is_object_path(job.dataset.path) ? "objects"
+                                                     : "files"};
 }
 
 std::string setting(const Settings& settings, std::string_view key) {
@@ -180,9 +199,14 @@ double setting_number(const Settings& settings, std::string_view key) {
   return std::atof(setting(settings, key).c_str());
 }
 
+bool reads_objects(const Settings& settings) {
+  return is_object_path(setting(settings, "path")) || setting(settings, "engine") == kObjectEngine;
+}
+
 Likeness likeness(const Way& way, std::string_view workload, std::string_view metric, const Settings& settings) {
   Likeness like;
-  like.answers = size_answers(way, workload, metric, settings);
+  like.why_not = why_no_answer(way, workload, metric, settings);
+  like.answers = like.why_not.empty();
   like.has_way = is_loader(workload) || is_saver(workload);
   if (is_loader(workload)) {
     hold_workers(way, settings, like);

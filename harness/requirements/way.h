@@ -21,6 +21,7 @@ struct Way {
   double workers = 0;        // that read on one node; 0 = the job does not say
   double savers = 1;         // ranks of one node that save and restore
   bool async = false;        // saves behind the step
+  std::string data;          // where its data lie: "files", "objects"; "" = the job does not say
 
   bool operator==(const Way&) const = default;
 };
@@ -34,9 +35,10 @@ double setting_number(const Settings& settings, std::string_view key);
 
 /// How a measured point differs from what the job does.
 struct Likeness {
-  /// It moved what the job moves: files of the job's size, or reads of it. A point of another size says nothing of the
-  /// job.
+  /// It moved what the job moves: files of the job's size, or reads of it, of a file system or of an object store. Any
+  /// other point says nothing of the job.
   bool answers = true;
+  std::string why_not;               // why it does not answer: "moved files or requests of another size than the job's"
   bool has_way = false;              // it reads or saves: the job has a way of doing that
   double distance = 0;               // of settings; 0 = as the job does it
   std::vector<std::string> differs;  // "32 reading workers per node, the job has 64"
@@ -48,14 +50,16 @@ struct Likeness {
   bool is_as_job() const { return has_way && differs.empty(); }
 };
 
+/// Did a point with these settings read objects of a store?
+bool reads_objects(const Settings& settings);
+
 /// `metric` of a point of `workload` with these settings. Sizes are alike within a tenth, as file sizes are means;
 /// workers within a quarter.
 Likeness likeness(const Way& way, std::string_view workload, std::string_view metric, const Settings& settings);
 
 /// Of two points that give the same metric: does `a` tell more of the job than `b`? The one that is more like it does;
 /// of those that are as like it, the one that gave less, as nothing says that the job will choose the better; of points
-/// that neither read nor save, the one that gave more. Given are the medians of what counts, in units in which more is
-/// better.
+/// that neither read nor save, the one that gave more. `gave_a` and `gave_b` are in units in which more is better.
 bool tells_more(const Likeness& a, double gave_a, const Likeness& b, double gave_b);
 
 /// "64 blocking workers, whole files": how a point read or saved; "" for what does neither.

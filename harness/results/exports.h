@@ -37,8 +37,8 @@ std::span<const ExportFormat> export_formats();
 const ExportFormat& export_format(std::string_view word);
 
 /// A Nagios plugin's output: one line for people, then performance data per measured need with the
-/// ranges that would alert (thin: warning, missed: critical).
-std::string nagios_text(const StoredVerdict& verdict);
+/// ranges that would alert (thin: warning, missed: critical). `old`: why it is too old, "" = it is not.
+std::string nagios_text(const StoredVerdict& verdict, std::string_view old = "");
 /// Prometheus text file for the node exporter's textfile collector.
 std::string prometheus_text(const StoredVerdict& verdict);
 

@@ -248,6 +248,8 @@ template Json json_of(const MetricSummary&, const PartNames&);
 template void read_fields(const JsonPlace&, MetricSummary&, PartNames&);
 template Json json_of(const judging::Question&, const PartNames&);
 template void read_fields(const JsonPlace&, judging::Question&, PartNames&);
+template Json json_of(const PartFault&, const PartNames&);
+template void read_fields(const JsonPlace&, PartFault&, PartNames&);
 template Json json_of(const Judgement&, const PartNames&);
 template void read_fields(const JsonPlace&, Judgement&, PartNames&);
 

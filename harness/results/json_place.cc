@@ -15,6 +15,8 @@ namespace {
 
 using PlainJson = nlohmann::json;
 
+constexpr std::size_t kDeepest = 100, kMostValues = 16'000'000;  // of what headrace writes: 12, and some 100,000
+
 /// The letters and signs around a byte counted from 1: what the parser stumbled over.
 std::string_view word_at(std::string_view text, std::size_t byte) {
   const auto part = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '+'; };
@@ -59,8 +61,12 @@ PlainJson parse_json(std::string_view text, const std::vector<std::string>& igno
   if (text.find_first_not_of(" \t\r\n") == text.npos) throw UsageError("the file is empty");
   std::vector<std::set<std::string>>
       keys;  // of the objects that are open, by depth: the end of an ignored one is not told
+  std::size_t values = 0;
   const auto watch = [&](int told, PlainJson::parse_event_t event, PlainJson& parsed) {
     const auto depth = static_cast<std::size_t>(told);
+    if (depth > kDeepest) throw UsageError(fmt::format("values lie in each other more than {} deep", kDeepest));
+    if (++values > kMostValues)
+      throw UsageError(fmt::format("has more than {} million values", kMostValues / 1'000'000));
     if (event == PlainJson::parse_event_t::object_start) {
       keys.resize(depth);
       keys.emplace_back();

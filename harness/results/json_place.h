@@ -28,8 +28,8 @@ class JsonError : public UsageError {
   std::string place_, why_;
 };
 
-/// Parses strict JSON: no NaN, no infinity, no key twice in one object. Objects' members named in
-/// `ignored` are read over. Throws JsonError: "line 3, column 7: ...", or that the text ends in
+/// Parses strict JSON: no NaN, no infinity, no key twice in one object, at most 100 levels and 16 million values. Objects'
+/// members named in `ignored` are read over. Throws JsonError: "line 3, column 7: ...", or that the text ends in
 /// the middle; UsageError where it is none at a place.
 nlohmann::json parse_json(std::string_view text, const std::vector<std::string>& ignored = {});
 

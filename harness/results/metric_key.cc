@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "harness/base/units.h"
+#include "harness/record/highest_rate.h"
 
 namespace headrace::results {
 
@@ -31,6 +32,10 @@ MetricKey metric_key(const StoredPoint& point, const StoredMetric& metric) {
 
 double unit_ratio(std::string_view from, std::string_view to) {
   return from == to ? 1 : unit_scale(from).factor / unit_scale(to).factor;
+}
+
+double value_of(const StoredMetric& metric) {
+  return metric.name == kHighestRate ? metric.median : metric.mean_over_time.value_or(metric.median);
 }
 
 std::string_view left_out_for(const StoredPoint& point) {

@@ -36,6 +36,9 @@ MetricKey metric_key(const StoredPoint& point, const StoredMetric& metric);
 /// How many of unit `to` one of `from` is, where both have the same base unit.
 double unit_ratio(std::string_view from, std::string_view to);
 
+/// What a session gave, stalls included: of a rate total work over total time, of anything else the median.
+double value_of(const StoredMetric& metric);
+
 /// Why the point's values say nothing of how the system usually is: "cache-unproven" when a
 /// repetition that counts is, "disturbed" when more than a third are; "" where they do.
 std::string_view left_out_for(const StoredPoint& point);

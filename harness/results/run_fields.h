@@ -63,7 +63,7 @@ struct Fields<requirements::Way> {
                  field("read_profile", &S::read_profile).required(), field("file_size", &S::file_size).required(),
                  field("sample_size", &S::sample_size).required(), field("request_size", &S::request_size).required(),
                  field("workers", &S::workers).required(), field("savers", &S::savers).required(),
-                 field("async", &S::async).required());
+                 field("async", &S::async).required(), field("data", &S::data));
 };
 static_assert(is_complete<requirements::Way>());
 

@@ -6,9 +6,11 @@
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <set>
 
 #include "harness/base/file_text.h"
+#include "harness/engine/evidence.h"
 #include "harness/results/default_params.h"
 #include "harness/results/fields_json.h"
 #include "harness/results/json_place.h"
@@ -44,6 +46,31 @@ StoredMetric read_metric(const JsonPlace& place) {
   return metric;
 }
 
+/// The times of the values of a metric; empty where the file does not hold one for each.
+std::vector<double> seconds_of(const judging::RecordedPoint& recorded, const StoredMetric& metric) {
+  std::vector<double> all;
+  for (const judging::RecordedRepetition& r : recorded.repetitions) {
+    if (!r.counted || !r.ok || !r.metrics.contains(metric.name)) continue;
+    const auto own = r.seconds.find(metric.name);
+    all.push_back(own == r.seconds.end() ? r.elapsed_s : own->second);
+  }
+  if (all.size() != metric.values.size() || std::ranges::any_of(all, [](double s) { return s <= 0; })) all.clear();
+  return all;
+}
+
+/// A rate's mean over time follows from its values and their times. Without those it is what the file says, as far as
+/// that lies among the values, else each value counts alike.
+void set_mean_over_time(const judging::RecordedPoint& recorded, StoredMetric& metric) {
+  if (metric.values.empty() || !metric.unit.ends_with("/s")) return;
+  std::vector<double> seconds = seconds_of(recorded, metric);
+  const auto [low, high] = std::minmax_element(metric.values.begin(), metric.values.end());
+  if (seconds.empty() && metric.mean_over_time && *low <= *metric.mean_over_time && *metric.mean_over_time <= *high)
+    return;
+  if (seconds.empty()) seconds.assign(metric.values.size(), 1);
+  metric.mean_over_time = std::inner_product(metric.values.begin(), metric.values.end(), seconds.begin(), 0.0) /
+                          std::accumulate(seconds.begin(), seconds.end(), 0.0);
+}
+
 /// Adds to the latencies of the same phase and part.
 void merge(const std::string& phase, const std::string& part, const Histogram& histogram, StoredPoint& point) {
   if (histogram.total() == 0) return;
@@ -53,14 +80,11 @@ void merge(const std::string& phase, const std::string& part, const Histogram& h
 }
 
 StoredRepetition stored(const Repetition& r) {
-  StoredRepetition one;
+  StoredRepetition one{engine::recorded(r)};
+  one.pairs.reset();  // those that count are in StoredPoint::pairs_each
   one.index = r.index;
-  one.counted = r.counted;
-  one.ok = r.status == RepetitionStatus::ok;
-  one.disturbed = r.disturbance.disturbed;
   one.began_unix_s = r.began_unix_s;
   one.ended_unix_s = r.ended_unix_s;
-  for (const MetricValue& m : r.metrics) one.metrics[m.name] = m.value;
   for (const PhaseResult& phase : r.phases) one.operations += phase.operations;
   return one;
 }
@@ -114,12 +138,14 @@ StoredPoint read_point(const JsonPlace& place) {
   });
   if (place.has("pairs")) point.pairs = read_pairs(place.at("pairs"));
   Shares shares;
-  const judging::RecordedPoint recorded =
+  point.record =
       read_recorded_point(place, [&](const Repetition& r, const PartNames& parts) { shares.add(r, parts, point); });
+  for (StoredMetric& metric : point.metrics) set_mean_over_time(point.record, metric);
   const double count = std::max(1u, point.repetitions);
   point.disturbed_share = shares.disturbed / count;
   point.not_steady_share = shares.unsteady / count;
-  point.cache_unproven_share = recorded.unproven_share();
+  point.cache_unproven_share = point.record.unproven_share();
+  point.record.repetitions.clear();
   return point;
 }
 
@@ -138,6 +164,12 @@ const StoredMetric* StoredPoint::find(std::string_view metric) const {
   for (const StoredMetric& m : metrics)
     if (m.name == metric) return &m;
   return nullptr;
+}
+
+judging::RecordedPoint StoredPoint::recorded() const {
+  judging::RecordedPoint point = record;
+  point.repetitions.assign(each.begin(), each.end());
+  return point;
 }
 
 const StoredPoint* StoredRun::find(std::string_view point) const {
@@ -178,6 +210,11 @@ StoredRun parse_run(std::string_view text, const std::string& path) {
                       .error = prediction.at("error").number(),
                       .grade = prediction.at("grade").text()};
   }
+  if (root.has("expected"))
+    root.at("expected").each([&](const JsonPlace& one) {
+      run.expected.push_back({one.at("point").text(), one.at("metric").text(), one.text("part_kind", ""),
+                              one.text("standing", ""), one.text("told", "")});
+    });
   if (root.has("noise_floor")) {
     read_fields(root.at("noise_floor"), run.noise.emplace());
   }

@@ -15,6 +15,7 @@
 #include "harness/record/noise_floor.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/results/stored_verdict.h"
+#include "harness/verdict/record.h"
 
 namespace headrace::results {
 
@@ -26,12 +27,10 @@ struct StoredLatency {
   Histogram histogram;
 };
 
-/// One repetition, whether it counts or not.
-struct StoredRepetition {
+/// One repetition, whether it counts or not: what verdicts know of it, and when it was.
+struct StoredRepetition : judging::RecordedRepetition {
   unsigned index = 0;
-  bool counted = true, ok = true, disturbed = false;
   std::uint64_t operations = 0;  // of all phases
-  std::map<std::string, double> metrics;
   /// When its timed part was, in seconds since 1970 by the node's clock; both 0: not told.
   double began_unix_s = 0, ended_unix_s = 0;
 };
@@ -44,6 +43,7 @@ struct StoredPoint {
   std::vector<StoredMetric> metrics;
   std::vector<StoredLatency> latency;
   std::vector<StoredRepetition> each;  // in the order in which they were taken
+  judging::RecordedPoint record;       // what verdicts know of the point; its repetitions are in `each`
   std::optional<PairMatrix> pairs;     // of workloads that measure pairs: the medians
   std::vector<PairMatrix> pairs_each;  // of the repetitions that count
   unsigned repetitions = 0;            // that count
@@ -55,12 +55,19 @@ struct StoredPoint {
   double disturbed_share = 0, cache_unproven_share = 0, not_steady_share = 0;
 
   const StoredMetric* find(std::string_view metric) const;
+  /// The point as a verdict on its run judges it.
+  judging::RecordedPoint recorded() const;
 };
 
 /// Of a rehearsal: the utilization of its GPUs that single measurements had predicted, less what was rehearsed. Ratios.
 struct StoredPrediction {
   double predicted = 0, error = 0;
   std::string grade;
+};
+
+/// A figure beside what sound hardware gives (docs/expectations.md).
+struct StoredExpected {
+  std::string point, metric, part_kind, standing, told;
 };
 
 struct StoredRun : StoredVerdict {
@@ -71,6 +78,7 @@ struct StoredRun : StoredVerdict {
   std::map<std::string, std::string> environment;
   std::optional<StoredPrediction> prediction;  // of a rehearsal that was predicted
   std::optional<NoiseFloor> noise;             // of `headrace aa` on this system, where it was run
+  std::vector<StoredExpected> expected;
 
   const StoredPoint* find(std::string_view point) const;
 };

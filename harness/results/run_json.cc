@@ -1,6 +1,7 @@
 // run.json (docs/run-files.md), and the two small files that hold parts of it.
 #include <nlohmann/json.hpp>
 
+#include "harness/engine/evidence.h"
 #include "harness/engine/rehearsal.h"
 #include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
@@ -95,7 +96,10 @@ Json point(const PointResult& p) {
        repetitions = Json::array();
   for (const auto& [key, value] : p.point->params) params[key] = param(value);
   for (const auto& [why, count] : p.left_out) left_out[why] = count;
-  for (const WrongBlock& w : p.wrong_blocks) wrong.push_back({{"file", w.file}, {"offset", w.offset}, {"why", w.why}});
+  for (const WrongBlock& w : p.wrong_blocks) {
+    wrong.push_back({{"file", w.file}, {"offset", w.offset}, {"why", w.why}});
+    if (!w.part.empty()) wrong.back()["part"] = w.part;
+  }
   for (const MetricSummary& m : p.metrics) metrics.push_back(json_of(m));
   for (const Repetition& r : p.repetitions) repetitions.push_back(repetition_part(r, part_names));
   Json stages = Json::array();
@@ -131,6 +135,7 @@ Json point(const PointResult& p) {
     for (const auto& [name, value] : p.facts) facts[name] = value;
     one["facts"] = std::move(facts);
   }
+  for (const PartFault& fault : engine::faults_of(p)) one["faults"].push_back(json_of(fault));
   if (p.group) one["group"] = json_of(*p.group);
   if (p.nodes > 1) one["nodes"] = p.nodes;
   if (p.processes > 1) one["processes"] = p.processes;

@@ -73,6 +73,8 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place, const HearRep
     place.at("single_run").each_member([&](const std::string& unit, const JsonPlace& alone) {
       read_fields(alone, point.single_run[unit]);
     });
+  if (place.has("faults"))
+    place.at("faults").each([&](const JsonPlace& one) { read_fields(one, point.faults.emplace_back()); });
   point.measured_again = place.flag("measured_again", false);
   PartNames parts;
   if (place.has("repetitions"))

@@ -183,11 +183,13 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
   check_summary(summary, verdict.summary, counts);
 }
 
+constexpr std::size_t kMostVerdict = std::size_t{16} << 20;  // [B]
+
 StoredVerdict read_verdict_file(const std::string& path) {
   std::error_code ignored;
   const std::string file = fs::is_directory(path, ignored) ? (fs::path(path) / "verdict.json").string() : path;
   try {
-    const nlohmann::json document = parse_kind(file_text(file), "headrace.verdict");
+    const nlohmann::json document = parse_kind(file_text(file, kMostVerdict), "headrace.verdict");
     StoredVerdict verdict;
     verdict.path = file;
     read_verdict(JsonPlace(document), std::nullopt, verdict);

@@ -23,10 +23,12 @@
 namespace headrace::ranks {
 namespace {
 
-/// MPI itself tells nobody whom it does not reach.
+/// MPI itself does not say which host it cannot reach.
 constexpr const char* kNoWay =
-    "not every process came, one hangs, or MPI finds no way between two hosts: `headrace bringup --hosts FILE` meets "
-    "them without MPI, and names them";
+    "not every process came, one hangs, or MPI cannot connect two hosts: look for firewalls, and for interfaces whose "
+    "address every host has, such as docker0 (OMPI_MCA_btl_tcp_if_include and OMPI_MCA_oob_tcp_if_include name the "
+    "right "
+    "ones); `headrace bringup --hosts FILE` measures each pair without MPI";
 
 std::optional<unsigned> number(const char* name) {
   const char* text = std::getenv(name);

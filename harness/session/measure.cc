@@ -61,9 +61,20 @@ std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResul
   like.revision = run.build.revision;
   for (const auto& [section, facts] : run.environment)
     for (const auto& [key, value] : facts) like.environment[section + "." + key] = value;
-  const auto noise = comparison::newest_noise(folder, like);
-  if (!noise) return std::nullopt;
-  return noise->summary();
+  try {
+    const auto noise = comparison::newest_noise(folder, like);
+    return noise ? std::optional(noise->summary()) : std::nullopt;
+  } catch (const RunError&) {  // the run is worth more than what lies beside it
+    return std::nullopt;
+  }
+}
+
+/// The first data set of the user's that a point reads; "" = none does.
+std::string own_data_of(const Plan& plan) {
+  for (const Point& point : plan.points)
+    if (const auto path = point.params.find("path"); path != point.params.end())
+      if (const auto* text = std::get_if<std::string>(&path->second); text != nullptr && !text->empty()) return *text;
+  return "";
 }
 
 /// A rank other than the first: measures with the others, and leaves words and files to rank 0.
@@ -84,7 +95,7 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
   std::optional<MarkedFolder> folder;
   if (wanted.store) folder = run_folder(wanted.out, plan.name);
   // Before measuring: afterwards the storage may no longer answer.
-  auto environment = system::fingerprint(plan.target_path, node);
+  auto environment = system::fingerprint(plan.target_path, node, own_data_of(plan));
   if (!launch.empty()) environment.emplace_back("launch", launch);
   auto parts = expectations::parts_of(node, plan.target_path, wanted.table);
   const auto observer = audience.watch(plan);

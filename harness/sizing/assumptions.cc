@@ -31,7 +31,8 @@ std::optional<double> smallest_headroom(const Sizing& s, const JobKey& key, doub
       if (!p.curve) continue;
       const auto demand = demand_of(job, needs, kind_of(p.phase));
       if (!demand) continue;
-      least = std::min(least, p.curve->at(job.cluster.nodes).median / demand->need);
+      const double nodes = p.curve->reach(job.cluster.nodes);
+      least = std::min(least, p.curve->at(nodes).mean / (demand->need * nodes / job.cluster.nodes));
     }
     return std::isfinite(least) ? std::optional(least) : std::nullopt;
   } catch (const requirements::DomainError&) {

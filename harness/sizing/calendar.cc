@@ -13,9 +13,10 @@ using requirements::apply;
 using requirements::DomainError;
 using requirements::Job;
 
+/// What some of the nodes got says nothing of how long all of them wait.
 const Phase* phase_named(const Sizing& s, std::string_view phase) {
   for (const Phase& p : s.phases)
-    if (p.phase == phase && p.curve) return &p;
+    if (p.phase == phase && p.curve && p.whole) return &p;
   return nullptr;
 }
 
@@ -74,7 +75,7 @@ std::optional<Calendar> calendar_of(const Sizing& s) {
   c.stall_allowed_s = plan.stall;
   const double bytes = checkpoint_bytes(job);
   c.save_s = apply("E6", {{"transfer_bytes", bytes * save->demand.largest_writer},
-                          {"path_bytes_per_s", save->supply.value.median}})
+                          {"path_bytes_per_s", save->supply.value.mean}})
                  .value() +
              plan.overhead;
   c.stall_s = c.save_s;
@@ -90,7 +91,7 @@ std::optional<Calendar> calendar_of(const Sizing& s) {
   }
   if (restore != nullptr)
     c.restore_s = (bytes + (plan.weight_readers - 1) * *job.model.parameters * job.model.weight_bytes) /
-                      restore->supply.value.median +
+                      restore->supply.value.mean +
                   plan.restore_overhead;
   add_failures(job, c);
   if (!c.lost) c.lost = value("E12", {{"stall_s", c.stall_s}, {"interval_s", c.interval_s}});
@@ -103,10 +104,10 @@ std::optional<Starvation> starvation_of(const Sizing& s) {
   for (const Phase& p : s.phases) {
     // Reads of a first epoch come once; what later epochs wait for is what costs, where it is
     // known.
-    if (!p.curve || !kind_of(p.phase).feeds_gpus) continue;
+    if (!p.curve || !p.answers_job() || !kind_of(p.phase).feeds_gpus) continue;
     if (p.phase == "cold_epoch" && phase_named(s, "steady_epoch") != nullptr) continue;
-    const auto use =
-        apply("A18", {{"supply_bytes_per_s", p.supply.value.median}, {"demand_bytes_per_s", p.demand.required}});
+    const auto use = apply(
+        "A18", {{"supply_bytes_per_s", p.supply.value.mean}, {"demand_bytes_per_s", p.demand.required * p.share}});
     any = true;
     if (use.value() < starved.utilization || starved.phase.empty()) {
       starved.utilization = use.value();

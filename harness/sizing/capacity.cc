@@ -30,17 +30,26 @@ std::optional<double> free_space(std::span<const Session> sessions) {
   return fact_of(sessions, "free");
 }
 
+/// "The data set (1.82 TB) does", "The data set (1.82 TB) and the checkpoints (4.2 TB) do".
+std::string what_to_keep(const Capacity& c) {
+  std::string all;
+  for (const CapacityPart& part : c.parts)
+    all += fmt::format("{} {} ({})", all.empty() ? "The" : " and the", part.what,
+                       format_quantity(part.bytes, Dimension::bytes));
+  return all + (c.parts.size() == 1 && c.parts.front().what == "data set" ? " does" : " do");
+}
+
 }  // namespace
 
 Capacity capacity_of(const requirements::Job& job, std::span<const Session> sessions) {
   Capacity c;
   if (job.dataset.samples) {
-    const double bytes = *job.dataset.samples * job.dataset.sample_size;
+    const double bytes = *job.dataset.samples * job.dataset.stored_size();
     c.parts.push_back({"data set",
                        bytes,
                        {"", "n * S",
                         fmt::format("{} * {}", compact_quantity(*job.dataset.samples, Dimension::count),
-                                    compact_quantity(job.dataset.sample_size, Dimension::bytes)),
+                                    compact_quantity(job.dataset.stored_size(), Dimension::bytes)),
                         bytes, "B"}});
   }
   if (job.checkpoint && job.model.parameters) {
@@ -62,8 +71,7 @@ Capacity capacity_of(const requirements::Job& job, std::span<const Session> sess
     c.explanation = fmt::format("{} to keep, {} free when it was measured.", told(c.needed), told(*c.usable));
   } else if (c.size && c.needed > *c.size) {
     c.outcome = Outcome::fail;
-    c.explanation =
-        fmt::format("{} to keep, the whole file system that was measured holds {}.", told(c.needed), told(*c.size));
+    c.explanation = fmt::format("{} not fit on the measured file system ({}).", what_to_keep(c), told(*c.size));
   } else {
     // What fills it may be the job's own data set, or what will be deleted.
     c.outcome = Outcome::inconclusive;

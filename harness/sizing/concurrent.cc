@@ -21,6 +21,14 @@ bool together(const StoredRepetition& a, const StoredRepetition& b) {
   return both > 0 && both >= kTogether * longer;
 }
 
+/// What holds for one client holds for the sum.
+void add(const StoredRepetition& r, double value, double& to, judging::RecordedRepetition& sum) {
+  to += value;
+  sum.counted = sum.counted && r.counted;
+  sum.disturbed = sum.disturbed || r.disturbed;
+  sum.steady = sum.steady && r.steady;
+}
+
 }  // namespace
 
 std::vector<Session> sessions_of(std::span<const StoredRun> runs) {
@@ -47,24 +55,28 @@ std::vector<Session> sessions_of(std::span<const StoredRun> runs) {
   return sessions;
 }
 
-std::vector<double> sums_together(std::span<const StoredPoint* const> clients, const std::string& metric) {
-  std::vector<double> sums;
+bool delivered_nothing(const StoredRepetition& r, const std::string& metric) {
+  const auto value = r.metrics.find(metric);
+  return value != r.metrics.end() && value->second == 0 && r.operations == 0;
+}
+
+judging::RecordedPoint sum_together(std::span<const StoredPoint* const> clients, const std::string& metric) {
+  judging::RecordedPoint all = clients.front()->record;
   for (const StoredRepetition& first : clients.front()->each) {
-    const auto own = first.metrics.find(metric);
-    if (!counts(first) || !is_told(first) || own == first.metrics.end()) continue;
-    double sum = own->second;
-    const bool all = std::all_of(clients.begin() + 1, clients.end(), [&](const StoredPoint* other) {
+    if (!first.ok || !is_told(first) || !first.metrics.contains(metric) || delivered_nothing(first, metric)) continue;
+    judging::RecordedRepetition sum = first;
+    const bool every = std::all_of(clients.begin() + 1, clients.end(), [&](const StoredPoint* other) {
       for (const StoredRepetition& r : other->each) {
         const auto value = r.metrics.find(metric);
-        if (!counts(r) || value == r.metrics.end() || !together(first, r)) continue;
-        sum += value->second;
+        if (!r.ok || value == r.metrics.end() || !together(first, r) || delivered_nothing(r, metric)) continue;
+        add(r, value->second, sum.metrics[metric], sum);
         return true;
       }
       return false;
     });
-    if (all) sums.push_back(sum);
+    if (every) all.repetitions.push_back(std::move(sum));
   }
-  return sums;
+  return all;
 }
 
 double share_beside_others(const StoredPoint& point, const StoredRun& of, const Session& session) {

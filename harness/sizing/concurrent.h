@@ -17,10 +17,13 @@ std::vector<Session> sessions_of(std::span<const results::StoredRun> runs);
 /// Two repetitions were at the same time when they overlap by so much of the longer one.
 inline constexpr double kTogether = 0.9;
 
-/// The metric's sum over `clients` (the same point of several runs), for each repetition of the
-/// first that every other client had one at the same time with. Repetitions that do not tell when
-/// they were have none.
-std::vector<double> sums_together(std::span<const results::StoredPoint* const> clients, const std::string& metric);
+/// Did the repetition deliver nothing in its time? Then it has no rate.
+bool delivered_nothing(const results::StoredRepetition& repetition, const std::string& metric);
+
+/// The first of `clients` (the same point of several runs) with the metric's sum over all of them, for each of its
+/// repetitions that every other client had one at the same time with. Repetitions without a time have none. A sum is
+/// disturbed, not steady or taken again when that holds for any client.
+judging::RecordedPoint sum_together(std::span<const results::StoredPoint* const> clients, const std::string& metric);
 
 /// Share of the point's timed seconds in which another run of the session timed something.
 double share_beside_others(const results::StoredPoint& point, const results::StoredRun& of, const Session& session);

@@ -88,7 +88,7 @@ class Fixes {
     fix.gpus_fed = gpus_fed(job_, after);
     fix.from = changed->gpus_fed ? changed->fed_from : changed->demand.from;
     fix.capped =
-        std::all_of(after.begin(), after.end(), [](const Phase& p) { return !p.curve || p.headroom.median >= 1; });
+        std::all_of(after.begin(), after.end(), [](const Phase& p) { return !p.curve || p.headroom.mean >= 1; });
     if (fix.built_on.empty()) fix.built_on = {changed->used.name()};
     fixes_.push_back(std::move(fix));
   }
@@ -123,11 +123,18 @@ class Fixes {
   }
   void supply(Phase& p, const Bounded& value) const {
     p.supply.value = value;
-    const double need = p.demand.need;
-    p.headroom = {value.median / need, value.low / need, value.high / need};
+    const double need = p.need_here();
+    p.headroom = {value.mean / need, value.low / need, value.high / need};
     if (!p.gpus_fed) return;
     p.gpus_fed = sizing::gpus_fed(value, p.demand.per_gpu, job_.safety);
     p.fed_from = fed_from(value, p.demand.per_gpu, job_.safety, p.unit);
+  }
+
+  /// What the nodes of the phase would get of it. Nothing: fewer measured it, and nothing says what more would get.
+  static std::optional<Curve::Value> on_nodes_of(const Phase& phase, const Measurement& m) {
+    const Curve curve({m}, kind_of(phase.phase).per_node);
+    if (curve.reach(phase.nodes) < phase.nodes) return std::nullopt;
+    return curve.at(phase.nodes);
   }
 
   /// Points of the same need that were measured with other settings and gave more.
@@ -135,16 +142,15 @@ class Fixes {
     std::vector<Measurement> better;
     for (const Measurement& m : phase.alternatives)
       if (m.clients == phase.used.clients && m.low > phase.used.high) better.push_back(m);
-    std::sort(better.begin(), better.end(),
-              [](const Measurement& a, const Measurement& b) { return a.median > b.median; });
+    std::sort(better.begin(), better.end(), [](const Measurement& a, const Measurement& b) { return a.mean > b.mean; });
     for (const Measurement& m : better) {
       Fix fix;
       fix.fix = kind_of_difference(phase.used, m);
       fix.title = difference(phase.used, m);
       // How many reads a loader keeps in flight is how it is made, no setting of the job.
       if (fix.title.empty() || fix.fix == "engine" || has(phase, fix.fix)) continue;
-      fix.explanation = fmt::format("{} instead of {}, on this storage.", format_in_unit(m.median, phase.unit),
-                                    format_in_unit(phase.used.median, phase.unit));
+      fix.explanation = fmt::format("{} instead of {}, on this storage.", format_in_unit(m.mean, phase.unit),
+                                    format_in_unit(phase.used.mean, phase.unit));
       fix.built_on = {m.name()};
       if (fix.fix == "requests") {
         const double size = setting_number(m.point().params, "block_size");
@@ -161,13 +167,17 @@ class Fixes {
         continue;
       }
       fix.command = commands_.again(m);
-      const Curve::Value v = Curve({m}, false).at(job_.cluster.nodes);
+      const auto v = on_nodes_of(phase, m);
+      if (!v) {
+        add_unmeasured(std::move(fix), phase);
+        continue;
+      }
       add_supply(
           std::move(fix), phase,
           [&](Phase& p) {
-            if (p.phase == phase.phase) supply(p, {v.median, v.low, v.high});
+            if (p.phase == phase.phase) supply(p, {v->mean, v->low, v->high});
           },
-          v.basis);
+          v->basis);
     }
   }
 
@@ -232,9 +242,9 @@ class Fixes {
     }
     fix.explanation = opens;
     if (cold != nullptr)
-      fix.explanation = fmt::format("Reading shards in order gave {}, one file per sample {}. {}",
-                                    format_in_unit(best(read)->median, cold->unit),
-                                    format_in_unit(cold->used.median, cold->unit), opens);
+      fix.explanation =
+          fmt::format("Reading shards in order gave {}, one file per sample {}. {}",
+                      format_in_unit(best(read)->mean, cold->unit), format_in_unit(cold->used.mean, cold->unit), opens);
     for (const Measurement& m : read) fix.built_on.push_back(m.name());
     add_change(std::move(fix), of, [&](Job& job) {
       job.dataset.layout = Layout::shards;
@@ -252,7 +262,7 @@ class Fixes {
     const Measurement* ceiling = best(shards);
     constexpr double kMost = 1024;  // what the workload can start
     const double gpus = job_.cluster.gpus_per_node;
-    const double per_gpu = std::ceil(std::min(kMost, now * phase.demand.need / phase.supply.value.low) / gpus);
+    const double per_gpu = std::ceil(std::min(kMost, now * phase.need_here() / phase.supply.value.low) / gpus);
     const double wanted = per_gpu * gpus;
     if (!(wanted > std::max(now, planned)) || wanted > kMost) return;  // the job has as many
     Fix fix;
@@ -260,25 +270,25 @@ class Fixes {
     fix.title = planned > 0 ? fmt::format("{:.0f} reading workers per node, not {:.0f}", wanted, planned)
                             : fmt::format("{:.0f} reading workers per node, not the {:.0f} measured", wanted, now);
     fix.command = fmt::format("{} --set job.loader.workers_per_gpu={:.0f}", commands_.measure("cold_epoch"), per_gpu);
-    if (ceiling == nullptr) {
+    const auto most = ceiling == nullptr ? std::nullopt : on_nodes_of(phase, *ceiling);
+    if (!most) {
       fix.explanation = "How much more they would get was not measured.";
       return add_unmeasured(std::move(fix), phase);
     }
-    const Curve::Value most = Curve({*ceiling}, false).at(job_.cluster.nodes);
     const double times = wanted / now;
-    const Bounded value{std::min(phase.supply.value.median * times, most.median),
-                        std::min(phase.supply.value.low * times, most.low),
-                        std::min(phase.supply.value.high * times, most.high)};
-    if (value.median <= phase.supply.value.high) return;  // the ceiling is reached already
+    const Bounded value{std::min(phase.supply.value.mean * times, most->mean),
+                        std::min(phase.supply.value.low * times, most->low),
+                        std::min(phase.supply.value.high * times, most->high)};
+    if (value.mean <= phase.supply.value.high) return;  // the ceiling is reached already
     fix.explanation = fmt::format("If waiting is all that limits them: in proportion, up to the {} that shards gave.",
-                                  format_in_unit(ceiling->median, phase.unit));
+                                  format_in_unit(ceiling->mean, phase.unit));
     fix.built_on = {phase.used.name(), ceiling->name()};
     add_supply(
         std::move(fix), phase,
         [&](Phase& p) {
           if (p.phase == phase.phase) supply(p, value);
         },
-        std::max(Basis::modelled, std::max(most.basis, phase.supply.basis)));
+        std::max(Basis::modelled, std::max(most->basis, phase.supply.basis)));
   }
 
   void larger_requests(const Phase& phase) {
@@ -299,7 +309,7 @@ class Fixes {
     Fix fix;
     fix.fix = "local_cache";
     fix.title = "Keep the data on local disks after the first epoch";
-    fix.set = {fmt::format("local_cache.capacity={:.0f}B", *job_.dataset.samples * job_.dataset.sample_size)};
+    fix.set = {fmt::format("local_cache.capacity={:.0f}B", *job_.dataset.samples * job_.dataset.stored_size())};
     fix.explanation =
         "From the second epoch on storage then serves only what does not fit (A3, C5); the first "
         "stays as it is.";
@@ -378,8 +388,8 @@ class Fixes {
     double times = 1;
     const Phase* first = nullptr;
     for (const Phase& p : all_.phases) {
-      if (kind_of(p.phase).per_node || p.outcome == Outcome::pass) continue;
-      const double lacking = p.demand.need / p.supply.value.low;
+      if (kind_of(p.phase).per_node || p.outcome == Outcome::pass || (p.local && !p.whole)) continue;
+      const double lacking = p.need_here() / p.supply.value.low;
       if (!std::isfinite(lacking) || lacking <= times) continue;
       times = lacking;
       first = &p;
@@ -395,7 +405,7 @@ class Fixes {
         std::move(fix), *first,
         [&](Phase& p) {
           const Bounded now = p.supply.value;
-          if (!kind_of(p.phase).per_node) supply(p, {now.median * times, now.low * times, now.high * times});
+          if (!kind_of(p.phase).per_node) supply(p, {now.mean * times, now.low * times, now.high * times});
         },
         Basis::extrapolated);
   }
@@ -404,8 +414,8 @@ class Fixes {
   std::tuple<double, double, double, int> rank(const Fix& fix) const {
     if (!fix.phase_headroom) return {-1, -1, 0, 0};
     const double gpus = job_.cluster.gpus();
-    const double fed = fix.gpus_fed ? std::min(fix.gpus_fed->median, gpus) : gpus;
-    return {fed, fix.capped ? 1 : 0, std::min(fix.phase_headroom->median, 1.0), -static_cast<int>(*fix.basis)};
+    const double fed = fix.gpus_fed ? std::min(fix.gpus_fed->mean, gpus) : gpus;
+    return {fed, fix.capped ? 1 : 0, std::min(fix.phase_headroom->mean, 1.0), -static_cast<int>(*fix.basis)};
   }
 
   const Sizing& all_;

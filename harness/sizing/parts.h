@@ -45,7 +45,10 @@ std::vector<Phase> phases_of(const requirements::Job& job, std::span<const requi
 /// Fills in supply, headroom, outcome and GPUs fed from the phase's curve.
 void judge_phase(const requirements::Job& job, Phase& phase);
 
-/// What they feed together, at most the job's GPUs; nothing when none of them feeds any.
+/// Did only the measuring node's own disks or memory answer, as far as its run says?
+bool is_local(const Measurement& m);
+
+/// What they feed together, at most the job's GPUs; nothing when none that feeds any was measured by all nodes.
 std::optional<Bounded> gpus_fed(const requirements::Job& job, std::span<const Phase> phases);
 
 /// Commands that measure more of what `sizing` lacks, on the storage that was measured.

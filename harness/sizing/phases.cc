@@ -5,9 +5,11 @@
 #include <cmath>
 
 #include "harness/base/units.h"
+#include "harness/engine/questions.h"
 #include "harness/requirements/need_kinds.h"
 #include "harness/requirements/way.h"
 #include "harness/sizing/parts.h"
+#include "harness/system/mount.h"
 
 namespace headrace::sizing {
 namespace {
@@ -50,7 +52,7 @@ const Measurement* planned(const Job& job, const std::vector<Measurement>& all) 
     if (!like.answers) continue;
     const auto better = [&] {
       if (like.distance == nearest.distance && m.clients != best->clients) return m.clients > best->clients;
-      return requirements::tells_more(like, m.median, nearest, best->median);
+      return requirements::tells_more(like, m.mean, nearest, best->mean);
     };
     if (best != nullptr && !better()) continue;
     best = &m;
@@ -64,6 +66,18 @@ std::vector<Measurement> of_the_same_point(const std::vector<Measurement>& all, 
   for (const Measurement& m : all)
     if (m.point().workload == one.point().workload && m.point().params == one.point().params) same.push_back(m);
   return same;
+}
+
+/// As many points of a run as could answer the need equally well, as for its verdict.
+unsigned choices(const Job& job, const Need& need, std::span<const Session> sessions) {
+  unsigned most = 1;
+  for (const Session& session : sessions) {
+    std::vector<judging::RecordedPoint> points;
+    for (const results::StoredPoint& point : session.front()->points) points.push_back(point.record);
+    for (const judging::Question& q : engine::questions(&job, std::span(&need, 1), points, 1))
+      most = std::max(most, q.choices);
+  }
+  return most;
 }
 
 /// Did what does as the job does give nothing but values whose state was not proven? Then no other way answers for it.
@@ -93,32 +107,57 @@ struct Grounds {
   bool is_range() const { return all.from->is_range || all.and_from->is_range; }
   Reason doubt() const { return all.from->doubt != Reason::none ? all.from->doubt : all.and_from->doubt; }
   /// As much as the supply is of what was measured.
-  double share() const { return all.from == all.and_from ? all.median / all.from->median : 1; }
-  double lowest() const { return std::min(all.from->lowest, all.and_from->lowest) * share(); }
+  double share(const Measurement& m) const { return m.mean > 0 ? all.mean / m.mean : 1; }
   bool meets() const { return all.low >= need; }
   bool misses() const { return all.high < need; }
-  /// Would these sessions decide if others were sure to give the same?
-  bool decides_alone() const {
-    if (all.from != all.and_from || all.from->sessions.size() > 1) return false;
-    const statistics::SessionMedian& own = all.from->sessions.front().value;
-    return own.low * share() >= need || own.high * share() < need;
+  /// The verdicts on the sessions that decide, as `judge` gives them.
+  std::vector<Judgement> judged_sessions() const {
+    std::vector<Judgement> judged;
+    std::vector<const Measurement*> measured{all.from};
+    if (all.and_from != all.from) measured.push_back(all.and_from);
+    for (const Measurement* m : measured) {
+      for (const SessionValue& s : m->sessions) {
+        if (!s.is_used) continue;
+        judged.emplace_back();
+        judged.back().need = need / share(*m);
+        judge(s.evidence, judged.back());
+      }
+    }
+    return judged;
+  }
+  /// Why the repetitions of a session decide nothing, whatever their mean is. Of many sessions each is one value.
+  Reason against(std::span<const Judgement> judged) const {
+    const bool many = judged.size() >= statistics::kFewestSessions;
+    for (const Judgement& j : judged) {
+      if (j.reason == Reason::two_humped && many && misses()) continue;
+      if (j.reason == Reason::disturbed && !meets() && !misses()) continue;  // that decides nothing anyway
+      if (j.reason == Reason::disturbed || j.reason == Reason::not_steady || j.reason == Reason::two_humped)
+        return j.reason;
+    }
+    return Reason::none;
+  }
+  /// Would this session decide if others were sure to give the same?
+  static bool decides_alone(std::span<const Judgement> judged) {
+    return judged.size() == 1 && judged.front().outcome != Outcome::inconclusive;
   }
   /// Do the sessions that were left out as doubtful say otherwise?
-  bool is_contested() const { return std::min(all.from->median_of_all, all.and_from->median_of_all) * share() < need; }
+  bool is_contested() const {
+    return std::min(all.from->mean_of_all * share(*all.from), all.and_from->mean_of_all * share(*all.and_from)) < need;
+  }
 };
 
 /// Rules of docs/statistics.md, "Sizing", in their order.
 void decide(const Grounds& g, Phase& p) {
   p.outcome = Outcome::inconclusive;
   p.reason = Reason::none;
-  const bool extrapolated = g.all.basis == Basis::extrapolated;
-  if (g.is_range()) {
+  const bool extrapolated = g.all.basis == Basis::extrapolated || !p.whole;
+  const std::vector<Judgement> judged = g.judged_sessions();
+  if (p.local && !p.whole) {
+    p.reason = Reason::extrapolated;
+  } else if (g.is_range()) {
     p.reason = Reason::few_reps;
-  } else if (g.doubt() != Reason::none) {
-    if (g.meets() && g.lowest() >= g.need && !extrapolated && !g.like.more)
-      p.outcome = Outcome::pass;
-    else
-      p.reason = g.doubt();
+  } else if (const Reason reason = g.against(judged); reason != Reason::none) {
+    p.reason = reason;
   } else if (g.misses()) {
     if (g.like.less)
       p.reason = Reason::other_settings;
@@ -134,19 +173,37 @@ void decide(const Grounds& g, Phase& p) {
     else
       p.outcome = Outcome::pass;
   } else {
-    p.reason = g.decides_alone() ? Reason::single_session : Reason::straddles;
+    p.reason = Grounds::decides_alone(judged) ? Reason::single_session : Reason::straddles;
   }
 }
 
+std::string nodes_of(double count) { return fmt::format("{:.0f} node{}", count, count == 1 ? "" : "s"); }
+
+/// What fewer nodes than the job has say of it.
+std::string part_in_words(const Job& job, const Phase& p) {
+  const char* const those = p.nodes == 1 ? "that node" : "those nodes";
+  const std::string before = fmt::format("Measured on {:.0f} of {}{}", p.nodes, nodes_of(job.cluster.nodes),
+                                         p.local ? ", on local storage" : "");
+  if (p.outcome == Outcome::fail)
+    return fmt::format("{}: gives {}, even at best {}; {} need{} {}. With more nodes each gets no more.", before,
+                       told(p.supply.value.mean, p.unit), told(p.supply.value.high, p.unit), those,
+                       p.nodes == 1 ? "s" : "", told(p.need_here(), p.unit));
+  const char* const enough = p.headroom.low >= 1 ? "enough" : p.headroom.high < 1 ? "not enough" : "perhaps enough";
+  return fmt::format("{}: {} for {} ({} of {} needed). Whether the shared storage feeds {} was not measured.", before,
+                     enough, those, told(p.supply.value.mean, p.unit), told(p.need_here(), p.unit),
+                     nodes_of(job.cluster.nodes));
+}
+
 void tell(const Job& job, const Grounds& g, Phase& p) {
-  const std::string gives = told(p.supply.value.median, p.unit), needs = told(p.demand.need, p.unit);
+  const std::string gives = told(p.supply.value.mean, p.unit), needs = told(p.need_here(), p.unit);
   const auto is = [&](Reason reason) { return p.reason == reason; };
   p.next_step.clear();
   if (p.outcome == Outcome::pass) {
     p.explanation = fmt::format("Gives {}; needs {}.", gives, needs);
     if (g.doubt() != Reason::none)
-      p.explanation += fmt::format(" It was {} while it was measured; even the worst repetition clears the need.",
-                                   to_string(g.doubt()));
+      p.explanation += " Something else ran while it was measured; the need is met even so.";
+  } else if (p.outcome == Outcome::fail && !p.whole) {
+    p.explanation = part_in_words(job, p);
   } else if (p.outcome == Outcome::fail) {
     p.explanation =
         fmt::format("Gives {}, even at best {}; needs {}.", gives, told(p.supply.value.high, p.unit), needs);
@@ -158,10 +215,18 @@ void tell(const Job& job, const Grounds& g, Phase& p) {
     p.explanation = fmt::format("Gave {} and {} are needed, but it was {} while it was measured.", gives, needs,
                                 is(Reason::disturbed) ? "disturbed" : "not steady");
     p.next_step = "Measure again with nothing else running, and give all run folders.";
+  } else if (is(Reason::two_humped)) {
+    p.explanation = fmt::format(
+        "Gave {} over time and {} are needed. The repetitions fall into two groups, above and below the need, for no "
+        "known cause.",
+        gives, needs);
+    p.next_step = "Compare the two groups of repetitions in report.html, then measure again.";
   } else if (is(Reason::extrapolated)) {
     p.explanation =
-        fmt::format("Would give {} if every node got what was measured ({} of {} nodes measured); needs {}.", gives,
-                    p.supply.clients, job.cluster.nodes, needs);
+        !p.whole ? part_in_words(job, p)
+                 : fmt::format("Measured on {} of {}. {} nodes would get {}, if {}; they need {}.", p.supply.clients,
+                               nodes_of(job.cluster.nodes), job.cluster.nodes, gives,
+                               p.curve->saturated() ? "more nodes get no more in all" : "each gets as much", needs);
     p.next_step = fmt::format("Measure with up to {} nodes at once: mpirun -n {} headrace run ...", job.cluster.nodes,
                               job.cluster.nodes);
   } else if (is(Reason::other_settings)) {
@@ -187,6 +252,21 @@ Likeness likeness(const Job& job, const Measurement& m) {
   return requirements::likeness(requirements::way_of(job), m.point().workload, m.metric, m.point().params);
 }
 
+bool is_local(const Measurement& m) {
+  const auto& facts = m.run().environment;
+  const auto fact = [&facts](const char* key) {
+    const auto found = facts.find(key);
+    return found == facts.end() ? std::string() : found->second;
+  };
+  if (requirements::reads_objects(m.point().params)) return false;
+  const bool own_data = !requirements::setting(m.point().params, "path").empty();
+  if (!system::is_local_file_system(fact(own_data ? "data_file_system.type" : "file_system.type"))) return false;
+  constexpr std::string_view kOverNetwork[] = {"nbd", "rbd", "drbd"};
+  const std::string disk = fact("device.disk").empty() ? fact("device.name") : fact("device.disk");
+  return own_data ||
+         std::ranges::none_of(kOverNetwork, [&disk](std::string_view name) { return disk.starts_with(name); });
+}
+
 Derived derived(const Applied& applied) {
   return {std::string(applied.formula->id), std::string(applied.formula->equation),
           substituted(*applied.formula, applied.arguments), applied.value(), std::string(applied.formula->unit)};
@@ -204,8 +284,10 @@ Derived fed_from(const Bounded& supply, double per_gpu, double safety, const std
           gpus_fed(supply.low, per_gpu, safety).value(), "count"};
 }
 
+double Phase::need_here() const { return demand.need * share; }
+
 Bounded gpus_fed(const Bounded& supply, double per_gpu, double safety) {
-  return {gpus_fed(supply.median, per_gpu, safety).value(), gpus_fed(supply.low, per_gpu, safety).value(),
+  return {gpus_fed(supply.mean, per_gpu, safety).value(), gpus_fed(supply.low, per_gpu, safety).value(),
           gpus_fed(supply.high, per_gpu, safety).value()};
 }
 
@@ -260,14 +342,15 @@ std::optional<Phase> phase_of(const Job& job, std::span<const Need> needs, const
   auto metrics = at_node->measured_by;
   // Opens that happen between reads say nothing of how many there could be.
   for (const std::string& bound : at_node->lower_bounds) std::erase(metrics, bound);
-  p.alternatives = measurements(sessions, metrics, at_node->cache);
+  p.alternatives = measurements(sessions, metrics, at_node->cache, choices(job, *at_node, sessions));
   const Measurement* used = planned(job, p.alternatives);
   if (used == nullptr) return p;
   if (only_unproven_as_job(job, *used, sessions)) {
     p.alternatives.clear();
     return p;
   }
-  p.curve.emplace(of_the_same_point(p.alternatives, *used), kind.per_node);
+  p.local = is_local(*used);
+  p.curve.emplace(of_the_same_point(p.alternatives, *used), kind.per_node, p.local);
   p.used = p.curve->largest();
   judge_phase(job, p);
   return p;
@@ -285,9 +368,9 @@ std::optional<Bounded> gpus_fed(const Job& job, std::span<const Phase> phases) {
   Bounded all{gpus, gpus, gpus};
   bool any = false;
   for (const Phase& p : phases) {
-    if (!p.curve || !p.gpus_fed) continue;
+    if (!p.curve || !p.gpus_fed || !p.whole) continue;
     any = true;
-    all.median = std::min(all.median, p.gpus_fed->median);
+    all.mean = std::min(all.mean, p.gpus_fed->mean);
     all.low = std::min(all.low, p.gpus_fed->low);
     all.high = std::min(all.high, p.gpus_fed->high);
   }
@@ -295,11 +378,14 @@ std::optional<Bounded> gpus_fed(const Job& job, std::span<const Phase> phases) {
 }
 
 void judge_phase(const Job& job, Phase& p) {
-  const double nodes = job.cluster.nodes;
   const Measurement& m = p.curve->largest();
-  const Grounds grounds{p.curve->at(nodes), likeness(job, m), p.demand.need};
+  p.nodes = p.curve->reach(job.cluster.nodes);
+  p.gpus = p.nodes * job.cluster.gpus_per_node;
+  p.share = p.nodes / job.cluster.nodes;
+  p.whole = p.nodes == job.cluster.nodes;
+  const Grounds grounds{p.curve->at(p.nodes), likeness(job, m), p.need_here()};
   const Curve::Value& all = grounds.all;
-  p.supply.value = {all.median, all.low, all.high};
+  p.supply.value = {all.mean, all.low, all.high};
   p.supply.clients = m.clients;
   p.supply.per_client = m.per_client();
   p.supply.repetitions = m.repetitions();
@@ -311,11 +397,11 @@ void judge_phase(const Job& job, Phase& p) {
   p.supply.differs = grounds.like.differs;
   p.supply.basis = all.basis;
   p.supply.from = {"G6", std::string(requirements::find_formula("G6")->equation),
-                   fmt::format("min({} * {}, {}, not known)", nodes, told(m.per_client(), p.unit),
-                               p.curve->saturated() ? told(m.median, p.unit) : "not known"),
-                   all.median, p.unit};
-  const auto ratio = [&](double supply) { return supply / p.demand.need; };
-  p.headroom = {ratio(all.median), ratio(all.low), ratio(all.high)};
+                   fmt::format("min({} * {}, {}, not known)", p.nodes, told(m.per_client(), p.unit),
+                               p.curve->saturated() ? told(m.mean, p.unit) : "not known"),
+                   all.mean, p.unit};
+  const auto ratio = [&](double supply) { return supply / p.need_here(); };
+  p.headroom = {ratio(all.mean), ratio(all.low), ratio(all.high)};
   if (p.demand.grows_with_gpus) {
     p.gpus_fed = gpus_fed(p.supply.value, p.demand.per_gpu, job.safety);
     p.fed_from = fed_from(p.supply.value, p.demand.per_gpu, job.safety, p.unit);

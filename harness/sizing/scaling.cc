@@ -14,7 +14,7 @@ Scaling scaling_of(const Job& job, const Phase& phase) {
   s.unit = phase.unit;
   const double per_node = job.cluster.gpus_per_node, gpus = job.cluster.gpus();
   s.measured_to_gpus = std::min<double>(phase.curve->measured_to(), 1e6) * per_node;
-  const double fed = phase.gpus_fed ? phase.gpus_fed->median : 0;
+  const double fed = phase.gpus_fed ? phase.gpus_fed->mean : 0;
   const double reach = std::max({gpus * 2, std::min(fed * 1.5, gpus * 8), s.measured_to_gpus * 2});
   std::vector<double> grid;
   for (double g = 1; g < per_node; ++g)
@@ -26,16 +26,18 @@ Scaling scaling_of(const Job& job, const Phase& phase) {
   std::sort(grid.begin(), grid.end());
   grid.erase(std::unique(grid.begin(), grid.end()), grid.end());
   for (const double g : grid) {
-    const Curve::Value v = phase.curve->at(std::ceil(g / per_node));
     s.gpus.push_back(g);
-    s.supply.push_back(v.median);
+    s.demand.push_back(phase.demand.grows_with_gpus ? phase.demand.per_gpu * job.safety * g : phase.demand.need);
+    const double clients = std::ceil(g / per_node);
+    if (phase.curve->reach(clients) < clients) continue;
+    const Curve::Value v = phase.curve->at(clients);
+    s.supply.push_back(v.mean);
     s.low.push_back(v.low);
     s.high.push_back(v.high);
-    s.demand.push_back(phase.demand.grows_with_gpus ? phase.demand.per_gpu * job.safety * g : phase.demand.need);
     s.extrapolated.push_back(v.basis == Basis::extrapolated);
   }
   const double step = phase.demand.per_gpu * job.safety;
-  for (std::size_t i = 0; i < grid.size(); ++i) {
+  for (std::size_t i = 0; i < s.supply.size(); ++i) {
     const bool met = s.supply[i] >= s.demand[i];
     if (!phase.demand.grows_with_gpus) {
       if (!met) continue;

@@ -24,7 +24,7 @@ struct Derived {
 
 /// A number and its bounds.
 struct Bounded {
-  double median = 0, low = 0, high = 0;
+  double mean = 0, low = 0, high = 0;
 };
 
 struct Demand {
@@ -37,7 +37,7 @@ struct Demand {
 };
 
 struct Supply {
-  Bounded value;  // by as many clients as the job has nodes
+  Bounded value;  // by as many clients as the phase has nodes
   unsigned clients = 1;
   double per_client = 0;
   std::size_t repetitions = 0, sessions = 1;
@@ -52,6 +52,12 @@ struct Supply {
 struct Phase {
   std::string phase, title, need, unit;
   Demand demand;
+  /// The nodes of the job that supply, headroom and gpus_fed are of, and their GPUs: all of them, or the measured ones
+  /// where nothing says what more would get.
+  double nodes = 1, gpus = 1;
+  double share = 1;    // of the job's nodes
+  bool whole = true;   // all nodes of the job
+  bool local = false;  // measured on disks or in memory that only the measuring node reads
   Supply supply;
   std::vector<Measurement> alternatives;  // every point that measured it, the supply's among them
   Measurement used;                       // the supply's, with the most clients
@@ -60,11 +66,17 @@ struct Phase {
   Reason reason = Reason::none;
   std::string explanation, next_step;
   Bounded headroom;
-  std::optional<Bounded> gpus_fed;  // G8 of median and bounds, where demand grows with GPUs
+  std::optional<Bounded> gpus_fed;  // G8 of mean and bounds, where demand grows with GPUs
   Derived fed_from;
+
+  /// What those nodes need.
+  double need_here() const;
+  /// Does it say something of the whole job? What misses the need of a few nodes misses that of all.
+  bool answers_job() const { return whole || outcome == Outcome::fail; }
 };
 
-/// Supply and demand over the number of GPUs, node by node.
+/// Supply and demand over the number of GPUs, node by node. Supply, its bounds and `extrapolated` end where nothing
+/// says what more nodes would get.
 struct Scaling {
   std::string phase, unit;
   double measured_to_gpus = 0;
@@ -148,10 +160,12 @@ struct Sizing {
   std::vector<Session> sessions;
   Outcome word = Outcome::pass;
   std::string sentence;
+  std::string samples;   // what was counted of the stored bytes of a sample; "" = nothing
   std::string limiting;  // the phase with the least headroom; "capacity" when that alone is short
   int exit_code = 0;
   std::optional<NoiseFloor> noise;  // of the system that was measured first; set by the caller
-  std::optional<Bounded> gpus_fed;  // nothing when no phase that feeds them was measured
+  std::optional<Bounded> gpus_fed;  // nothing when no phase that feeds them was measured by all nodes
+  double measured_nodes = 1;        // of the job: fewer than it has where a phase says nothing of more
   Basis basis = Basis::measured;
   std::vector<Phase> phases;  // worst first
   std::vector<Scaling> scaling;

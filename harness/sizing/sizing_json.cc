@@ -23,7 +23,7 @@ void put(Json& json, const Derived& d) {
   json["substituted"] = d.substituted;
 }
 
-Json bounded(const Bounded& b) { return {{"median", b.median}, {"low", b.low}, {"high", b.high}}; }
+Json bounded(const Bounded& b) { return {{"median", b.mean}, {"low", b.low}, {"high", b.high}}; }
 
 Json job(const Sizing& s) {
   return {{"name", s.job.name},
@@ -57,7 +57,7 @@ Json phase(const Phase& p) {
               {"grows_with_gpus", p.demand.grows_with_gpus}};
   put(demand, p.demand.from);
   Json supply{
-      {"median", p.supply.value.median},    {"low", p.supply.value.low},     {"high", p.supply.value.high},
+      {"median", p.supply.value.mean},      {"low", p.supply.value.low},     {"high", p.supply.value.high},
       {"is_range", p.supply.is_range},      {"clients", p.supply.clients},   {"per_client", p.supply.per_client},
       {"n", p.supply.repetitions},          {"sessions", p.supply.sessions}, {"differs", p.supply.differs},
       {"basis", to_string(p.supply.basis)}, {"run", p.supply.run},           {"point", p.supply.point},
@@ -68,11 +68,14 @@ Json phase(const Phase& p) {
            {"need", p.need},
            {"unit", p.unit},
            {"judged", true},
+           {"nodes", p.nodes},
+           {"gpus", p.gpus},
+           {"local", p.local},
            {"demand", std::move(demand)},
            {"supply", std::move(supply)},
            {"outcome", headrace::to_string(p.outcome)},
            {"reason", p.reason},
-           {"headroom", p.headroom.median},
+           {"headroom", p.headroom.mean},
            {"headroom_low", p.headroom.low},
            {"headroom_high", p.headroom.high}};
   if (p.gpus_fed) {
@@ -143,7 +146,7 @@ Json fix(const Fix& f) {
   Json json{{"fix", f.fix}, {"title", f.title}, {"phase", f.phase}};
   if (f.phase_headroom) json["phase_headroom"] = bounded(*f.phase_headroom);
   if (f.gpus_fed) {
-    json["gpus_fed"] = f.gpus_fed->median;
+    json["gpus_fed"] = f.gpus_fed->mean;
     json["low"] = f.gpus_fed->low;
     json["high"] = f.gpus_fed->high;
   }
@@ -183,9 +186,13 @@ std::string sizing_json(const Sizing& s) {
   all["runs"] = runs(s);
   all["summary"] = {{"word", s.word}, {"exit_code", s.exit_code}};
   if (s.gpus_fed)
-    all["summary"].update({{"gpus_fed", s.gpus_fed->median}, {"low", s.gpus_fed->low}, {"high", s.gpus_fed->high}});
-  all["summary"].update(
-      {{"gpus", s.job.cluster.gpus()}, {"basis", to_string(s.basis)}, {"phase", s.limiting}, {"sentence", s.sentence}});
+    all["summary"].update({{"gpus_fed", s.gpus_fed->mean}, {"low", s.gpus_fed->low}, {"high", s.gpus_fed->high}});
+  all["summary"].update({{"gpus", s.job.cluster.gpus()},
+                         {"measured_nodes", s.measured_nodes},
+                         {"basis", to_string(s.basis)},
+                         {"phase", s.limiting},
+                         {"sentence", s.sentence}});
+  if (!s.samples.empty()) all["summary"]["samples"] = s.samples;
   if (s.noise) all["noise_floor"] = results::noise_part(*s.noise);
   all["phases"] = list(s.phases, phase);
   all["scaling"] = list(s.scaling, scaling);

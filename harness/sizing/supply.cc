@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
-#include "harness/statistics/comparison.h"
 #include "harness/statistics/summary.h"
 
 namespace headrace::sizing {
@@ -13,40 +13,44 @@ namespace {
 using results::StoredMetric;
 using results::StoredPoint;
 using results::StoredRun;
-using statistics::SessionMedian;
+using statistics::SessionMean;
 
-const std::vector<unsigned> kLooks = {5, 10, 15};
-
-/// The rank that bounds the median of so many repetitions, whichever look ended them.
-unsigned rank_of(std::size_t repetitions) {
-  static const statistics::LookPlan plan = statistics::plan_looks(kLooks);
-  return statistics::rank_for(plan, repetitions);
+/// Of a run that did not record when it was looked at.
+void plan_missing_looks(judging::RecordedPoint& point) {
+  if (point.looks.looks.empty()) point.looks = statistics::plan_looks({5, 10, 15});
 }
 
-SessionValue value_of(const std::vector<double>& values) {
+/// Disturbed, or not steady, in more than a third of the repetitions.
+Reason doubt_of(const Evidence& e) {
+  constexpr double kMost = 1.0 / 3;
+  double counted = 0, disturbed = 0;
+  for (const Taken& t : e.taken) {
+    counted += t.counted;
+    disturbed += t.counted && t.disturbed;
+  }
+  return disturbed > kMost * counted  ? Reason::disturbed
+         : e.not_steady_share > kMost ? Reason::not_steady
+                                      : Reason::none;
+}
+
+/// A neighbour that was there all the time.
+void disturb(Evidence& e) {
+  for (Taken& t : e.taken) t.disturbed = true;
+}
+
+SessionValue value_of(Evidence evidence) {
   SessionValue one;
+  const std::vector<double> values = evidence.values();
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const statistics::Bounded bounds = estimate(evidence);
   one.lowest = *low;
   one.highest = *high;
   one.repetitions = values.size();
-  one.value = {statistics::median(values), *low, *high};
-  if (const unsigned rank = rank_of(values.size()); rank > 0) {
-    const statistics::Bounds bounds = statistics::order_bounds(values, rank);
-    one.value.low = bounds.low;
-    one.value.high = bounds.high;
-  }
+  one.is_bounded = std::isfinite(bounds.low);
+  one.value = {bounds.value, one.is_bounded ? bounds.low : *low, one.is_bounded ? bounds.high : *high};
+  one.doubt = doubt_of(evidence);
+  one.evidence = std::move(evidence);
   return one;
-}
-
-/// What was disturbed, or never became steady, in more than a third of its repetitions.
-Reason doubt_of(std::span<const StoredPoint* const> clients) {
-  constexpr double kMost = 1.0 / 3;
-  const auto any = [&](double StoredPoint::*share) {
-    return std::any_of(clients.begin(), clients.end(), [&](const StoredPoint* p) { return p->*share > kMost; });
-  };
-  return any(&StoredPoint::disturbed_share)    ? Reason::disturbed
-         : any(&StoredPoint::not_steady_share) ? Reason::not_steady
-                                               : Reason::none;
 }
 
 /// The point in each run of the session that is the same as `point`; nothing when a run lacks it.
@@ -65,95 +69,113 @@ std::vector<const StoredPoint*> same_point(const Session& session, const StoredP
 /// Collects what sessions say of one metric.
 class Collector {
  public:
-  Collector(std::string workload, std::string metric, std::string cache)
-      : workload_(std::move(workload)), metric_(std::move(metric)), cache_(std::move(cache)) {}
+  Collector(std::string workload, std::string metric, std::string cache, unsigned choices)
+      : workload_(std::move(workload)), metric_(std::move(metric)), cache_(std::move(cache)), choices_(choices) {}
 
   void add(const Session& session) {
-    std::vector<const StoredPoint*> taken;
-    if (session.size() > 1) {
-      for (const StoredPoint& point : session.front()->points) {
-        const auto clients = same_point(session, point);
-        if (clients.empty() ||
-            !std::all_of(clients.begin(), clients.end(), [&](const StoredPoint* p) { return is_good(*p); }))
-          continue;
-        const auto sums = sums_together(clients, metric_);
-        if (sums.empty()) continue;
-        put(value_of(sums), doubt_of(clients), *session.front(), clients);
-        taken.insert(taken.end(), clients.begin(), clients.end());
-      }
-    }
+    const std::vector<const StoredPoint*> taken = session.size() > 1 ? add_together(session) : no_points();
     for (const StoredRun* run : session) {
       for (const StoredPoint& point : run->points) {
-        const StoredPoint* const one = &point;
-        if (std::find(taken.begin(), taken.end(), one) != taken.end() || !is_good(point)) continue;
+        if (std::find(taken.begin(), taken.end(), &point) != taken.end() || !is_good(point)) continue;
         // Neither alone nor together with the others.
         const bool beside = share_beside_others(point, *run, session) > 1 - kTogether;
-        put(value_of(point.find(metric_)->values), beside ? Reason::disturbed : doubt_of(std::span(&one, 1)), *run,
-            std::span(&one, 1));
+        put(recorded(point), beside, *run, std::vector{&point});
       }
     }
   }
   std::vector<Measurement> take();
 
  private:
+  using Clients = std::vector<const StoredPoint*>;
+  static Clients no_points() { return {}; }
+
+  /// Adds what several runs of the session measured at the same time; returns their points.
+  Clients add_together(const Session& session) {
+    Clients taken;
+    for (const StoredPoint& point : session.front()->points) {
+      const Clients clients = same_point(session, point);
+      if (clients.empty() || !std::ranges::all_of(clients, [&](const StoredPoint* p) { return is_good(*p); })) continue;
+      if (put(sum_together(clients, metric_), false, *session.front(), clients))
+        taken.insert(taken.end(), clients.begin(), clients.end());
+    }
+    return taken;
+  }
+
+  judging::RecordedPoint recorded(const StoredPoint& point) const {
+    judging::RecordedPoint record = point.recorded();
+    for (std::size_t i = 0; i < point.each.size(); ++i)
+      if (delivered_nothing(point.each[i], metric_)) record.repetitions[i].metrics.erase(metric_);
+    return record;
+  }
+
   bool is_good(const StoredPoint& point) const {
     if (point.workload != workload_ || (!cache_.empty() && point.cache != cache_)) return false;
-    const StoredMetric* m = point.find(metric_);
-    return m != nullptr && !m->values.empty() && point.cache_unproven_share <= 0;
+    return point.find(metric_) != nullptr && point.cache_unproven_share <= 0;
   }
-  void put(SessionValue one, Reason doubt, const StoredRun& run, std::span<const StoredPoint* const> clients) {
+
+  /// False: it has no value that counts.
+  bool put(judging::RecordedPoint record, bool beside, const StoredRun& run, const Clients& clients) {
+    plan_missing_looks(record);
+    Evidence evidence = judging::gather(record, metric_, clients.front()->find(metric_)->unit, 1, choices_);
+    if (evidence.values().empty()) return false;
+    if (beside) disturb(evidence);
+    SessionValue one = value_of(std::move(evidence));
     one.run = &run;
     one.point = clients.front();
-    one.doubt = doubt;
     unsigned count = 0;
     for (const StoredPoint* p : clients) count += p->nodes;
     const auto found = std::find_if(found_.begin(), found_.end(), [&](const Measurement& m) {
       return m.clients == count && m.point().params == one.point->params;
     });
     // A run that measured the same point twice is still one session.
-    if (found != found_.end() && found->sessions.back().run == &run) return;
+    if (found != found_.end() && found->sessions.back().run == &run) return true;
     Measurement& to = found != found_.end() ? *found : found_.emplace_back();
     to.clients = count;
     to.metric = metric_;
-    to.sessions.push_back(one);
+    to.sessions.push_back(std::move(one));
+    return true;
   }
 
   std::string workload_, metric_, cache_;
+  unsigned choices_;
   std::vector<Measurement> found_;
 };
+
+SessionMean together(std::span<const SessionValue> sessions) {
+  std::vector<SessionMean> values;
+  for (const SessionValue& s : sessions)
+    if (s.is_used) values.push_back(s.value);
+  return statistics::across_sessions(values);
+}
 
 /// What all sessions say together: of those with enough repetitions, where there are any; of those
 /// without a doubt, where there are any.
 void conclude(Measurement& m) {
-  std::vector<SessionValue> used = m.sessions;
-  const bool many = used.size() >= statistics::kFewestSessions;
-  const auto few = [](const SessionValue& s) { return rank_of(s.repetitions) == 0; };
-  m.is_range = !many && std::all_of(used.begin(), used.end(), few);
-  if (!many && !m.is_range) std::erase_if(used, few);
-  m.lowest = used.front().lowest;
-  m.highest = used.front().highest;
-  for (const SessionValue& s : used) {
+  const bool many = m.sessions.size() >= statistics::kFewestSessions;
+  const auto few = [](const SessionValue& s) { return !s.is_bounded; };
+  const auto doubtful = [](const SessionValue& s) { return s.doubt != Reason::none || !s.is_used; };
+  m.is_range = !many && std::ranges::all_of(m.sessions, few);
+  for (SessionValue& s : m.sessions) s.is_used = many || m.is_range || s.is_bounded;
+  m.lowest = HUGE_VAL;
+  m.highest = -HUGE_VAL;
+  for (const SessionValue& s : m.sessions) {
+    if (!s.is_used) continue;
     m.lowest = std::min(m.lowest, s.lowest);
     m.highest = std::max(m.highest, s.highest);
   }
-  const auto together = [](std::span<const SessionValue> sessions) {
-    std::vector<SessionMedian> values;
-    for (const SessionValue& s : sessions) values.push_back(s.value);
-    return statistics::across_sessions(values);
-  };
-  m.median_of_all = together(used).median;
-  const auto doubtful = [](const SessionValue& s) { return s.doubt != Reason::none; };
-  if (std::all_of(used.begin(), used.end(), doubtful))
-    m.doubt = used.front().doubt;
+  m.mean_of_all = together(m.sessions).mean;
+  if (std::ranges::all_of(m.sessions, doubtful))
+    m.doubt = std::ranges::find(m.sessions, true, &SessionValue::is_used)->doubt;
   else
-    std::erase_if(used, doubtful);
-  const SessionMedian all = together(used);
-  m.median = all.median;
+    for (SessionValue& s : m.sessions) s.is_used = !doubtful(s);
+  const SessionMean all = together(m.sessions);
+  m.mean = all.mean;
   m.low = m.is_range ? m.lowest : all.low;
   m.high = m.is_range ? m.highest : all.high;
 }
 
 std::vector<Measurement> Collector::take() {
+  std::erase_if(found_, [](const Measurement& m) { return m.repetitions() < 2 && !m.sessions.front().is_bounded; });
   for (Measurement& m : found_) conclude(m);
   return std::move(found_);
 }
@@ -181,10 +203,10 @@ std::size_t Measurement::repetitions() const {
 std::string Measurement::name() const { return fmt::format("{}/{}.{}", run().id, point().id, metric); }
 
 std::vector<Measurement> measurements(std::span<const Session> sessions, std::span<const std::string> metrics,
-                                      const std::string& cache) {
+                                      const std::string& cache, unsigned choices) {
   for (const std::string& wanted : metrics) {
     const std::size_t dot = wanted.find('.');
-    Collector collector(wanted.substr(0, dot), wanted.substr(dot + 1), cache);
+    Collector collector(wanted.substr(0, dot), wanted.substr(dot + 1), cache, choices);
     for (const Session& session : sessions) collector.add(session);
     if (auto found = collector.take(); !found.empty()) return found;
   }

@@ -12,27 +12,30 @@ inline constexpr double kChangeLimit = 0.005;    // p of a change point
 inline constexpr unsigned kPermutations = 1999;  // so that the least p is 0.0005
 inline constexpr unsigned kFewestRuns = 10, kFewestInLevel = 3;
 inline constexpr std::size_t kLongestSeries = 400;
-/// Runs whose correlation within levels is more than this over the root of their number wander.
-inline constexpr double kWandering = 0.5;
+/// Levels explain a series when they are this much likelier than a drift (natural logarithm).
+inline constexpr double kSurelyLevels = 3;
 
 struct ChangePoint {
   std::size_t at = 0;  // first index of the new level
   double p = 1;
+  bool alternates = false;  // one of two levels that come and go: `p` is of their order, and may be above kChangeLimit
 };
 
-/// E-divisive: the series is cut where the energy distance between both sides is largest, when no
-/// more than five in a thousand of its permutations (fixed seed) can be cut that far apart; then
-/// both sides alike. Works on logarithms, where a value is 0 or less on the values themselves. Cuts
-/// whose levels (medians) differ by less than `delta` either way are taken back, smallest first. In
-/// order. Permutations know no neighbours: ask wanders() of the result.
+/// E-divisive with circular segments: the stretch of 3 values or more whose energy distance from the rest is largest is
+/// cut out, when at most five in a thousand permutations (fixed seed) have one as far apart. First stretches at one end
+/// (a step), else any (a level that came and went); then each part again. A part of 10 or more values without such a
+/// stretch is cut where it changes between two humps (two_humps()), if there are two. Works on logarithms, where a value
+/// is 0 or less on the values themselves. Cuts whose levels (medians) differ by less than `delta` either way are taken
+/// back, smallest first. In order. Permutations know no neighbours: ask wanders() of the result.
+///
+/// Sources: Matteson and James 2014 (E-divisive), Olshen et al. 2004 (circular segments).
 std::vector<ChangePoint> change_points(std::span<const double> values, double delta, std::uint64_t seed = 1);
 
-/// How alike neighbours of the same level are beyond the level itself: correlation of values one
-/// run apart. 0 where the levels do not vary.
+/// Correlation of values one run apart, beyond the levels. 0 where the levels do not vary.
 double correlation_within(std::span<const double> values, const std::vector<ChangePoint>& cuts);
 
-/// Runs that go on from where the last one was look like levels that change. With such a
-/// correlation within what were taken for levels, the changes may be that.
-bool wanders(double correlation, std::size_t runs);
+/// May it be a drift? True unless independent values at these levels are likelier than an AR(1) process without levels,
+/// by kSurelyLevels beyond what each cut costs (BIC: the logarithm of the number of values).
+bool wanders(std::span<const double> values, const std::vector<ChangePoint>& cuts);
 
 }  // namespace headrace::statistics

@@ -98,8 +98,11 @@ Bounded mean_rate(std::span<const double> rates, std::span<const double> seconds
   const double share = rates.size() < kMany ? 2 * kStallShare : kStallShare;
   const bool may_hide = std::pow(1 - share, n) > alpha;
   const double hidden = may_hide ? stall_loss(share) + correlated_t(rates.size(), alpha, 0) * error : 0;
-  mean.low = mean.value * std::exp(-std::max(reach, hidden));
-  mean.high = mean.value * std::exp(reach);
+  // A repetition that gave nothing has no logarithm.
+  const bool stood_still = std::ranges::any_of(rates, [](double rate) { return rate <= 0; });
+  const double below = std::max(reach, hidden);
+  mean.low = mean.value * (stood_still ? std::max(0.0, 1 - below) : std::exp(-below));
+  mean.high = mean.value * (stood_still ? 1 + reach : std::exp(reach));
   return mean;
 }
 

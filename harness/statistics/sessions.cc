@@ -12,31 +12,31 @@ namespace {
 constexpr double kOneSided = 0.95;
 constexpr double kNormalQuantile = 1.6448536269514722;  // of 95 %
 
-SessionMedian widest(std::span<const SessionMedian> sessions) {
-  SessionMedian all = sessions.front();
+SessionMean widest(std::span<const SessionMean> sessions) {
+  SessionMean all = sessions.front();
   double sum = 0;
-  for (const SessionMedian& one : sessions) {
-    sum += one.median;
+  for (const SessionMean& one : sessions) {
+    sum += one.mean;
     all.low = std::min(all.low, one.low);
     all.high = std::max(all.high, one.high);
   }
-  all.median = std::clamp(sum / static_cast<double>(sessions.size()), all.low, all.high);
+  all.mean = std::clamp(sum / static_cast<double>(sessions.size()), all.low, all.high);
   return all;
 }
 
 }  // namespace
 
-SessionMedian across_sessions(std::span<const SessionMedian> sessions) {
-  for (const SessionMedian& one : sessions)
-    if (!(one.median > 0)) return widest(sessions);
+SessionMean across_sessions(std::span<const SessionMean> sessions) {
+  for (const SessionMean& one : sessions)
+    if (!(one.mean > 0)) return widest(sessions);
   const auto count = static_cast<double>(sessions.size());
   double mean = 0, squares = 0, below = 0, above = 0;
-  for (const SessionMedian& one : sessions) {
-    mean += std::log(one.median) / count;
-    below += std::pow(one.low > 0 ? std::log(one.median / one.low) : HUGE_VAL, 2);
-    above += std::pow(std::log(one.high / one.median), 2);
+  for (const SessionMean& one : sessions) {
+    mean += std::log(one.mean) / count;
+    below += std::pow(one.low > 0 ? std::log(one.mean / one.low) : HUGE_VAL, 2);
+    above += std::pow(std::log(one.high / one.mean), 2);
   }
-  for (const SessionMedian& one : sessions) squares += std::pow(std::log(one.median) - mean, 2);
+  for (const SessionMean& one : sessions) squares += std::pow(std::log(one.mean) - mean, 2);
   const double spread = sessions.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
   double down = 0, up = 0;
   if (sessions.size() >= kFewestSessions) {

@@ -10,12 +10,12 @@ namespace headrace::statistics {
 inline constexpr unsigned kFewestSessions = 8;
 /// What is taken for it then, as the standard deviation of their logarithms: more than sessions of
 /// one quiet system commonly lie apart. One session's bounds then lie at least as far from its
-/// median as the smallest change that matters (kDeltaRate).
+/// mean as the smallest change that matters (kDeltaRate).
 inline constexpr double kAssumedSpread = 0.03;
 
-/// The median of one session, with bounds of which each is wrong in at most 5 %.
-struct SessionMedian {
-  double median = 0, low = 0, high = 0;
+/// The mean of one session, with bounds of which each is wrong in at most 5 %.
+struct SessionMean {
+  double mean = 0, low = 0, high = 0;
 };
 
 /// The mean over sessions (of logarithms), each bound wrong in at most 5 % for sessions that differ
@@ -23,8 +23,8 @@ struct SessionMedian {
 ///
 /// Few sessions: the scatter within each, and between them kAssumedSpread or what they show, if
 /// that is more, added as independent errors are. From kFewestSessions on: Student's t over the
-/// sessions' medians alone. When a median is not above 0 there are no logarithms: the lowest and
+/// sessions' means alone. When a mean is not above 0 there are no logarithms: the lowest and
 /// highest bounds of all. At least one session.
-SessionMedian across_sessions(std::span<const SessionMedian> sessions);
+SessionMean across_sessions(std::span<const SessionMean> sessions);
 
 }  // namespace headrace::statistics

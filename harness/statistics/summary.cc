@@ -11,6 +11,10 @@
 namespace headrace::statistics {
 namespace {
 
+constexpr std::size_t kFewestForBootstrap = 6;
+constexpr std::size_t kFewestForRanks = 1000;  // there the draws end at these ranks, too
+constexpr int kDraws = 10'000;
+
 // Median of a scratch copy, which is reordered.
 double median_of(std::vector<double>& values) {
   const std::size_t half = values.size() / 2;
@@ -35,10 +39,37 @@ double median(std::span<const double> values) {
   return median_of(copy);
 }
 
+Interval rate_interval(std::span<const double> rates, std::span<const double> seconds, std::uint64_t seed) {
+  const std::size_t n = rates.size();
+  if (n < kFewestForBootstrap) {
+    const auto [low, high] = std::minmax_element(rates.begin(), rates.end());
+    return {*low, *high, true};
+  }
+  const auto mean_of = [&](auto&& at) {
+    double work = 0, time = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      const std::size_t k = at(i);
+      work += rates[k] * seconds[k];
+      time += seconds[k];
+    }
+    return work / time;
+  };
+  if (n >= kFewestForRanks) {
+    const double mean = mean_of([](std::size_t i) { return i; }),
+                 time = std::accumulate(seconds.begin(), seconds.end(), 0.0);
+    double squares = 0;
+    for (std::size_t i = 0; i < n; ++i) squares += std::pow((rates[i] - mean) * seconds[i] / time, 2);
+    return {mean - 1.96 * std::sqrt(squares), mean + 1.96 * std::sqrt(squares), false};
+  }
+  std::vector<double> means;
+  means.reserve(kDraws);
+  Draws draws(seed);
+  for (int i = 0; i < kDraws; ++i) means.push_back(mean_of([&](std::size_t) { return draws.below(n); }));
+  std::sort(means.begin(), means.end());
+  return {quantile_of_sorted(means, 0.025), quantile_of_sorted(means, 0.975), false};
+}
+
 Interval median_interval(std::span<const double> values, std::uint64_t seed) {
-  constexpr std::size_t kFewestForBootstrap = 6;
-  constexpr std::size_t kFewestForRanks = 1000;  // there the draws end at these ranks, too
-  constexpr int kDraws = 10'000;
   if (values.size() < kFewestForBootstrap) {
     const auto [low, high] = std::minmax_element(values.begin(), values.end());
     return {*low, *high, true};

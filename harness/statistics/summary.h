@@ -18,6 +18,8 @@ struct Interval {
   bool is_range = false;  // minimum and maximum, not an interval
 };
 Interval median_interval(std::span<const double> values, std::uint64_t seed = 1);
+/// The same of the mean over time of rates that took `seconds` each; from 1,000 values on by the normal distribution.
+Interval rate_interval(std::span<const double> rates, std::span<const double> seconds, std::uint64_t seed = 1);
 
 /// When to look (repetitions taken in all) and which order statistic bounds the median at each
 /// look. Ranks are the largest that keep the chance of ever passing a system whose true median lies

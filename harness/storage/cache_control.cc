@@ -17,6 +17,7 @@
 #include "harness/system/client_counters.h"
 #include "harness/system/mount.h"
 #include "harness/system/open_quiet.h"
+#include "harness/system/storage_stack.h"
 
 namespace headrace {
 namespace {
@@ -127,25 +128,65 @@ std::string client_not_seen(const std::optional<system::Mount>& mount) {
   return why;
 }
 
-/// What the file system and the files themselves let be proven.
+/// Why storage may give fewer bytes than are read; "" = it stores them as they are.
+std::string compression_of(const system::StorageStack& stack, const CacheOptions& options) {
+  const FileSurvey* const s = options.survey;
+  if (stack.compresses == "squashfs")
+    return "squashfs stores compressed data and does not say how many bytes: cold can be proven of an image that "
+           "mksquashfs -noD -noF made; or declare cache: asis";
+  if (s == nullptr || s->bytes == 0) return "";
+  const double share = static_cast<double>(s->compressed_bytes) / static_cast<double>(s->bytes);
+  if (share <= CacheProof::kMostOfOther) return "";
+  const char* const asked = !s->stored_is_known && stack.compresses == "btrfs" ? ", and only root may ask as how many"
+                            : !s->stored_is_known                              ? ", and does not say as how many"
+                            : !options.use.whole_files ? ", and which of them were read is not known"
+                                                       : "";
+  return fmt::format("{} stores {} of the bytes compressed{}: declare cache: asis, or measure uncompressed files",
+                     stack.compresses.empty() ? "the file system" : stack.compresses, percent(share), asked);
+}
+
+/// Empties the caches of loop devices' images, and looks what stays there.
+void empty_second_cache(const system::StorageStack& stack, CacheProof& proof) {
+  const std::string why = system::why_buffered(stack);
+  if (!why.empty() && proof.declared != CacheState::cold) proof.obstacle = why;
+  if (why.empty() || !proof.obstacle.empty()) return;
+  proof.second_cache = why;
+  for (const system::BufferedFile& file : stack.buffered) {
+    const auto left = drop_file(file.path);
+    if (!left) proof.obstacle = fmt::format("{} (what of {} is in memory cannot be seen)", why, file.path);
+    proof.second_cache_bytes += left.value_or(0);
+  }
+}
+
+/// What lies below files that are to come from storage.
+void examine_storage(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
+  std::vector<std::string> places{files.place()};
+  if (options.survey != nullptr && !options.survey->places.empty()) places = options.survey->places;
+  const system::StorageStack stack = system::storage_stack(places);
+  proof.compression = compression_of(stack, options);
+  if (proof.obstacle.empty()) proof.obstacle = stack.not_storage;
+  empty_second_cache(stack, proof);
+  if (options.survey == nullptr) return;
+  if (proof.obstacle.empty()) proof.obstacle = less_than_promised(*options.survey);
+  if (proof.declared == CacheState::cold && proof.use.whole_files) proof.rounding = options.survey->rounding;
+}
+
+/// Who counts what is read from beyond this machine's page cache.
+void find_counter(const FileTable& files, bool from_storage, CacheProof& proof) {
+  const auto mount = system::mount_of(files.root());
+  const std::string type = mount ? mount->type : "";
+  if (system::is_memory_file_system(type) || system::is_counted_file_system(type)) return;
+  proof.counter = mount && system::read_client_counters(*mount) ? system::client_counters_of(*mount) : "";
+  if (proof.counter.empty() && from_storage) proof.obstacle = client_not_seen(mount);
+  if (system::is_network_file_system(type) && proof.declared != CacheState::warm)
+    proof.caveat = "the server's own cache is not seen";
+}
+
+/// What the file system, what is below it and the files themselves let be proven.
 void examine_files(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
   const bool from_storage = proof.declared == CacheState::cold || proof.declared == CacheState::bypassed;
-  const std::string obstacle = from_storage && options.survey != nullptr ? less_than_promised(*options.survey) : "";
-  if (options.survey != nullptr && proof.declared == CacheState::cold && proof.use.whole_files)
-    proof.rounding = options.survey->rounding;
-  if (!files.is_device()) {
-    const auto mount = system::mount_of(files.root());
-    const std::string type = mount ? mount->type : "";
-    if (system::is_memory_file_system(type)) {
-      if (from_storage) proof.obstacle = type + " keeps files in memory: there is no storage below it";
-    } else if (!system::is_counted_file_system(type)) {
-      proof.counter = mount && system::read_client_counters(*mount) ? system::client_counters_of(*mount) : "";
-      if (proof.counter.empty() && from_storage) proof.obstacle = client_not_seen(mount);
-      if (system::is_network_file_system(type) && proof.declared != CacheState::warm)
-        proof.caveat = "the server's own cache is not seen";
-    }
-  }
-  if (proof.obstacle.empty()) proof.obstacle = obstacle;
+  if (!files.is_device()) find_counter(files, from_storage, proof);
+  if (from_storage) examine_storage(files, options, proof);
 }
 
 }  // namespace

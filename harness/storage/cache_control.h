@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "harness/record/cache_state.h"
@@ -31,5 +32,9 @@ void establish(CacheState state, const FileTable& files, const CacheOptions& opt
 /// seeded sample of 2,000); -1 when the kernel does not tell: for other owners' files that this
 /// process may not write.
 double resident_share(const FileTable& files, std::string& method, std::uint64_t seed = 0);
+
+/// Advises a file or a block device out of the page cache, and returns how many of its bytes are still there; nothing where
+/// this process may not read it, or the kernel does not tell.
+std::optional<std::uint64_t> drop_file(const std::string& path);
 
 }  // namespace headrace

@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <set>
 #include <tuple>
 
 #include "harness/base/error.h"
 #include "harness/base/parallel.h"
+#include "harness/system/file_extents.h"
 #include "harness/system/open_quiet.h"
 
 namespace headrace {
@@ -23,7 +25,8 @@ constexpr unsigned kMostExtents = 4096;  // looked at in one file
 struct Seen {
   dev_t device = 0;
   ino_t inode = 0;
-  std::uint64_t size = 0, on_storage = 0, holes = 0;
+  std::uint64_t size = 0, on_storage = 0, holes = 0, compressed = 0;
+  bool stored_is_known = true;
 };
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
@@ -64,6 +67,19 @@ std::uint64_t least_on_storage(const struct stat& s) {
   return std::clamp(static_cast<std::uint64_t>(s.st_blocks) * 512, size, whole);
 }
 
+Seen seen_of(int fd, const struct stat& status, std::uint64_t size) {
+  Seen one{.device = status.st_dev,
+           .inode = status.st_ino,
+           .size = size,
+           .on_storage = std::max(size, least_on_storage(status)),
+           .holes = std::min(size, holes_in(fd, size))};
+  const system::StoredAs as = system::stored_as(fd, status);
+  one.compressed = std::min(size, as.compressed);
+  one.stored_is_known = as.compressed == 0 || as.stored.has_value();
+  if (as.compressed > 0 && as.stored) one.on_storage = std::min(size, *as.stored);
+  return one;
+}
+
 RunError changed(const FileTable& files, std::uint32_t file) {
   return RunError(
       fmt::format("{} is not the file that it was: something replaced or wrote it meanwhile", files.full_path(file)));
@@ -86,8 +102,7 @@ FileSurvey survey(const FileTable& files, bool stable_inodes, const DataProgress
         struct stat status;
         if (!fd || ::fstat(fd.get(), &status) != 0) throw system_error("open", files.full_path(file), errno);
         const std::uint64_t size = files.size(file);
-        seen[file] = {status.st_dev, status.st_ino, size, least_on_storage(status),
-                      std::min(size, holes_in(fd.get(), size))};
+        seen[file] = seen_of(fd.get(), status, size);
         all.marks[file] = mark_of(status, stable_inodes);
         done += size;
       },
@@ -96,11 +111,15 @@ FileSurvey survey(const FileTable& files, bool stable_inodes, const DataProgress
       });
   std::uint64_t on_storage = 0;
   std::vector<std::uint32_t> order(files.count());
+  std::set<dev_t> devices;
   for (std::uint32_t i = 0; i < files.count(); ++i) {
     order[i] = i;
     all.bytes += seen[i].size;
     all.hole_bytes += seen[i].holes;
-    on_storage += std::max(seen[i].size, seen[i].on_storage);
+    all.compressed_bytes += seen[i].compressed;
+    all.stored_is_known = all.stored_is_known && seen[i].stored_is_known;
+    on_storage += seen[i].on_storage;
+    if (devices.insert(seen[i].device).second) all.places.push_back(files.full_path(i));
     if (seen[i].holes > 0 && all.sparse_file.empty()) all.sparse_file = files.full_path(i);
   }
   const auto inode = [&](std::uint32_t i) { return std::tie(seen[i].device, seen[i].inode); };

@@ -15,10 +15,13 @@ struct FileSurvey {
   std::uint64_t distinct_bytes = 0;      // those of different inodes: what several names share counts once
   std::uint64_t hole_bytes = 0;          // holes and extents that were never written: no storage is asked for them
   std::string shared_file, sparse_file;  // the first of which that holds; "" = none
+  std::uint64_t compressed_bytes = 0;    // stored compressed, or of squashfs: perhaps
+  bool stored_is_known = true;           // how many bytes storage has of each of those
   double rounding = 1;                   // least bytes that storage gives for each byte of whole files: file systems
-                                         // read whole blocks
-  std::vector<std::uint64_t> marks;      // of each file: changes when another takes its place
-  bool stable_inodes = true;             // marks have the number of the inode
+      // read whole blocks, and fewer where it is known as how many they are compressed
+  std::vector<std::string> places;   // a file on each file system that has some of them
+  std::vector<std::uint64_t> marks;  // of each file: changes when another takes its place
+  bool stable_inodes = true;         // marks have the number of the inode
 };
 
 /// Looks at every file, opening each. `stable_inodes`: the file system never renumbers. Throws

@@ -165,7 +165,7 @@ void OpenLoop::report(const PhaseResult& phase, MetricSink& sink) const {
   sink.put("queue_growth", result.queue_growth);
   sink.put("sustained", result.sustained ? 1 : 0);
   const bool held = result.sustained && phase.latency.percentile(0.99) <= 1e9 * p99_limit_s_;
-  if (ramp_) sink.put("highest_rate", held ? result.achieved_rate : 0);
+  if (ramp_) sink.put(kHighestRate, held ? result.achieved_rate : 0);
   beyond_limit_ += ramp_ && !held;
 }
 

@@ -16,6 +16,7 @@
 #include "harness/base/clock.h"
 #include "harness/base/random.h"
 #include "harness/params.h"
+#include "harness/record/highest_rate.h"
 #include "harness/record/metric.h"
 #include "harness/record/recorder.h"
 #include "harness/record/repetition.h"
@@ -140,7 +141,7 @@ class OpenLoop {
       Metric{"sustained", "ratio", Better::higher,
              "Open loop: 1 when at least 99 % of the requests were served as they came and the "
              "queue did not grow, else 0"},
-      Metric{"highest_rate", "1/s", Better::higher,
+      Metric{kHighestRate, "1/s", Better::higher,
              "ramp: the rate found, where it was sustained with a p99 of at most p99_limit; 0 where "
              "it was not"},
   };

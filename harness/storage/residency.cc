@@ -1,6 +1,8 @@
 // How much of a data set is in the page cache: cachestat(2), or mincore(2) where the kernel has no
 // such call.
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -57,14 +59,20 @@ bool mincore_is_true(int folder, const char* path, const struct stat& status) {
 }
 
 std::optional<std::uint64_t> by_mincore(int fd, std::uint64_t size, std::vector<unsigned char>& pages) {
-  void* map = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-  if (map == MAP_FAILED) return std::nullopt;
-  pages.resize((size + page_size() - 1) / page_size());
-  const int failed = ::mincore(map, size, pages.data());
-  ::munmap(map, size);
-  if (failed) return std::nullopt;
-  return static_cast<std::uint64_t>(
-      std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
+  constexpr std::uint64_t kWindow = 1 << 30;  // images have terabytes
+  std::uint64_t resident = 0;
+  for (std::uint64_t at = 0; at < size; at += kWindow) {
+    const std::uint64_t length = std::min(kWindow, size - at);
+    void* map = ::mmap(nullptr, length, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(at));
+    if (map == MAP_FAILED) return std::nullopt;
+    pages.resize((length + page_size() - 1) / page_size());
+    const int failed = ::mincore(map, length, pages.data());
+    ::munmap(map, length);
+    if (failed) return std::nullopt;
+    resident += static_cast<std::uint64_t>(
+        std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
+  }
+  return resident;
 }
 
 /// On overlayfs the pages belong to the file below, which cachestat does not look at.
@@ -73,13 +81,29 @@ bool on_overlay(int folder) {
   return ::fstatfs(folder, &status) == 0 && status.f_type == kOverlay;
 }
 
+/// Looks at one file; remembers whether cachestat is of no use here.
+struct Looks {
+  bool mincore = false;
+  std::vector<unsigned char> pages;
+
+  std::optional<std::uint64_t> resident_pages(int folder, const char* path, int fd, const struct stat& status,
+                                              std::uint64_t size) {
+    std::optional<std::uint64_t> found;
+    if (!mincore) {
+      found = by_cachestat(fd, size);
+      if (!found && errno != EPERM) mincore = true;
+    }
+    if (mincore && mincore_is_true(folder, path, status)) found = by_mincore(fd, size, pages);
+    return found;
+  }
+};
+
 }  // namespace
 
 double resident_share(const FileTable& files, std::string& method, std::uint64_t seed) {
   if (files.holds_objects()) return -1;
   const std::uint32_t looked_at = std::min(files.count(), kSample);
-  bool mincore = on_overlay(files.root_fd());
-  std::vector<unsigned char> pages;
+  Looks looks{.mincore = on_overlay(files.root_fd()), .pages = {}};
   double resident = 0, total = 0;
   for (std::uint32_t i = 0; i < looked_at; ++i) {
     // One file, at a seeded place, from each of equal stretches: files made one after another lie
@@ -93,19 +117,26 @@ double resident_share(const FileTable& files, std::string& method, std::uint64_t
     const auto size = S_ISBLK(status.st_mode) ? files.size(file)  // a device's status tells none
                                               : static_cast<std::uint64_t>(status.st_size);
     if (size == 0) continue;
-    std::optional<std::uint64_t> found;
-    if (!mincore) {
-      found = by_cachestat(fd.get(), size);
-      if (!found && errno != EPERM) mincore = true;
-    }
-    if (mincore && mincore_is_true(files.root_fd(), files.path(file), status))
-      found = by_mincore(fd.get(), size, pages);
+    const auto found = looks.resident_pages(files.root_fd(), files.path(file), fd.get(), status, size);
     if (!found) continue;
     resident += static_cast<double>(std::min(*found * page_size(), size));
     total += static_cast<double>(size);
   }
-  method = mincore ? "mincore" : "cachestat";
+  method = looks.mincore ? "mincore" : "cachestat";
   return total > 0 ? resident / total : -1;
+}
+
+std::optional<std::uint64_t> drop_file(const std::string& path) {
+  const system::UniqueFd fd = system::open_quiet(AT_FDCWD, path.c_str());
+  struct stat status;
+  if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
+  auto size = static_cast<std::uint64_t>(status.st_size);
+  if (S_ISBLK(status.st_mode) && ::ioctl(fd.get(), BLKGETSIZE64, &size) != 0) return std::nullopt;
+  ::fdatasync(fd.get());  // what is dirty stays
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+  Looks looks{.mincore = on_overlay(fd.get()), .pages = {}};
+  const auto pages = looks.resident_pages(AT_FDCWD, path.c_str(), fd.get(), status, size);
+  return pages ? std::optional(*pages * page_size()) : std::nullopt;
 }
 
 }  // namespace headrace

@@ -78,7 +78,19 @@ void limit_memory(CgroupLimits& limits, const std::string& folder, std::uint64_t
   tighten(limits.memory_rest, limit > needed ? limit - needed : 0);
 }
 
+/// The same file names in both versions.
+void limit_tasks(CgroupLimits& limits, const Hierarchy& hierarchy) {
+  for (const std::string& folder : levels(hierarchy)) {
+    const auto limit = read_number(folder + "/pids.max");  // "max" is no number
+    if (!limit) continue;
+    const std::uint64_t used = read_number(folder + "/pids.current").value_or(0);
+    tighten(limits.tasks, *limit);
+    tighten(limits.tasks_rest, *limit > used ? *limit - used : 0);
+  }
+}
+
 void read_version_2(const Hierarchy& hierarchy, CgroupLimits& limits) {
+  limit_tasks(limits, hierarchy);
   for (const std::string& folder : levels(hierarchy)) {
     if (const auto line = read_line(folder + "/cpu.max")) {
       const std::vector<std::string> words = split(*line, ' ');  // "200000 100000" or "max 100000"
@@ -108,6 +120,7 @@ void read_version_1(const std::string& root, CgroupLimits& limits) {
       if (const auto limit = read_number(folder + "/memory.limit_in_bytes"))
         limit_memory(limits, folder, *limit, "memory.usage_in_bytes", "total_inactive_file", "total_active_file");
   }
+  if (const auto tasks = find_hierarchy(root, "pids")) limit_tasks(limits, *tasks);
   if (const auto io = find_hierarchy(root, "blkio")) {
     for (const std::string& folder : levels(*io))
       for (const char* what : {"read_bps", "write_bps", "read_iops", "write_iops"})
@@ -181,7 +194,8 @@ CgroupLimits cgroup_limits(const std::string& root) {
     limits.path = unified->group.empty() ? "/" : unified->group;
     read_version_2(*unified, limits);
   }
-  if (find_hierarchy(root, "cpu") || find_hierarchy(root, "memory") || find_hierarchy(root, "blkio")) {
+  constexpr const char* kControllers[] = {"cpu", "memory", "blkio", "pids"};
+  if (std::ranges::any_of(kControllers, [&root](const char* name) { return find_hierarchy(root, name).has_value(); })) {
     limits.version = 1;
     read_version_1(root, limits);
   }

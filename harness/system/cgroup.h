@@ -16,6 +16,8 @@ struct CgroupLimits {
   std::optional<double> cores;               // CPU quota; the tightest on the way to the root
   std::optional<std::uint64_t> memory;       // hard or throttling limit, whichever is less [B]
   std::optional<std::uint64_t> memory_rest;  // what is left of it, page cache counted as free [B]
+  std::optional<std::uint64_t> tasks;        // processes and threads
+  std::optional<std::uint64_t> tasks_rest;   // of them, that may still be started
   std::vector<std::string> io;               // "254:0 rbps=104857600", as the kernel writes them
 };
 

@@ -1,7 +1,6 @@
 #include "harness/system/client_counters.h"
 
 #include <charconv>
-#include <filesystem>
 #include <utility>
 
 #include "harness/system/kernel_files.h"
@@ -19,15 +18,13 @@ bool is_juicefs(const Mount& mount) { return mount.type == "fuse.juicefs"; }
 std::string lustre_name(const Mount& mount) { return mount.source.substr(mount.source.rfind('/') + 1); }
 
 std::optional<ClientCounters> read_lustre(const Mount& mount) {
-  namespace fs = std::filesystem;
   const std::string begin = lustre_name(mount) + "-OST";
   ClientCounters all;
   bool any = false;
   for (const char* folder : {"/sys/kernel/debug/lustre/osc", "/proc/fs/lustre/osc"}) {
-    std::error_code error;
-    for (const auto& client : fs::directory_iterator(folder, error)) {
-      if (!client.path().filename().string().starts_with(begin)) continue;
-      const auto text = read_text((client.path() / "stats").string());
+    for (const std::string& client : entries(folder)) {
+      if (!client.starts_with(begin)) continue;
+      const auto text = read_text(std::string(folder) + "/" + client + "/stats");
       if (!text) return std::nullopt;
       all.read_bytes += parse_lustre_stats(*text).value_or(0);  // none before the first read
       add_lustre_requests(*text, all.asked);
@@ -122,6 +119,7 @@ std::string client_counters_of(const Mount& mount) {
 
 std::string_view why_not_counted(const Mount& mount) {
   if (mount.type == "gpfs") return "mmpmon's _br_ counts reads from its pagepool, too";
+  if (mount.type == "zfs") return "ZFS reads through a cache of its own (ARC), and may store data compressed";
   if (mount.type == "fuse.glusterfs") return "io-stats counts what programs read, above its caches";
   if (mount.type == "fuse" && mount.source.starts_with("mfs#"))
     return "MooseFS's .stats count operations of programs, no bytes of chunk servers";

@@ -1,6 +1,5 @@
 #include "harness/system/device_settings.h"
 
-#include <algorithm>
 #include <filesystem>
 #include <system_error>
 
@@ -43,9 +42,7 @@ DeviceSettings device_settings(const std::string& sys_path) {
   settings.firmware = line("device/firmware_rev");
   if (settings.firmware.empty()) settings.firmware = line("device/rev");
   settings.transport = transport_of(folder, settings.disk);
-  for (const auto& member : fs::directory_iterator(folder / "slaves", error))
-    settings.members.push_back(member.path().filename().string());
-  std::sort(settings.members.begin(), settings.members.end());
+  settings.members = entries((folder / "slaves").string());
   settings.size = 512 * read_number((device / "size").string()).value_or(0);  // always in 512-byte sectors
 
   const std::string queue = (folder / "queue/").string();

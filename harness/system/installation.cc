@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "harness/base/error.h"
+#include "harness/system/writers.h"
 
 namespace headrace::system {
 namespace {
@@ -74,17 +75,19 @@ Installation look_around() {
 }  // namespace
 
 std::string foreign_writer(const std::string& path) {
-  struct stat binary {
-  }, file{};
-  if (::stat(kBinary, &binary) != 0) return std::string(kBinary) + ": " + errno_text(errno);
-  if (::stat(path.c_str(), &file) != 0) return path + ": " + errno_text(errno);
-  if (file.st_uid != 0 && file.st_uid != ::geteuid() && file.st_uid != binary.st_uid)
-    return path + " belongs to user " + std::to_string(file.st_uid);
-  if (file.st_mode & S_IWOTH) return path + " can be written by everybody";
-  const bool group_writes_binary = binary.st_mode & S_IWGRP && binary.st_gid == file.st_gid;
-  if (file.st_mode & S_IWGRP && file.st_gid != 0 && !group_writes_binary)
-    return path + " can be written by group " + std::to_string(file.st_gid);
-  return "";
+  try {
+    Writers others = writers_of(path, /*inherited=*/true), known = writers_of(kBinary);
+    known.erase(kEverybody);
+    known.insert({user_id(0), user_id(::geteuid()), group_id(0)});
+    struct stat file {};
+    if (::stat(path.c_str(), &file) != 0) return path + ": " + errno_text(errno);
+    if (const std::string owner = user_id(file.st_uid); !known.contains(owner))
+      return path + " belongs to " + with_name(owner);
+    std::erase_if(others, [&](const std::string& one) { return known.contains(one); });
+    return others.empty() ? "" : path + " can be written by " + with_name(*others.begin());
+  } catch (const RunError& e) {
+    return e.what();
+  }
 }
 
 std::string foreign_writer_within(const std::string& folder) {

@@ -23,8 +23,8 @@ struct Installation {
 /// absolute path is compiled in: an installed tree can be copied.
 const Installation& installation();
 
-/// Why others than root, this process's user and those who can write the running binary could have
-/// made `path` what it is; "" when nobody else could.
+/// Why `path` cannot be trusted as code or as a command: it belongs to, or its mode or ACLs (writers.h) let write it, others
+/// than root, this process's user and those who can write the running binary. "" = it can.
 std::string foreign_writer(const std::string& path);
 /// The same for a folder and all that is in it.
 std::string foreign_writer_within(const std::string& folder);

@@ -3,12 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <filesystem>
-#include <system_error>
 
+#include "harness/base/error.h"
+#include "harness/system/list_names.h"
 #include "harness/system/unique_fd.h"
 
 namespace headrace::system {
@@ -54,11 +53,10 @@ std::optional<std::uint64_t> read_number(const std::string& path) {
 
 std::vector<std::string> entries(const std::string& folder) {
   std::vector<std::string> names;
-  std::error_code ignored;
-  for (std::filesystem::directory_iterator it(folder, ignored), end; it != end; it.increment(ignored))
-    names.push_back(it->path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
+  const int code = list_names(AT_FDCWD, folder.c_str(), names);
+  // Limits of this process would make parts of the machine seem absent.
+  if (code == EMFILE || code == ENFILE || code == ENOMEM) throw system_error("list", folder, code);
+  return code == 0 ? names : std::vector<std::string>{};
 }
 
 std::optional<std::uint64_t> number_at(const std::vector<std::string>& words, std::size_t at) {

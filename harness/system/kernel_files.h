@@ -15,7 +15,7 @@ std::optional<std::string> read_text(const std::string& path);
 std::optional<std::string> read_line(const std::string& path);
 /// Its first line as an unsigned number; nothing for "max", negative numbers and other words.
 std::optional<std::uint64_t> read_number(const std::string& path);
-/// The names in a folder, sorted; none when it cannot be read.
+/// The names in a folder, sorted; none where it is not there. Throws RunError at a limit on open files or memory.
 std::vector<std::string> entries(const std::string& folder);
 /// What follows "key:" or "key " at the start of a line, without surrounding blanks, as in
 /// /proc/meminfo.

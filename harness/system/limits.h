@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace headrace::system {
@@ -19,6 +20,21 @@ Limit limit_of(int resource);
 /// Raises this process's own limit of open files as far as `more` than are open now need it and it may. What may be opened
 /// then beside those.
 std::uint64_t make_room_for_files(std::uint64_t more);
+
+/// What processes of one user share on this machine.
+struct SharedMemory {
+  std::uint64_t size = 0, free = 0;  // [B]; both kUnlimited: it may take all memory
+};
+/// Of the file system that shm_open() uses; nothing: it is not there, so that no process can share memory by name.
+std::optional<SharedMemory> shared_memory(const std::string& path = "/dev/shm");
+
+/// Processes and threads that this process may start, and what stops them there: "pids.max of the control group".
+struct TasksLeft {
+  std::uint64_t count = Limit::kUnlimited;
+  std::string by;
+};
+/// `root` is where /proc and /sys are looked for.
+TasksLeft tasks_left(const std::string& root = "");
 
 /// "1024 (up to 524288)", "8.00 MiB", "unlimited".
 std::string limit_in_words(const Limit& limit, bool bytes);

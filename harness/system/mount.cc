@@ -90,6 +90,12 @@ bool is_network_file_system(std::string_view type) {
   return std::find(kNetwork.begin(), kNetwork.end(), type) != kNetwork.end();
 }
 
+bool is_local_file_system(std::string_view type) {
+  constexpr std::array<std::string_view, 6> kShared{"gfs2", "ocfs2", "erofs", "squashfs", "iso9660", "udf"};
+  if (std::find(kShared.begin(), kShared.end(), type) != kShared.end()) return false;
+  return type == "zfs" || is_memory_file_system(type) || is_counted_file_system(type);
+}
+
 bool is_memory_file_system(std::string_view type) {
   return type == "tmpfs" || type == "ramfs" || type == "hugetlbfs" || type == "devtmpfs" || type == "rootfs";
 }

@@ -37,6 +37,10 @@ std::string nearest_existing(const std::string& path);
 /// one.
 bool is_network_file_system(std::string_view type);
 
+/// True when only this machine reads files of this type: they are on its own block devices or in its memory. Not types
+/// that several machines may share, nor read-only images, which may be files of another file system.
+bool is_local_file_system(std::string_view type);
+
 /// True when files of this type lie in memory, with no storage below.
 bool is_memory_file_system(std::string_view type);
 

@@ -23,9 +23,7 @@ std::optional<fs::path> bus_device(const BlockDevice& device) {
 
 std::set<int> interrupts_of(const fs::path& bus) {
   std::set<int> numbers;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(bus / "msi_irqs", error))
-    numbers.insert(std::atoi(entry.path().filename().c_str()));
+  for (const std::string& name : entries((bus / "msi_irqs").string())) numbers.insert(std::atoi(name.c_str()));
   return numbers;
 }
 

@@ -5,16 +5,20 @@
 
 #include <cerrno>
 
+#include "harness/system/open_beneath.h"
 #include "harness/system/unique_fd.h"
 
 namespace headrace::system {
 
-/// openat(folder, path, O_RDONLY | flags); only owners may ask that the access time stay. errno
-/// tells of failure.
+/// Opens `path` for reading; only owners may ask that the access time stay. Below an open `folder` no symbolic link is
+/// followed, wherever on the way it is; from AT_FDCWD all are. Errors are in errno.
 inline UniqueFd open_quiet(int folder, const char* path, int flags = 0) {
-  UniqueFd fd(::openat(folder, path, O_RDONLY | O_CLOEXEC | O_NOATIME | flags));
-  if (!fd && errno == EPERM) fd = UniqueFd(::openat(folder, path, O_RDONLY | O_CLOEXEC | flags));
-  return fd;
+  const auto open = [&](int more) {
+    const int all = O_RDONLY | O_CLOEXEC | flags | more;
+    return UniqueFd(folder == AT_FDCWD ? ::openat(folder, path, all) : open_beneath(folder, path, all));
+  };
+  UniqueFd fd = open(O_NOATIME);
+  return !fd && errno == EPERM ? open(0) : std::move(fd);
 }
 
 }  // namespace headrace::system

@@ -6,6 +6,7 @@
 
 #include "harness/requirements/need_kinds.h"
 #include "harness/statistics/student.h"
+#include "harness/verdict/share_bounds.h"
 
 namespace headrace::judging {
 namespace {
@@ -20,7 +21,7 @@ void hold_across_sessions(const statistics::SessionSpread& past, Judgement& j) {
   const double between = statistics::t_quantile(kOneSided, past.sessions - 1.0) * past.spread;
   const auto apart = [&](double bound) { return std::hypot(std::log(bound / *j.measured), between); };
   if (j.low && *j.low > 0) j.low = *j.measured * std::exp(-apart(*j.low));
-  if (j.high) j.high = *j.measured * std::exp(apart(*j.high));
+  if (j.high) j.high = possible(j, *j.measured * std::exp(apart(*j.high)));
   const auto shown = [&](const std::optional<double>& value) {
     return value ? requirements::format_named(*value, j.unit, j.id) : std::string("?");
   };

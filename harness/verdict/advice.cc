@@ -165,9 +165,9 @@ std::string advise(const Judgement& j) {
     case Reason::not_steady:
       return "look at the time series in report.html; then " + again(j, "and a longer duration");
     case Reason::cache_unproven:
-      return "headrace doctor tells how cold can be proven here (root may drop the caches; some "
-             "file systems do not "
-             "count); or declare another cache state";
+      return "mend what is named above (headrace doctor DIR shows what is below the data; root may drop the caches), "
+             "or "
+             "declare another cache state";
     case Reason::disturbed:
       return "stop what else is running on this machine or device, then " + again(j, "");
     case Reason::correlated:

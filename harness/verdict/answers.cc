@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "harness/requirements/need_kinds.h"
-#include "harness/statistics/summary.h"
+#include "harness/verdict/part_faults.h"
 #include "harness/verdict/slow_parts.h"
 #include "harness/verdict/store_words.h"
 
@@ -125,8 +125,7 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
     skip(j,
          other_size == nullptr
              ? "Nothing in this configuration measures it."
-             : fmt::format("No point reads as the job does: {} moved files or requests of another size.",
-                           other_size->id),
+             : fmt::format("No point reads as the job does: {} {}.", other_size->id, likeness(q, *other_size).why_not),
          fmt::format("add '- {{use: {}{}}}' to the configuration's workloads", q.workload, cache));
   }
   return j;
@@ -168,17 +167,38 @@ std::size_t preference(const Question& q, const RecordedPoint& point) {
   return static_cast<std::size_t>(q.measured_by.end() - at);
 }
 
-/// What was measured first stands, however measuring it again went.
-bool gave_values(const RecordedPoint& p) {
-  return p.status == PointStatus::ok || p.status == PointStatus::interrupted || p.measured_again;
+/// What was measured first counts, however measuring it again went. A count that misses its need counts in any case.
+bool gave_values(const Question& q, const RecordedPoint& p) {
+  if (p.status == PointStatus::ok || p.status == PointStatus::interrupted || p.measured_again) return true;
+  const std::string metric = answering_metric(q, p);
+  if (find_fault_count(metric) == nullptr) return false;
+  const std::optional<double> counted = most_counted(p, metric);
+  return counted && !q.blank.meets(*counted);
 }
 
-/// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh repetitions'
-/// median meets the need.
+bool has_values(const Question& q, const RecordedPoint& p) {
+  const std::string metric = answering_metric(q, p);
+  return find_fault_count(metric) != nullptr ? most_counted(p, metric).has_value() : !p.values(metric).empty();
+}
+
+/// Do two sets that both miss the need contradict each other? The fresh one lies beyond the bounds of the first, misses
+/// by less than half as much, and by no more than a single long run may (twice delta).
+bool contradicts(const Judgement& first, double fresh) {
+  constexpr double kNear = 0.10;
+  const std::optional<double>& bound = first.higher_is_better ? first.high : first.low;
+  const auto missed_by = [&](double value) {
+    return first.higher_is_better ? 1 - value / first.need : value / first.need - 1;
+  };
+  const bool beyond = bound && (first.higher_is_better ? fresh > *bound : fresh < *bound);
+  return beyond && missed_by(fresh) <= kNear && 2 * missed_by(fresh) < missed_by(*first.measured);
+}
+
+/// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh repetitions meet the need or
+/// contradict the first.
 void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   RecordedPoint fresh = point;
   std::erase_if(fresh.repetitions,
-                [&](const RecordedRepetition& r) { return r.look < point.looks.looks.size() || !r.stands(); });
+                [&](const RecordedRepetition& r) { return r.look < point.looks.looks.size() || !r.is_evidence; });
   // A neighbour mostly slows: what is disturbed can meet the need, but not miss it.
   const bool alone = std::ranges::any_of(fresh.repetitions, [](const auto& r) { return !r.disturbed; });
   if (alone) std::erase_if(fresh.repetitions, [](const auto& r) { return r.disturbed; });
@@ -196,14 +216,15 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   const bool meets = j.higher_is_better ? again >= j.need : again <= j.need;
   const auto shown = [&j](double value) { return requirements::format_named(value, j.unit, j.id); };
   const std::string text = shown(again);
-  if (!meets) {
+  if (!meets && !contradicts(j, again)) {
     j.explanation += fmt::format(" Measured again after a rest: {}{}.", text, alone ? "" : ", beside something else");
     return;
   }
   j.outcome = Outcome::inconclusive;
   j.reason = Reason::straddles;
-  j.explanation = fmt::format("{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}.",
-                              j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text);
+  j.explanation = fmt::format("{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}{}.",
+                              j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text,
+                              meets ? "" : ": the two sets do not overlap, and the second nearly meets the need");
   j.next_step = fmt::format(
       "something changes from minute to minute: compare the repetitions in report.html, then run "
       "the same command with --only '{}'",
@@ -242,6 +263,10 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   const std::string name = answering_metric(q, point);
   j.point = point.id;
   j.metric = fmt::format("{}.{}", point.workload, name);
+  if (find_fault_count(name) != nullptr) {
+    judge_count(point, name, j);
+    return a;
+  }
   Evidence e = gather(point, name, q.blank.unit, parts(q, point), q.choices);
   e.next_look = next_look;
   e.too_few_operations = std::count(point.too_few_operations.begin(), point.too_few_operations.end(), name) > 0;
@@ -277,8 +302,7 @@ struct Chosen {
 
 /// The point's worth as an answer; nothing: it is none.
 std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
-  if (!gave_values(p) || p.values(answering_metric(q, p)).empty() || !no_answer(q, p).empty() || !answers(q, p))
-    return std::nullopt;
+  if (!gave_values(q, p) || !has_values(q, p) || !no_answer(q, p).empty() || !answers(q, p)) return std::nullopt;
   Chosen one;
   one.point = &p;
   one.like = likeness(q, p);
@@ -287,9 +311,11 @@ std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
   // where there is no other.
   one.rank = {q.collective ? fit(*q.collective, p) : Fit::close, one.like.is_as_job(), p.unproven_share() == 0,
               preference(q, p)};
-  // What several gave is told apart by their medians where there is a way, as a sizing of several sessions does.
-  one.value = (q.blank.higher_is_better ? 1 : -1) * (q.way ? statistics::median(p.values(answering_metric(q, p)))
-                                                           : answer(q, p, 0).judgement.measured.value_or(0));
+  if (const std::string metric = answering_metric(q, p); find_fault_count(metric) != nullptr) {
+    one.value = *most_counted(p, metric);  // of several points the one with the most answers
+    return one;
+  }
+  one.value = (q.blank.higher_is_better ? 1 : -1) * answer(q, p, 0).judgement.measured.value_or(0);
   return one;
 }
 
@@ -328,7 +354,8 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
     judgements.push_back(chosen != nullptr ? answer(q, *chosen, 0).judgement : unanswered(q, points));
     if (chosen != nullptr && read_objects(*chosen))
       tell_requests(*chosen, points, answering_metric(q, *chosen), judgements.back());
-    if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail)
+    if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail &&
+        find_fault_count(answering_metric(q, *chosen)) == nullptr)
       confirm(q, *chosen, judgements.back());
   }
   sort_worst_first(judgements);
@@ -336,8 +363,10 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
 }
 
 std::vector<Judgement> judge_run(std::span<const Question> questions, std::span<const RecordedPoint> points) {
-  std::vector<Judgement> judgements = answer_all(questions, points), parts = judge_parts(points);
+  std::vector<Judgement> judgements = answer_all(questions, points), parts = judge_parts(points),
+                         faults = judge_faults(points);
   std::move(parts.begin(), parts.end(), std::back_inserter(judgements));
+  std::move(faults.begin(), faults.end(), std::back_inserter(judgements));
   sort_worst_first(judgements);
   return judgements;
 }

@@ -2,16 +2,22 @@
 
 #include <algorithm>
 
+#include "harness/record/highest_rate.h"
+
 namespace headrace::judging {
 namespace {
+
+/// A rate of 0 over less time than this shows that nothing ended yet, not that nothing comes.
+constexpr double kShortestForZero_s = 0.2;
 
 /// What each repetition gave of the metric.
 Taken taken(const RecordedRepetition& r, const std::string& metric, bool rate, double shares) {
   Taken one{.value = {}, .seconds = r.elapsed_s, .counted = r.counted, .disturbed = r.disturbed};
   if (const auto at = r.seconds.find(metric); at != r.seconds.end()) one.seconds = at->second;
   const auto at = r.metrics.find(metric);
-  // A rate of 0 was not reached, such as the one that a ramp found and that did not hold.
-  if (at != r.metrics.end() && !(rate && at->second == 0)) one.value = at->second / shares;
+  if (at == r.metrics.end()) return one;
+  const bool nothing_yet = rate && one.seconds > 0 && one.seconds < kShortestForZero_s;
+  if (at->second != 0 || !(metric == kHighestRate || nothing_yet)) one.value = at->second / shares;
   return one;
 }
 
@@ -32,7 +38,7 @@ void look_at_repetitions(const RecordedPoint& point, const std::string& metric, 
       ++not_steady;
       note(e.not_steady_why, r.steady_why);
     }
-    if (!r.stands()) note(e.cache_why, r.state_why);
+    if (!r.is_evidence) note(e.cache_why, r.state_why);
   }
   if (counted == 0) return;
   e.not_steady_share = not_steady / counted;
@@ -55,7 +61,7 @@ double RecordedPoint::unproven_share() const {
   for (const RecordedRepetition& r : repetitions) {
     if (!r.counted || !r.ok) continue;
     ++counted;
-    unproven += !r.stands();
+    unproven += !r.is_evidence;
   }
   return counted > 0 ? unproven / counted : 0;
 }

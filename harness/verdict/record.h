@@ -11,6 +11,7 @@
 #include "harness/params.h"
 #include "harness/ranks/rank_groups.h"
 #include "harness/record/cache_state.h"
+#include "harness/record/fault_counts.h"
 #include "harness/record/metric.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/statistics/steady.h"
@@ -31,15 +32,11 @@ struct RecordedRepetition {
   std::map<std::string, double> metrics;
   double elapsed_s = 0;                   // of all phases
   std::map<std::string, double> seconds;  // of rates of one phase of several, that one's time
-  /// Its cache state had to be proven, and was; why (not).
-  bool state_required = false, state_proven = false;
-  std::string state_why;
+  bool is_evidence = true;                // CacheProof::is_evidence(); false: it may have measured another cache state
+  std::string state_why;                  // what proves its cache state, or what is missing
   bool disturbed = false, steady = true;
   std::string disturbed_why, steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
-
-  /// False: what it measured was perhaps not what was declared.
-  bool stands() const { return state_proven || !state_required; }
 };
 
 /// One point.
@@ -61,6 +58,7 @@ struct RecordedPoint {
   std::map<std::string, statistics::SingleRun> single_run;  // rule 19, by unit: one long repetition that stands alone
   bool measured_again = false;                              // after a FAIL and a rest
   std::vector<RecordedRepetition> repetitions;
+  std::vector<PartFault> faults;  // of parts of the machine, of all repetitions, preparing and verifying
 
   /// A metric's values, of the repetitions that count.
   std::vector<double> values(std::string_view metric) const;

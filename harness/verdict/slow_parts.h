@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/record/pair_matrix.h"
+#include "harness/verdict/part_faults.h"
 #include "harness/verdict/record.h"
 #include "harness/verdict/verdict.h"
 
@@ -15,8 +16,10 @@ namespace headrace::judging {
 /// The id of these judgements; their scope is the part: "node node3", "NIC node3 eth1", "link node2 to node4".
 inline constexpr std::string_view kPairRate = "network.pair_rate";
 
-/// What follows from the part is no need of the job's, nor of the node that wrote the run.
-inline bool of_a_part(const Judgement& j) { return j.id == kPairRate; }
+/// What pairs say of other nodes and of what lies between them is no word of the node that wrote the run.
+inline bool of_pairs(const Judgement& j) { return j.id == kPairRate; }
+/// The scope names a part, and what follows from it is no need of the job's.
+inline bool of_a_part(const Judgement& j) { return of_pairs(j) || j.id == kPartFault; }
 
 /// One bad node of three is no exception, nor one bad pair of three: of fewer nobody can tell what is usual.
 inline constexpr unsigned kFewestNodes = 4;

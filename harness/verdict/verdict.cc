@@ -7,9 +7,9 @@
 #include <cmath>
 #include <limits>
 
-#include "harness/statistics/mean_rate.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict/advice.h"
+#include "harness/verdict/share_bounds.h"
 
 namespace headrace {
 namespace {
@@ -156,6 +156,11 @@ std::vector<double> Evidence::values() const {
   return those(*this, [](const Taken& t) { return t.counted; }).values;
 }
 
+statistics::Bounded estimate(const Evidence& e) {
+  bool bounded = false;
+  return bounds_of(e, those(e, [](const Taken& t) { return t.counted; }), &bounded);
+}
+
 void judge(const Evidence& e, Judgement& j) {
   const Set set = those(e, [](const Taken& t) { return t.counted; });
   j.repetitions = static_cast<unsigned>(set.values.size());
@@ -169,8 +174,8 @@ void judge(const Evidence& e, Judgement& j) {
   if (!set.values.empty()) {
     const Bounded bounds = bounds_of(e, set, &bounded);
     j.measured = bounds.value;
-    if (std::isfinite(bounds.low)) j.low = bounds.low;
-    if (std::isfinite(bounds.high)) j.high = bounds.high;
+    if (std::isfinite(bounds.low)) j.low = possible(j, bounds.low);
+    if (std::isfinite(bounds.high)) j.high = possible(j, bounds.high);
     if (e.rate) j.typical = statistics::median(set.values);
     j.lost_to_stalls = lost(e, set, j);
     j.headroom = headroom_of(*j.measured, j);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/statistics/mean_rate.h"
 #include "harness/statistics/steady.h"
 #include "harness/verdict/word.h"
 
@@ -83,6 +84,10 @@ struct Evidence {
   /// Of the repetitions that count.
   std::vector<double> values() const;
 };
+
+/// The value that counts, with the bounds that judge() compares: of a rate the mean over time, else the median.
+/// Unbounded (infinite) where there are too few repetitions. At least one repetition that counts has a value.
+statistics::Bounded estimate(const Evidence& evidence);
 
 /// The outcome and its reason code. Needs of `judgement`: need, unit, higher_is_better, and
 /// for the words id, point and metric. Fills outcome, reason, explanation, next_step, measured,

@@ -136,7 +136,7 @@ class Row:
             raise Inconsistent(f"status \"{self.status}\": one of {', '.join(STATUSES)} is expected")
         if not (0 < self.delta < 1 or (self.fact and self.delta == 0)):
             raise Inconsistent(f"delta {self.delta}: between 0 and 1 is expected")
-        if not self.fact and not min(*self.base.values, *self.other.values) > 0:
+        if self.told and not self.fact and not min(*self.base.values, *self.other.values) > 0:
             raise Inconsistent("a value that is not above 0 has no ratio")
         if self.told and abs(math.log(self.other.typical / self.base.typical / self.ratio)) > 1e-5:
             raise Inconsistent(f"the ratio {self.ratio} is not that of {self.other.typical} to {self.base.typical}")

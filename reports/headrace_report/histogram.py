@@ -52,9 +52,30 @@ class Merged:
         return np.clip(values, self.min_ns, self.max_ns)
 
 
-def merge_parts(phases: Iterable, names: List[str]) -> List[Tuple[str, Merged]]:
+class Typical:
+    """Several repetitions, each with histograms of its own: percentiles are medians over the repetitions, as metrics are."""
+
+    def __init__(self, repetitions: Iterable[Iterable[Histogram]]):
+        self.each = [one for one in (Merged(histograms) for histograms in repetitions) if one.total]
+        self.total = sum(one.total for one in self.each)
+        self.fewest = min((one.total for one in self.each), default=0)  # operations of a repetition
+
+    def percentile(self, p: float) -> float:
+        """The latency [ns] that a share `p` (0..1) of the operations did not exceed; 0 when empty."""
+        return float(np.median([one.percentile(p) for one in self.each])) if self.each else 0.0
+
+    def curve(self, shares: np.ndarray) -> np.ndarray:
+        """percentile() of many shares at once."""
+        return np.median([one.curve(shares) for one in self.each], axis=0)
+
+    @property
+    def max_ns(self) -> float:
+        return float(np.median([one.max_ns for one in self.each])) if self.each else 0.0
+
+
+def typical_parts(repetitions: Iterable, names: List[str]) -> List[Tuple[str, Typical]]:
     """The whole operation first, then its parts in order; empty ones are left out."""
-    phases = list(phases)
-    result = [("whole", Merged(phase.latency for phase in phases))]
-    result += [(name, Merged(phase.parts[name] for phase in phases if name in phase.parts)) for name in names]
-    return [(name, merged) for name, merged in result if merged.total]
+    phases = [repetition.phases for repetition in repetitions]
+    result = [("whole", Typical([phase.latency for phase in each] for each in phases))]
+    result += [(name, Typical([phase.parts[name] for phase in each if name in phase.parts] for each in phases)) for name in names]
+    return [(name, typical) for name, typical in result if typical.total]

@@ -56,10 +56,21 @@ class Change:
     events: List[str]
     explanation: str
     change: Optional[float] = None  # nothing where the level before was 0
+    certain: bool = True            # neither a drift nor a chance order of two levels
 
     def check(self) -> None:
         if self.status not in ("worse", "better", "differs"):
             raise Inconsistent(f"status '{self.status}': one of worse, better, differs")
+
+
+@dataclass(frozen=True)
+class TwoLevels:
+    """The newest runs go to and fro between them."""
+    lower: float
+    upper: float
+    at_lower: int
+    at_upper: int
+    explanation: str
 
 
 @dataclass(frozen=True)
@@ -103,6 +114,8 @@ class Series:
     wanders: bool = False
     gone: bool = False
     superseded: bool = False
+    fact: bool = False  # read, not measured
+    two_levels: Optional[TwoLevels] = None
 
     def check(self) -> None:
         if len({len(self.run), len(self.median), len(self.low), len(self.high)}) > 1 or not (self.run or self.left_out):

@@ -14,6 +14,10 @@ from .errors import Inconsistent, RunFileError
 from .schema import Run
 
 
+MOST_BYTES = 256 << 20  # as the program itself reads
+MOST_VALUES = 16_000_000
+
+
 def load_run(path: str) -> Run:
     """Reads a run file as load() does."""
     return load(path, {schema.KIND: Run})
@@ -23,8 +27,11 @@ def load(path: str, types: Mapping[str, type]) -> Any:
     """Reads, checks the kind and the schema version, then everything else: an object of the type that `types` has for
     the file's kind. Raises RunFileError."""
     try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
+        with open(path, "rb") as file:
+            data = file.read(MOST_BYTES + 1)
+        if len(data) > MOST_BYTES:
+            raise RunFileError(f"{path}: has more than {MOST_BYTES >> 20} MiB, the most that is read")
+        text = data.decode("utf-8")
     except OSError as problem:
         raise RunFileError(f"{path}: {problem.strerror}") from problem
     except UnicodeDecodeError as problem:
@@ -39,6 +46,8 @@ def parse(text: str) -> Any:
     """Strict JSON: no NaN, no infinity, no duplicate key."""
     if not text.strip():
         raise RunFileError("the file is empty")
+    if sum(text.count(begin) for begin in "[{,") > MOST_VALUES:
+        raise RunFileError(f"has more than {MOST_VALUES // 1_000_000} million values")
     try:
         return json.loads(text, parse_constant=_refuse_constant, parse_float=_finite, object_pairs_hook=_unique)
     except json.JSONDecodeError as problem:

@@ -150,6 +150,11 @@ class Metric:
     is_range: bool = False
     too_few_operations: bool = False
 
+    @property
+    def shown(self) -> Optional[float]:
+        """What a reader is given: of a rate work over time, else the median."""
+        return self.median if self.mean_over_time is None else self.mean_over_time
+
 
 @dataclass(frozen=True)
 class Histogram:

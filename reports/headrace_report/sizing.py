@@ -46,6 +46,8 @@ class Summary:
     low: Optional[float] = None
     high: Optional[float] = None
     phase: str = ""
+    measured_nodes: Optional[float] = None
+    samples: str = ""
 
 
 @dataclass(frozen=True)
@@ -109,10 +111,17 @@ class Phase:
     headroom: float
     headroom_low: float
     headroom_high: float
+    nodes: Optional[float] = None  # that supply, headroom and gpus_fed are of; None: all of the job
+    gpus: Optional[float] = None   # of those nodes
+    local: bool = False
     gpus_fed: Optional[Bounded] = None  # None: the demand is the same for any number of GPUs
     reason: str = ""
     explanation: str = ""
     next_step: str = ""
+
+    def share(self, job: PlannedJob) -> float:
+        """Of the job's nodes, those that supply and headroom are of."""
+        return 1.0 if self.nodes is None else self.nodes / job.nodes
 
     def check(self) -> None:
         if self.outcome not in OUTCOMES:
@@ -137,8 +146,10 @@ class Scaling:
     crossing: Optional[float] = None
 
     def check(self) -> None:
-        lists = (self.supply, self.supply_low, self.supply_high, self.demand, self.extrapolated)
-        if any(len(values) != len(self.gpus) for values in lists):
+        # Supply ends where nothing says what more nodes would get.
+        lists = (self.supply_low, self.supply_high, self.extrapolated)
+        if any(len(values) != len(self.supply) for values in lists) or len(self.demand) != len(self.gpus) \
+                or not 0 < len(self.supply) <= len(self.gpus):
             raise Inconsistent("lists of different lengths")
 
 
@@ -293,11 +304,11 @@ class Sizing:
     def check(self) -> None:
         if not self.phases:
             raise Inconsistent("phases: one or more is expected")
-        fed = [phase.gpus_fed.median for phase in self.phases if phase.gpus_fed]
+        fed = [phase.gpus_fed.median for phase in self.phases if phase.gpus_fed and phase.share(self.job) == 1]
         fewest = min([self.job.gpus] + fed) if fed else None
         if self.summary.gpus_fed != fewest:
             told = ["none" if one is None else f"{one:g}" for one in (self.summary.gpus_fed, fewest)]
-            raise Inconsistent(f"the summary tells {told[0]} GPUs fed, the phases {told[1]}")
+            raise Inconsistent(f"the summary says {told[0]} GPUs fed, the phases {told[1]}")
 
     def phase(self, name: str) -> Optional[Phase]:
         return next((phase for phase in self.phases if phase.phase == name), None)

@@ -40,11 +40,12 @@ def need_name(judgement: Judgement) -> str:
 
 
 PAIR_RATE = "network.pair_rate"  # what parts of the network are judged by: no need of the job's
+PARTS = (PAIR_RATE, "gpu.fault")  # whose scope names a part
 
 
 def slow_parts(run: Run, outcome: str = "FAIL") -> List[str]:
-    """"node node3", "link node2 to node4": what pairs of nodes accuse, or with another outcome, of what they leave open."""
-    return [judgement.scope for judgement in run.judgements if judgement.id == PAIR_RATE and judgement.outcome == outcome]
+    """"node node3", "link node2 to node4", "gpu3": bad parts, or with another outcome what is open of them."""
+    return [judgement.scope for judgement in run.judgements if judgement.id in PARTS and judgement.outcome == outcome]
 
 
 def _named(parts: List[str]) -> str:
@@ -73,7 +74,9 @@ def headline(run: Run) -> Tuple[str, str]:
     slow, open_parts = slow_parts(run), slow_parts(run, "INCONCLUSIVE")
     total, counts = len(run.judgements) - len(slow) - len(open_parts), run.summary
     if not total and counts.word == "FAIL":
-        return f"Bad: {_named(slow)}", "Held against what their like reached in the same repetitions; no need was declared"
+        paired = all(judgement.id == PAIR_RATE for judgement in run.judgements)
+        return (f"Bad: {_named(slow)}", "Compared with what their like reached in the same repetitions; no need was declared" if paired
+                else "No need was declared")
     if not total and open_parts and counts.word == "INCONCLUSIVE":
         return f"It is open whether there is something wrong with {_named(open_parts)}", "Nobody is accused; no need was declared"
     if not total:

@@ -48,7 +48,7 @@ def with_disks(given):
     disks = given.disks + ([os.environ["LIMITED_DISK"]] if "LIMITED_DISK" in os.environ else [])
     if len(disks) == len(RATES):
         return disks
-    done = subprocess.run([bench.HERE / "with-limits", "--size", "300M", "--in-memory", "--read-bps", RATES[len(disks)], "--",
+    done = subprocess.run([bench.HERE / "with-limits", "--size", "300M", "--read-bps", RATES[len(disks)], "--",
                            *words_for(given, given.slower, given.same, disks)])
     sys.exit(done.returncode)
 
@@ -97,7 +97,7 @@ def tally(given):
     for number in range(given.jobs):
         mine = argparse.Namespace(**{**vars(given), "keep": None if number else given.keep})
         words = words_for(mine, share(given.slower, given.jobs, number), share(given.same, given.jobs, number))
-        jobs.append(subprocess.Popen([bench.HERE / "with-limits", "--size", "300M", "--in-memory", "--read-bps", RATES[0],
+        jobs.append(subprocess.Popen([bench.HERE / "with-limits", "--size", "300M", "--read-bps", RATES[0],
                                       "--", *words], stdout=subprocess.PIPE, text=True))
     counts = {SLOW: {}, FAST: {}}
     for job in jobs:

@@ -7,7 +7,7 @@ device gave tell how many reads there were. Random blocks, read past the cache, 
 import bench
 
 READS_PER_S = 500
-disk = bench.limited("--size", "1G", "--in-memory", "--read-iops", str(READS_PER_S))
+disk = bench.limited("--size", "1G", "--read-iops", str(READS_PER_S))
 
 
 def measured(workload):

@@ -12,7 +12,7 @@ import bench
 AHEAD_S, COLD_S, DIRECT_S = 0.1, 12, 6
 rate = sys.argv[2]
 truth = {"100M": 100e6, "40M": 40e6}[rate]
-disk = bench.limited("--size", "2G", "--in-memory", "--read-bps", rate)
+disk = bench.limited("--size", "2G", "--read-bps", rate)
 bench.read_far_ahead(disk)
 shards = {"use": "shard_stream", "files": 8, "file_size": f"{int(truth * COLD_S / 8)}B", "workers": 8, "repeat": bench.ONCE}
 

@@ -12,7 +12,7 @@ import bench
 AHEAD_S, LASTS_S = 0.1, 8
 FILE, BATCH, WORKERS = 262144, 4, 4
 rate = {"40M": 40e6, "20M": 20e6}[sys.argv[2]]
-disk = bench.limited("--size", "2G", "--in-memory", "--read-bps", sys.argv[2])
+disk = bench.limited("--size", "2G", "--read-bps", sys.argv[2])
 files = int(rate * (LASTS_S + 1) / FILE)
 
 

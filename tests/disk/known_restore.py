@@ -9,7 +9,7 @@ SHARD = 125_000_000
 # comes last: it deals in slices. A whole restore has both in it, where a rate (known_rate.py) can be taken between them.
 SAVED_S, SLICE_S = 0.33, 0.1
 
-disk = bench.limited("--size", "1G", "--in-memory", "--read-bps", "100M")
+disk = bench.limited("--size", "1G", "--read-bps", "100M")
 bench.read_far_ahead(disk)
 
 

@@ -26,7 +26,7 @@ ROUNDS = 3 if TABLE else 1
 LASTS_S, AHEAD_S = 6, 0.1
 SAMPLE, SHARDS, BATCH, PREFETCH, SHUFFLE = 100_000, 8, 4, 2, 200
 rate = {"40M": 40e6, "20M": 20e6}[sys.argv[2]]
-disk = Path(bench.limited("--size", "2G", "--in-memory", "--read-bps", sys.argv[2]))
+disk = Path(bench.limited("--size", "2G", "--read-bps", sys.argv[2]))
 
 
 def make():

@@ -1,7 +1,7 @@
 """What `headrace bringup` starts on a host, of a fleet that is made up: fleet_agent.py VERSION FLEET HOST. FLEET is a JSON
 document: "rates" by host, or "host port" [B/s]; "dark": hosts, or "host interface", that nobody gets through to; "closed": hosts that call others, and that nobody can call; "rdma": the ports of each host;
 "errors" that they count, by "host port"; "answers": what a host says in
-place of the right answer, by what it is asked ("hello", "facts"...); "hang": it says nothing at all."""
+place of the right answer, by what it is asked ("hello", "facts"..., "run together": a run on several hosts); "hang": it says nothing at all."""
 
 import json
 import pathlib
@@ -76,7 +76,7 @@ for line in sys.stdin:
     elif asked["do"] == "measure rdma":
         say("measure rdma", rdma_end(port, other))
     elif asked["do"] == "run" and "run" in fleet:
-        say("run", run(asked["hosts"]))
+        say("run together" if asked["hosts"] else "run", run(asked["hosts"]))
     elif asked["do"] in ("place", "take away"):
         say(asked["do"], {})
     elif asked["do"] != "call":

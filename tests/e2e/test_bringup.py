@@ -79,8 +79,11 @@ def test_every_output_tells_the_same(hosts, headrace):
     """A bad node, a bad way and a dead host: in the verdict line, the exit code, JUnit, Prometheus, CSV and on the page."""
     done = hosts(8, net=["--rate", "40mbit", "--slow", "node3:20mbit", "--slow", "node2-node5:20mbit", "--down", "node8"], page=True)
     assert done.returncode == 10 and named(done) == [("node", "node3"), ("link", "node2 to node5")], done
-    assert "VERDICT FAIL nodes=8 accepted=6 retested=0 confirmed=1 drained=0 flapping=0 suspect=1 new=0 missing=1 faults=2" in done.stdout.splitlines()[-1], done
-    assert "bad: node node3, link node2 to node5" in done.record["sentence"], done
+    assert "VERDICT FAIL nodes=8 accepted=6 retested=0 confirmed=1 drained=0 flapping=0 suspect=0 new=0 missing=1 faults=2" in done.stdout.splitlines()[-1], done
+    assert "bad: node node3, link node2 to node5; missing: node8" in done.record["sentence"], done
+    assert "scontrol update nodename=node8 state=down reason='headrace: unreachable'" in done.record["hand_over"]["slurm"]["drain"], done
+    assert done.record["hand_over"]["bad_nodes"] == "node[3,8]" and done.record["states"]["missing"] == "node8", done.record["hand_over"]
+    assert "suspect" not in done.record["states"], done.record["states"]
     cases = {case.get("name"): [child.tag for child in case] for case in ElementTree.parse(headrace.path("cluster/junit.xml")).getroot().iter("testcase")}
     assert {name for name, tags in cases.items() if "failure" in tags} == {"node3", "node2 to node5"}, cases
     assert cases["node8"] == ["error"] and len(cases) == 9, cases
@@ -95,7 +98,7 @@ def test_every_output_tells_the_same(hosts, headrace):
     if not page.exists():
         pytest.skip("no page was drawn: " + done.stdout)
     text = seen(page)
-    for words in ("\u2718 FAIL Bad: node node3, link node2 to node5.", "node3 node rate", "node2 to node5 link rate", "7 of 8 nodes took part",
+    for words in ("\u2718 FAIL Bad: node node3, link node2 to node5; missing: node8.", "node3 node rate", "node2 to node5 link rate", "7 of 8 nodes took part",
                   "scontrol update nodename=node3 state=drain", "headrace bringup --out cluster", "--resume", "missing node8", "no route to host",
                   "7 of 8 1 met nobody", "exit code 10", "accepted node[1-2,4-7]"):
         assert words in text, (words, text[:6000])

@@ -96,7 +96,7 @@ def test_what_was_bad_before_is_bad_until_it_is_tested_again(fleet, headrace):
     assert states(told)["b"] == "retested" and states(told)["c"] == "confirmed", told
     met = [pair["nodes"] for one in told.record["sessions"][1]["rounds"] for pair in one["pairs"]]
     assert len(met) >= 4 and all(1 in pair and 2 not in pair for pair in met), met  # it takes four rates to accuse one, too
-    assert told.code == 10 and "bad before, and not tested again: c" in told.record["sentence"], told
+    assert told.code == 10 and "bad before, and not cleared since: c" in told.record["sentence"], told
     junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
     assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["c"], told
     assert headrace.path("cluster/bringup.prom").read_text().endswith("headrace_bringup_exit_code 10\n")
@@ -117,7 +117,7 @@ def test_one_that_flaps_stays_out(fleet, headrace):
     assert told.code == 10 and states(told)["b"] == "flapping" and named(told) == [("node", "b")], told
     assert "drain    scontrol update nodename=b state=drain reason='headrace: flapping'" in told.out and "resume   scontrol update nodename=b" not in told.out, told
     other = fleet("abcdef", "--retest", "c")  # nobody looked at b again: it does not measure, and is bad still
-    assert other.code == 10 and "bad before, and not tested again: b" in other.record["sentence"], other
+    assert other.code == 10 and "bad before, and not cleared since: b" in other.record["sentence"], other
     assert all(1 not in pair["nodes"] for one in other.record["sessions"][-1]["rounds"] for pair in one["pairs"]), other
     junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
     assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["b"], other
@@ -310,6 +310,84 @@ def test_a_group_that_is_slower_than_the_others(fleet, headrace):
     assert once.code == 0 and named(once) == [] and len(once.record["sessions"][0]["groups"]) == 6, once
     never = brought_up("never", n11=[0.96, 1])
     assert never.code == 0 and named(never) == [] and len(never.record["sessions"][0]["groups"]) == 3, never
+
+
+@pytest.fixture
+def together(fleet, headrace):
+    """A bring-up of six nodes whose collectives are made up: they give what tests/golden/run.json has."""
+    headrace.write("hosts", "".join(f"{name}\n" for name in "abcdef"))
+
+    def run(answers, statuses=("ok",)):
+        golden = json.loads((pathlib.Path(__file__).parents[1] / "golden/run.json").read_text())
+        point = golden["points"][0] | {"repetitions": [], "metrics": golden["points"][0]["metrics"][:1]}
+        golden["judgements"] = []
+        golden["points"] = [point | {"id": f"point{n}"} | ({} if status == "ok" else {"status": status, "reason": "as made up", "metrics": []})
+                            for n, status in enumerate(statuses)]
+        golden["summary"] = {"word": "MEASURED", "exit_code": 0, "needs": 0, "pass": 0, "fail": 0, "inconclusive": 0, "skipped": 0, "error": 0}
+        headrace.write("run.json", json.dumps(golden))
+        headrace.write("fleet.json", json.dumps({"run": "run.json", "answers": answers}))
+        told = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
+        told.record = headrace.results("bringup.json", "cluster")
+        told.skipped = {one["why"] for one in told.record["skipped"] if one["step"] == "collectives"}
+        return told
+    return run
+
+
+def test_collectives_that_fail_on_all_nodes_are_a_fault(together):
+    told = together({"a": {"run together": {"error": "TIMEOUT: MPI_Init of rank 0 (a)"}}})
+    assert told.code == 10 and named(told) == [("group", "a,b,c,d,e,f")], told
+    assert told.record["faults"][0]["told"] == "collectives: TIMEOUT: MPI_Init of rank 0 (a)" and not told.skipped, told
+
+
+def test_of_two_collectives_that_which_worked_keeps_its_value(together):
+    told = together({}, statuses=("ok", "error", "skipped"))
+    assert told.code == 10 and told.record["faults"][0]["told"] == "collectives: point1: as made up", told
+    (group,) = told.record["sessions"][0]["groups"]
+    assert [value["point"] for value in group["values"]] == ["point0"] and "point0 " in told.out, told
+    assert told.skipped == {"point2: as made up"}, told
+
+
+def test_a_node_that_cannot_take_part_in_collectives_is_named(together):
+    told = together({"c": {"place": {"error": "/tmp/x: No space left on device"}}})
+    assert told.code == 10 and named(told) == [("node", "c")] and states(told)["c"] == "confirmed", told
+    assert told.record["faults"][0]["told"] == "cannot take part in collectives: /tmp/x: No space left on device", told
+    assert "accepted=5" in told.out and "reason='headrace: collectives'" in told.out, told
+
+
+@pytest.mark.parametrize("without, code, faults", [("abcdef", 0, []), ("abc", 0, []), ("c", 10, [("node", "c")])])
+def test_collectives_are_skipped_only_where_most_nodes_cannot_start_them(together, without, code, faults):
+    no_mpi = "mpi: not built into this installation"
+    told = together({name: {"facts": facts_of(name)["facts"] | {"paths": [], "no_mpi": no_mpi}} for name in without})
+    assert told.code == code and named(told) == faults, told
+    assert any(why.endswith(": " + no_mpi) for why in told.skipped) == (code == 0), told
+    assert not any("groups" in one and one["groups"] for one in told.record["sessions"]) or code == 10, told
+
+
+def test_a_door_that_is_too_long_costs_its_host_alone(fleet):
+    """It would go on to whoever calls: all the others are measured."""
+    told = fleet("abcdef", answers={"c": {"open": {"door": "x" * 70_000}}})
+    assert states(told) == dict.fromkeys("abdef", "accepted") | {"c": states(told)["c"]}, told
+    assert "missing=0" in told.out and states(told)["c"] != "accepted", told
+
+
+def test_states_stay_where_no_node_answers(fleet):
+    """As from a shell whose launcher does not work: what was measured before is not lost."""
+    first = fleet("abcdef", rates={"b": 5e8})
+    assert first.code == 10, first
+    told = fleet("abcdef", "--resume", gone=list("abcdef"))
+    assert states(told) == states(first) and "No node answered: nothing was measured" in told.out, told
+    assert "state=down" not in told.out and "rdma=none" not in told.out, told
+    rdma = [one["why"] for one in told.record["skipped"] if one["step"] == "pairs by RDMA"]
+    assert rdma == ["no host said which ports it has"], rdma
+    again = fleet("abcdef", "--resume")
+    assert {name for name, state in states(again).items() if state == "accepted"} == set("acdef"), again
+
+
+def test_a_dead_node_is_in_the_headline_and_in_the_commands(fleet):
+    told = fleet("abcdef", gone=["f"])
+    assert told.code == 12 and "accepted=5" in told.out and "suspect=0 new=0 missing=1" in told.out, told
+    assert "missing: f" in told.record["sentence"] and told.record["hand_over"]["bad_nodes"] == "f", told
+    assert "drain    scontrol update nodename=f state=down reason='headrace: unreachable'" in told.out, told
 
 
 def scheduler(headrace, script):

@@ -1,7 +1,10 @@
 """One archive of what a machine is, to be sent: it opens, it tells of the devices, and no secret is in it."""
 
 import json
+import os
 import tarfile
+
+import pytest
 
 SECRET = "correct-horse-battery"
 
@@ -30,7 +33,21 @@ def test_no_secret_of_the_environment_or_of_a_path(headrace):
         assert str(headrace.folder) not in text, name
     assert "NCCL_DEBUG=WARN" in files["environment.txt"]
     assert "PASSWORD" not in files["environment.txt"] and "TOKEN" not in files["environment.txt"]
-    assert json.loads(files["figures.json"])["points"][0]["metrics"]["read_bandwidth"][0] > 0
+    point = json.loads(files["figures.json"])["points"][0]
+    assert point["metrics"]["read_bandwidth"][0] > 0 and point["number"] == 1 and "id" not in point, point
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
+def test_is_read_by_its_owner_alone(headrace, umask):
+    made = headrace.path("bundle.tar.gz")
+    made.write_text("of before")
+    made.chmod(0o666)
+    before = os.umask(umask)
+    try:
+        done = headrace("doctor", ".", "--bundle", "bundle.tar.gz")
+    finally:
+        os.umask(before)
+    assert done.code == 0 and made.stat().st_mode & 0o777 == 0o600, (done, oct(made.stat().st_mode))
 
 
 def test_tells_of_the_machine(headrace):

@@ -164,14 +164,23 @@ def values(point, name, numbers):
 
 @pytest.mark.parametrize("change, words", [
     (lambda p: p["metrics"].pop(1), "only in A"),
-    (lambda p: values(p, "sample_rate", [0.0] * 5), "a value of 0 has no ratio"),
-    (lambda p: values(p, "sample_rate", [-1.0] * 5), "a value of 0 has no ratio"),
+    (lambda p: values(p, "sample_rate", [-1.0] * 5), "a value below 0 has no ratio"),
     (lambda p: p["metrics"].append(dict(p["metrics"][0], name="unheard_of")), "only in B"),
 ])
 def test_what_has_no_partner_or_no_ratio_is_named(made, change, words):
     odd = copy(made, "odd", lambda run: change(run["points"][0]))
     done = made("compare", copy(made, "base", scale(1)), odd)
     assert "not compared  small_file_read" in done.out and words in done.out and done.code in (0, 10, 11, 12), done
+
+
+def test_a_rate_of_zero_is_worse(made):
+    base = copy(made, "base", scale(1))
+    dead = copy(made, "dead", lambda run: values(run["points"][0], "sample_rate", [0.0] * 5))
+    done = made("compare", base, dead, "--gate", "*.sample_rate", "--out", "died")
+    assert done.code == 10 and "worse: one side gave nothing" in done.out, done
+    assert "one side gave nothing" in made.path("died/report.html").read_text()
+    back = made("compare", dead, base, "--gate", "*.sample_rate")
+    assert back.code == 0 and "better: one side gave nothing" in back.out, back
 
 
 def test_wild_values_are_told(made):

@@ -205,7 +205,7 @@ def test_no_name_directs_the_terminal(named):
                 ["formula", "A3", EVIL + "=1"], ["doctor", EVIL], ["clean", EVIL], ["report", EVIL], ["verdict", EVIL],
                 ["run", "-c", "named.yaml", "--only", EVIL], [EVIL], ["run", "--" + EVIL], ["verdict", "results"],
                 ["verdict", "--exit-map", "nagios", "results"], ["verdict", "--exit-map", "nhc", "results"], ["verdict", EVIL, "--exit-map", "nagios"],
-                ["serve", "--listen", EVIL, "--token", "x"], ["compare", one, EVIL], ["fleet", "nodes", "--hosts", EVIL],
+                ["serve", "--listen", EVIL, "--token", "sixteen-letters-or-more"], ["compare", one, EVIL], ["fleet", "nodes", "--hosts", EVIL],
                 ["run", "-c", "named.yaml", "--against", EVIL], ["aa", "-c", "named.yaml", "--dry-run"], ["require", EVIL],
                 *[[verb, *which, "--format", "json"] for verb, *which in
                   (("compare", one, two), ("fleet", "nodes"), ("history", "nodes"), ("size", "job.yaml", "--runs", "nodes"), ("require", "job.yaml"))],

@@ -113,7 +113,7 @@ class Runs:
         server = Server(self.headrace)
         try:
             done = self.headrace("run", "-c", self.config(name, lines("small_file_read", "rdma_write")), "--no-report", "--out",
-                                 name, "--peer", f"127.0.0.1:{server.port}", HEADRACE_TOKEN="word")
+                                 name, "--peer", f"127.0.0.1:{server.port}", HEADRACE_TOKEN="sixteen-letters-or-more")
             assert done.code in (0, 12), done
         finally:
             server.process.terminate()

@@ -80,9 +80,9 @@ def test_nothing_is_lost_and_nothing_is_left(headrace):
         what = f"kill {kill} of seed {SEED}: {name} after {delay:.3f} s"
         if name == "clean":
             assert headrace.run("killed.yaml", "--only", "*read*", out="out").code == 0, what
-        server = started(headrace, "serve", "--listen", f"127.0.0.1:{port}", HEADRACE_TOKEN="word") if name == "serve" else None
+        server = started(headrace, "serve", "--listen", f"127.0.0.1:{port}", HEADRACE_TOKEN="sixteen-letters-or-more") if name == "serve" else None
         headrace.under = list(under)
-        process = started(headrace, *(word.format(port=port) for word in words), HEADRACE_TOKEN="word", **MPI)
+        process = started(headrace, *(word.format(port=port) for word in words), HEADRACE_TOKEN="sixteen-letters-or-more", **MPI)
         headrace.under = []
         time.sleep(delay)
         for one in dice.sample([process, server], 2):  # either end first

@@ -294,7 +294,7 @@ def test_where_mpi_itself_cannot_start_it_is_said_what_can(hosts):
     headrace = cut(hosts(), LOST.replace("10.78.0.3", "10.78.0.4"))
     headrace.write("pairs.yaml", PAIRS)
     outcome = headrace.run("pairs.yaml")
-    assert outcome.code == 1 and "`headrace bringup --hosts FILE` meets them without MPI" in outcome.err, outcome
+    assert outcome.code == 1 and "`headrace bringup --hosts FILE` measures each pair without MPI" in outcome.err, outcome
 
 
 def test_a_killed_launcher_leaves_what_was_measured(hosts):

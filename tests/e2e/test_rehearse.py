@@ -96,6 +96,22 @@ def test_what_cannot_be_rehearsed_is_refused_before_anything_runs(headrace, word
     assert not headrace.path("scratch").exists()
 
 
+@pytest.mark.parametrize("codec", ["jpeg", "png", "npz"])
+def test_bad_files_can_be_passed_over(headrace, codec):
+    """Every point but the one that decodes nothing passes over what cannot be decoded."""
+    own = headrace.path("own")
+    own.mkdir()
+    for number in range(40):
+        (own / f"{number}.{codec}").write_bytes(os.urandom(8000))
+    file = headrace.write("job.yaml", JOB.replace("STEP", "5ms").replace("GPUS", "1").replace(
+        "samples: 4000, sample_size: 8kB, cpu_time_per_sample: DECODE", f"samples: 40, sample_size: 8kB, codec: {codec}").replace(
+        "workers_per_gpu: 2", "workers_per_gpu: 1, on_error: skip"))
+    points, _ = planned(headrace, file, "--data", "own", "--at", "scratch")
+    assert points["input_pipeline/job"]["on_error"] == "skip", points
+    assert points["input_pipeline/no-decode"]["codec"] == "none", points
+    assert points["input_pipeline/no-decode"]["on_error"] == "fail", points
+
+
 def test_a_rehearsal_is_of_a_job(headrace):
     result = headrace("rehearse", "-c", "tiny.yaml")
     assert result.code == 2 and "rehearse: give a job and no configuration" in result.err, result

@@ -65,6 +65,38 @@ def test_reads_of_any_size_are_whole(headrace):
     assert outcome.code == 0 and json.loads(outcome.out)["read_bytes"] == size, outcome
 
 
+THREADS = """
+import sys, threading, time
+def read(path):
+    for _ in range(5):
+        open(path, "rb").read()
+        time.sleep(0.01)
+threads = [threading.Thread(target=read, args=(path,)) for path in sys.argv[1:]]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+"""
+
+
+def test_little_memory_for_threads_is_an_error_in_words(headrace):
+    files = []
+    for number in range(24):
+        files.append(headrace.path(f"f{number}"))
+        files[-1].write_bytes(b"x" * 20_000)
+    assert headrace("observe", "--trace", "--out", "seen", "--", sys.executable, "-c", THREADS, *map(str, files)).code == 0
+    codes = set()
+    for room in range(32, 2000, 48):  # [MiB] of addresses, which stacks of threads take
+        headrace.under = ["prlimit", f"--as={room << 20}"]
+        outcome = headrace("replay", "seen/trace.pfw.gz", "--at", "fast", "--tries", "1")
+        if "error while loading shared libraries" in outcome.err:
+            continue
+        assert outcome.code in (0, 1) and (outcome.code == 0 or outcome.err.startswith("headrace: ")), (room, outcome)
+        assert not headrace.path("fast").exists(), room
+        codes.add(outcome.code)
+        if outcome.code == 0:
+            break
+    assert codes == {0, 1}, "it was tried on both sides of the limit"
+
+
 def test_an_observation_beside_it_that_is_none(headrace):
     headrace.write("t", '10  100.0 openat(AT_FDCWD, "/data/a", O_RDONLY) = 3</data/a> <0.1>\n10  100.2 read(3</data/a>, "", 9) = 9 <0.1>\n')
     share = {"share": 0.5, "low": 0.25, "high": 0.75}

@@ -1,6 +1,7 @@
 """`headrace serve`, and who would meet it: a peer that never comes, one behind a firewall, strangers, and one that has the
 token and means ill."""
 
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -32,7 +33,7 @@ def test_a_firewall_between_hosts_is_told(headrace):
         pytest.skip("network namespaces cannot be made here (root, Debian: iproute2)")
     headrace.write("one.yaml", "schema: 1\ntarget: {path: scratch}\nworkloads: [{use: rdma_write}]\n")
     done = subprocess.run([TOOLS / "with-net-hosts", "2", "-t", "60", "--", "bash", "-c", BOTH], cwd=headrace.folder,
-                          env=headrace.environment(HEADRACE=headrace.binary, HEADRACE_TOKEN="word"), text=True, capture_output=True)
+                          env=headrace.environment(HEADRACE=headrace.binary, HEADRACE_TOKEN="sixteen-letters-or-more"), text=True, capture_output=True)
     if done.returncode == 99:
         pytest.skip("this kernel has no rules by port")
     assert done.returncode not in (0, 124), done
@@ -42,14 +43,14 @@ def test_a_firewall_between_hosts_is_told(headrace):
 
 
 def test_a_peer_that_never_comes_is_told(headrace):
-    outcome = headrace("serve", "--listen", "127.0.0.1:0", "--timeout", "1s", HEADRACE_TOKEN="word")
+    outcome = headrace("serve", "--listen", "127.0.0.1:0", "--timeout", "1s", HEADRACE_TOKEN="sixteen-letters-or-more")
     assert outcome.code == 1, outcome
     assert "nobody came within 1s" in outcome.err, outcome
 
 
 @pytest.mark.parametrize("timeout", ["1e300s", "0s", "-1s", "soon"])
 def test_a_time_that_is_none(headrace, timeout):
-    outcome = headrace("serve", "--listen", "127.0.0.1:0", f"--timeout={timeout}", HEADRACE_TOKEN="word")
+    outcome = headrace("serve", "--listen", "127.0.0.1:0", f"--timeout={timeout}", HEADRACE_TOKEN="sixteen-letters-or-more")
     assert outcome.code == 2 and "--timeout: " in outcome.err and "allowed: a time such as 10min" in outcome.err, outcome
 
 
@@ -89,8 +90,8 @@ def answer(connection):
 class Server:
     def __init__(self, headrace):
         version = headrace("--version").out.split()[1]
-        self.greeting = {"token": "word", "host": "a stranger", "version": version, "protocol": 1, "refused": ""}
-        self.process = headrace.start("serve", "--listen", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN="word")
+        self.greeting = {"token": "sixteen-letters-or-more", "host": "a stranger", "version": version, "protocol": 1, "refused": ""}
+        self.process = headrace.start("serve", "--listen", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN="sixteen-letters-or-more")
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
 
     def connect(self):
@@ -159,6 +160,32 @@ def test_a_leader_learns_nothing_of_the_hosts_files(server, headrace):
             told.add(answer(leader))
     (one,) = told
     assert b"random_read has no other end" in one[1]
+
+
+@pytest.mark.parametrize("token", ["", "x", "fifteen-letters"])
+def test_a_short_token_is_refused(headrace, token):
+    outcome = headrace("serve", "--listen", "127.0.0.1:0", "--timeout", "1s", HEADRACE_TOKEN=token)
+    assert outcome.code == 2 and outcome.out == "" and "at least 16 characters" in outcome.err and "openssl rand" in outcome.err, outcome
+    assert not token or token not in outcome.err.replace("HEADRACE_TOKEN=$", ""), outcome
+
+
+def test_a_peer_that_sends_the_token_back_is_not_quoted(headrace):
+    token = "0123456789abcdef-secret"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        def echo():
+            there, _ = listening.accept()
+            with there:
+                kind, data = answer(there)
+                assert kind == HELLO
+                told = json.loads(data)
+                said = json.dumps(told | {"refused": f"no: {told['token']} or {told['token'].upper()}"})
+                there.sendall(frame(WELCOME, said.replace("secret", "\\u0073ecret").encode()))
+        with concurrent.futures.ThreadPoolExecutor() as other:
+            done = other.submit(echo)
+            outcome = headrace("run", "tcp_stream", "--peer", f"127.0.0.1:{listening.getsockname()[1]}", HEADRACE_TOKEN=token)
+            done.result(timeout=120)
+    assert outcome.code == 1 and "no: ****" in outcome.err, outcome
+    assert token not in (outcome.err + outcome.out).lower(), outcome
 
 
 def test_who_has_no_token_is_told_nothing_of_the_host(server):

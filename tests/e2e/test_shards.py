@@ -2,6 +2,7 @@
 made by Python's tarfile, and by a writer of TFRecord that shares nothing with headrace."""
 
 import io
+import json
 import struct
 import tarfile
 
@@ -309,3 +310,72 @@ def test_a_rehearsal_fills_the_jobs_shuffle_buffer(headrace, own):
     point = next(p for p in run["points"] if p["id"] == "input_pipeline/job")
     assert 1 <= point["params"]["shuffle_buffer"] <= 20 and metric(point, "shuffle_held_bytes") > 0, point
     assert any("stands for 1000 and 100" in " ".join(s.split()) for s in point["unproven"]), point["unproven"]
+
+
+JOB = """\
+schema: 1
+job: small
+cluster: {nodes: 1, gpus_per_node: 1}
+step: {time: 5ms, micro_batch: 4}
+dataset: {layout: shards, samples: SAMPLES, sample_size: SIZE}
+loader: {kind: pytorch_iterable, workers_per_gpu: 2}
+safety: 1
+"""
+
+
+def small_samples(headrace, samples=200):
+    """Tar shards whose headers and padding are two thirds of their bytes; what a sample takes in them."""
+    own = headrace.path("own")
+    own.mkdir()
+    for shard in range(2):
+        with tarfile.open(own / f"{shard}.tar", "w") as out:
+            for number in range(samples):
+                for part, data in (("bin", bytes(1000)), ("cls", b"3")):
+                    info = tarfile.TarInfo(f"{shard}-{number:05d}.{part}")
+                    info.size = len(data)
+                    out.addfile(info, io.BytesIO(data))
+    return sum(path.stat().st_size for path in own.iterdir()) / (2 * samples)
+
+
+def test_samples_per_second_count_samples(headrace):
+    stored = small_samples(headrace)
+    headrace.write("job.yaml", JOB.replace("SAMPLES", "400").replace("SIZE", "1001B"))
+    result = headrace("qualify", "job.yaml", "--data", "own", "--at", "scratch", "--budget", "8s", "--only", "shard_stream/job",
+                      "--out", "out", "--no-report")
+    assert result.code in (0, 10, 11, 12), result
+    run = headrace.results(out="out")
+    point = run["points"][0]
+    seconds = point["repetitions"][0]["phases"][0]["elapsed_s"]
+    read = point["repetitions"][0]["phases"][0]["bytes"]
+    rate = next(m["values"][0] for m in point["metrics"] if m["name"] == "sample_rate")
+    assert rate * seconds == pytest.approx(read / stored, rel=0.02), (rate, seconds, read)
+    needs = {q["id"]: q["need"] for q in run["questions"] if q["scope"] == "node"}
+    assert needs["ingest.read_bandwidth"] == pytest.approx(needs["ingest.sample_rate"] * stored, rel=0.02)
+    assert any("samples were counted in the tar shards" in note for note in point["notes"]), point["notes"]
+    # The job's file does not say what tar adds: who judges or sizes the run takes it from there.
+    judged = headrace("judge", "out", "job.yaml", "--json")
+    asked = {j["id"]: j["need"] for j in json.loads(judged.out)["judgements"] if j["scope"] == "node"}
+    assert asked["ingest.read_bandwidth"] == pytest.approx(needs["ingest.read_bandwidth"], rel=0.02), judged
+
+
+@pytest.mark.parametrize("samples, size, code, told", [
+    ("400", "1001B", 0, "tar adds 1.6"), ("400", "100B", 0, "tar adds"), ("100", "1001B", 2, "set dataset.samples"),
+    ("400", "2560B", 0, "")])
+def test_the_true_job_of_small_samples_is_not_refused(headrace, samples, size, code, told):
+    small_samples(headrace)
+    headrace.write("job.yaml", JOB.replace("SAMPLES", samples).replace("SIZE", size))
+    planned = headrace("plan", "job.yaml", "--data", "own", "--at", "scratch")
+    assert planned.code == code and told in planned.out + planned.err, planned
+
+
+def test_samples_of_another_size_are_refused(headrace):
+    own = headrace.path("own")
+    own.mkdir()
+    with tarfile.open(own / "a.tar", "w") as out:
+        for number in range(8):
+            info = tarfile.TarInfo(f"{number}.bin")
+            info.size = 100_000
+            out.addfile(info, io.BytesIO(bytes(100_000)))
+    headrace.write("job.yaml", JOB.replace("SAMPLES", "8").replace("SIZE", "10kB"))
+    planned = headrace("plan", "job.yaml", "--data", "own", "--at", "scratch")
+    assert planned.code == 2 and "for each sample, and the job's samples are of 10 kB" in planned.err, planned

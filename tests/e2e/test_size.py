@@ -77,7 +77,28 @@ def test_a_large_job_is_not(made):
     assert fixes["async"]["basis"] == "modelled" and fixes["storage"]["basis"] == "extrapolated"
     assert "basis" in fixes["shards"] and "gpus_fed" not in fixes["shards"]  # nobody measured shards
     many = made("size", "job.yaml", "--runs", "cold", "--set", "cluster.nodes=64", "--json")
-    assert many.code in (10, 11) and json.loads(many.out)["summary"]["basis"] == "extrapolated"
+    # One of 64 nodes on a file system of its own: nothing of all of them.
+    summary = json.loads(many.out)["summary"]
+    assert many.code == 11 and "gpus_fed" not in summary and summary["measured_nodes"] == 1
+    assert "Measured on 1 of 64 nodes, on local storage: enough for that node (2 GPUs" in summary["sentence"]
+    assert "Whether the shared storage feeds 64 nodes was not measured." in summary["sentence"]
+    text = made("size", "job.yaml", "--runs", "cold", "--set", "cluster.nodes=64").out
+    assert "Feeds" not in text and "gpus_fed=- gpus=128 nodes=1/64" in text
+
+
+def test_files_do_not_answer_for_objects(made):
+    done = made("size", "job.yaml", "--runs", "cold", "--set", "dataset.path=s3://bucket/set", "--json")
+    why = {n["phase"]: n["why"] for n in json.loads(done.out)["not_measured"]}
+    assert "the job reads objects of a store" in why["cold_epoch"]
+    judged = made("judge", "cold", "job.yaml", "--set", "dataset.path=s3://bucket/set")
+    assert "the job reads objects of a store" in judged.out
+
+
+def test_what_does_not_fit_comes_first(made):
+    done = made("size", "job.yaml", "--runs", "cold", "--set", "dataset.samples=1e12", "--set", "checkpoint.interval=1h")
+    sentence = done.out.strip().splitlines()[-2] if done.code == 10 else ""
+    assert " ".join(done.out.split()).count("not fit on the measured file system (") >= 2, done
+    assert done.code == 10 and sentence, done
 
 
 def test_commands_can_be_run(made):

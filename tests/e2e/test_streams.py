@@ -43,7 +43,7 @@ def test_output_that_could_not_be_written_is_an_error(measured):
     commands = [[verb, *words] for verb, words in QUIET.items()]
     commands += [["--help"], ["--version"], ["run", "--help"], ["require", *QUIET["require"], "--json"], ["plan", *QUIET["plan"], "--json"],
                  ["run", "-c", "tiny.yaml", "--no-report", "--out", "full"], ["run", "-c", "tiny.yaml", "--dry-run"],
-                 ["--exit-map", "posix", "list"], ["serve", "--listen", "127.0.0.1:0", "--token", "x", "--timeout", "1s"]]
+                 ["--exit-map", "posix", "list"], ["serve", "--listen", "127.0.0.1:0", "--token", "sixteen-letters-or-more", "--timeout", "1s"]]
     for words in commands:
         with open("/dev/full", "w") as full:
             result = started(measured, words, stdout=full, stderr=subprocess.PIPE, text=True)

@@ -110,6 +110,16 @@ def test_a_system_file_is_no_configuration(headrace):
     refused(headrace, headrace("validate", "-c", "bad.yaml"), "/etc/passwd")
 
 
+@pytest.mark.parametrize("words", [("validate", "-c", "bad.yaml"), ("validate", "-c", "secret"), ("validate", "--job", "secret"),
+                                   ("require", "secret"), ("run", "-c", "secret")])
+def test_no_line_of_another_file_is_repeated(headrace, words):
+    headrace.write("secret", "machine of mine: hunter2\npassword hunter3: 1\n")
+    headrace.write("bad.yaml", "extends: secret\nschema: 1\nworkloads: [{use: host_facts}]\n")
+    outcome = headrace(*words)
+    refused(headrace, outcome, "none of its keys is known")
+    assert "hunter" not in outcome.err and "mine" not in outcome.err, outcome
+
+
 def test_a_pipe_that_nobody_writes_is_not_waited_for(headrace):
     os.mkfifo(headrace.path("pipe"))
     headrace.write("bad.yaml", "schema: 1\nextends: pipe\nworkloads: [{use: host_facts}]\n")

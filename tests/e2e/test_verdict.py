@@ -54,15 +54,26 @@ def test_an_old_verdict_is_stale(made, hours, limit, stale):
     assert ("VERDICT STALE" in told.out) == stale
 
 
-@pytest.mark.parametrize("map_, codes", [("headrace", (0, 10, 12, 2)), ("posix", (0, 1, 1, 1)), ("nagios", (0, 2, 3, 3)),
-                                         ("slurm-prolog", (0, 1, 0, 0)), ("nhc", (0, 1, 0, 0)), ("npd", (0, 1, 2, 2)), ("ctest", (0, 1, 1, 1))])
+@pytest.mark.parametrize("hours", [25, -2])  # old, and from a clock that is ahead
+def test_an_old_fail_stays_a_fail(made, hours):
+    """Time mends no node: a caller that acts on exit codes must not let it back in."""
+    told = made("verdict", stored(made, "old.json", hours, failed), "--max-age", "24h")
+    assert told.code == 10 and "VERDICT FAIL" in told.out and "last: FAIL" in told.out and "rate missed" in told.out
+    data = json.loads(made("verdict", "old.json", "--max-age", "24h", "--json").out)
+    assert (data["word"], data["exit_code"], data["stale"], data["last"]) == ("FAIL", 10, True, "FAIL")
+    assert made("verdict", "old.json", "--max-age", "24h", "--exit-map", "nagios").out.startswith("HEADRACE CRITICAL - FAIL")
+
+
+@pytest.mark.parametrize("map_, codes", [("headrace", (0, 10, 12, 10, 2)), ("posix", (0, 1, 1, 1, 1)), ("nagios", (0, 2, 3, 2, 3)),
+                                         ("slurm-prolog", (0, 1, 0, 1, 0)), ("nhc", (0, 1, 0, 1, 0)), ("npd", (0, 1, 2, 1, 2)),
+                                         ("ctest", (0, 1, 1, 1, 1))])
 def test_exit_maps(made, map_, codes):
-    files = [stored(made, "good.json"), stored(made, "bad.json", change=failed), stored(made, "old.json", 48, failed),
-             made.write("cut.json", '{"schema": 1, "kin')]
+    files = [stored(made, "good.json"), stored(made, "bad.json", change=failed), stored(made, "old.json", 48),
+             stored(made, "old-bad.json", 48, failed), made.write("cut.json", '{"schema": 1, "kin')]
     told = [made("verdict", file, "--max-age", "24h", "--exit-map", map_) for file in files]
     assert tuple(t.code for t in told) == codes
     if map_ == "nagios":
-        assert [t.out.split(" - ")[0] for t in told] == ["HEADRACE OK", "HEADRACE CRITICAL", "HEADRACE UNKNOWN", "HEADRACE UNKNOWN"]
+        assert [t.out.split(" - ")[0] for t in told] == ["HEADRACE OK", "HEADRACE CRITICAL", "HEADRACE UNKNOWN", "HEADRACE CRITICAL", "HEADRACE UNKNOWN"]
         assert "'rate'=" in told[0].out.replace("@node", "")
     if map_ in ("nhc", "slurm-prolog", "npd"):
         assert all(t.out.count("\n") == 1 for t in told)
@@ -127,7 +138,8 @@ BROKEN = ("exit 127", "exit 126", "kill -9 $$", "exit 2", "exit 134")
 def test_the_prolog_of_the_documentation(made, tmp_path):
     prolog = Script(made, PROLOG, tmp_path)
     for file, code, words in ((stored(made, "good.json"), 0, "PASS"), (stored(made, "bad.json", change=failed), 1, "FAIL"),
-                              (stored(made, "old.json", 24 * 8, failed), 0, "STALE"), ("gone", 0, "no verdict")):
+                              (stored(made, "old.json", 24 * 8), 0, "STALE"), (stored(made, "old-bad.json", 24 * 8, failed), 1, "last: FAIL"),
+                              ("gone", 0, "no verdict")):
         told = prolog(file)
         assert told.returncode == code and words in told.stdout, told
     for what in BROKEN:
@@ -142,7 +154,7 @@ def test_the_health_check_of_the_documentation(made, tmp_path):
     health, done = Script(made, HEALTH, tmp_path), tmp_path / "done"
     health.become(f'printf "%s\\n" "$@" >>{done}', "scontrol")
     health.become("echo idle", "sinfo")
-    for file in (stored(made, "good.json"), stored(made, "old.json", 24 * 8, failed), "gone"):
+    for file in (stored(made, "good.json"), stored(made, "old.json", 24 * 8), "gone"):
         assert health(file, SLURMD_NODENAME="node3").returncode == 0 and not done.exists(), file
     bad = stored(made, "bad.json", change=failed)
     health(bad, SLURMD_NODENAME="node3")
@@ -168,7 +180,7 @@ def test_the_health_check_of_the_documentation(made, tmp_path):
 
 def test_the_plugin_of_the_documentation(made, tmp_path):
     plugin = Script(made, DETECTOR, tmp_path)
-    for file, code in ((stored(made, "good.json"), 0), (stored(made, "bad.json", change=failed), 1), (stored(made, "old.json", 24 * 8, failed), 2),
+    for file, code in ((stored(made, "good.json"), 0), (stored(made, "bad.json", change=failed), 1), (stored(made, "old.json", 24 * 8), 2), (stored(made, "old-bad.json", 24 * 8, failed), 1),
                        ("gone", 2)):
         told = plugin(file)
         assert told.returncode == code and told.stdout.startswith("headrace: ") and told.stdout.count("\n") == 1, told

@@ -74,12 +74,12 @@ class Headrace:
 class Faults:
     """A mounted faulty file system; its rules are those of tests/faults/faulty_fs.cc."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, *options):
         self.backing, self.mount = folder / "backing", folder / "disk"
         self.backing.mkdir()
         self.mount.mkdir()
         self.control = self.mount / ".faults"
-        self.process = subprocess.Popen([FAULTY_FS, str(self.backing), str(self.mount)])
+        self.process = subprocess.Popen([FAULTY_FS, str(self.backing), str(self.mount), *options])
         end = time.monotonic() + 150
         while not self.control.exists():
             if self.process.poll() is not None:
@@ -110,6 +110,14 @@ class Faults:
 @pytest.fixture
 def faults(tmp_path):
     disk = Faults(tmp_path)
+    yield disk
+    disk.end()
+
+
+@pytest.fixture
+def counting_faults(tmp_path):
+    """Faults of a client that counts what it reads: cold reads are proven there."""
+    disk = Faults(tmp_path, "counted")
     yield disk
     disk.end()
 

@@ -1,8 +1,10 @@
 // faulty_fs - a file system with faults to order: passes everything through to a backing folder, except what its rules
 // say. For tests.
 //
-//   faulty_fs BACKING MOUNT
+//   faulty_fs BACKING MOUNT [counted]
 //
+// counted: it mounts as JuiceFS would, and MOUNT/.stats has the bytes that were read from BACKING, as that client's has
+// those of its object store: so that cold reads can be proven.
 // Serves until it is unmounted. Rules are written to, and read back from, MOUNT/.faults: one a line, FAULT GLOB
 // [KEY=VALUE ...]; GLOB is matched against the path and against the name alone. Writing replaces all rules and lets
 // go of what hangs; reading gives each rule and how often it came into play.
@@ -35,6 +37,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -51,7 +54,7 @@
 namespace {
 
 constexpr std::int64_t kBlock = 4096;
-constexpr std::string_view kControl = "/.faults";
+constexpr std::string_view kControl = "/.faults", kStats = "/.stats";
 constexpr const char* kReplaced = ".replaced";  // in the backing folder: what the last rename replaced
 
 struct Rule {
@@ -223,6 +226,16 @@ bool is(const char* path, const char* fault) {
   return !rules.of(path, [&](const Rule& rule) { return rule.fault == fault; }).empty();
 }
 
+std::atomic<std::uint64_t> read_bytes{0};
+bool counted = false;
+
+bool is_own(std::string_view path) { return path == kControl || (counted && path == kStats); }
+
+std::string text_of(std::string_view path) {
+  return path == kControl ? rules.told()
+                          : "juicefs_object_request_data_bytes_GET " + std::to_string(read_bytes.load()) + "\n";
+}
+
 // The operations, as libfuse names them.
 
 void* init(fuse_conn_info* connection, fuse_config* config) {
@@ -235,7 +248,7 @@ void* init(fuse_conn_info* connection, fuse_config* config) {
 }
 
 int getattr(const char* path, struct stat* status, fuse_file_info*) {
-  if (path == kControl) {
+  if (is_own(path)) {
     *status = {};
     status->st_mode = S_IFREG | 0600;
     status->st_nlink = 1;
@@ -269,7 +282,7 @@ int open_with(const char* path, std::string_view op, int flags, mode_t mode, fus
 }
 
 int open(const char* path, fuse_file_info* info) {
-  if (path == kControl) {
+  if (is_own(path)) {
     info->direct_io = 1;
     return 0;
   }
@@ -281,8 +294,8 @@ int create(const char* path, mode_t mode, fuse_file_info* info) {
 }
 
 int read(const char* path, char* buffer, std::size_t asked, off_t offset, fuse_file_info* info) {
-  if (path == kControl) {
-    const std::string text = rules.told();
+  if (is_own(path)) {
+    const std::string text = text_of(path);
     const auto at = std::min(text.size(), static_cast<std::size_t>(offset));
     return static_cast<int>(text.copy(buffer, asked, at));
   }
@@ -295,6 +308,7 @@ int read(const char* path, char* buffer, std::size_t asked, off_t offset, fuse_f
                         ? kept_files.read(path, handle(info), buffer, static_cast<std::size_t>(size), offset)
                         : ::pread(handle(info), buffer, static_cast<std::size_t>(size), offset);
   if (n < 0) return -errno;
+  read_bytes += static_cast<std::uint64_t>(n);
   spoil(path, handle(info), buffer, offset, n);
   return static_cast<int>(n);
 }
@@ -321,8 +335,8 @@ int write(const char* path, const char* data, std::size_t asked, off_t offset, f
   return n < 0 ? -errno : static_cast<int>(n);
 }
 
-int release(const char* path, fuse_file_info* info) { return path == kControl ? 0 : failed(::close(handle(info))); }
-int flush(const char* path, fuse_file_info*) { return path == kControl ? 0 : ordered(path, "close"); }
+int release(const char* path, fuse_file_info* info) { return is_own(path) ? 0 : failed(::close(handle(info))); }
+int flush(const char* path, fuse_file_info*) { return is_own(path) ? 0 : ordered(path, "close"); }
 
 int fsync(const char* path, int, fuse_file_info* info) {
   if (const int code = ordered(path, "fsync")) return code;
@@ -391,8 +405,9 @@ fuse_operations operations() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: %s BACKING MOUNT\n", argv[0]);
+  counted = argc == 4 && std::string_view(argv[3]) == "counted";
+  if (argc != 3 && !counted) {
+    std::fprintf(stderr, "usage: %s BACKING MOUNT [counted]\n", argv[0]);
     return 2;
   }
   backing = ::open(argv[1], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -402,8 +417,9 @@ int main(int argc, char** argv) {
   }
   // Threads enough that some can hang; in the foreground, so that whoever started it can end it.
   char foreground[] = "-f", option[] = "-o",
-       threads[] = "max_threads=64,max_idle_threads=64,fsname=faulty,subtype=faulty";
-  char* arguments[] = {argv[0], argv[2], foreground, option, threads, nullptr};
+       threads[] = "max_threads=64,max_idle_threads=64,fsname=faulty,subtype=faulty",
+       as_juicefs[] = "max_threads=64,max_idle_threads=64,fsname=faulty,subtype=juicefs";
+  char* arguments[] = {argv[0], argv[2], foreground, option, counted ? as_juicefs : threads, nullptr};
   const fuse_operations all = operations();
   return fuse_main(5, arguments, &all, nullptr);
 }

@@ -18,7 +18,7 @@ except ImportError:
 
 here = pathlib.Path(__file__).parent
 name = sys.argv[1]
-if "faults" in re.findall(r"\w+", (here / f"test_{name}.py").read_text()):  # asks for the faulty file system
+if {"faults", "counting_faults"} & set(re.findall(r"\w+", (here / f"test_{name}.py").read_text())):  # asks for the faulty file system
     if not os.environ.get("FAULTY_FS"):
         skip("built without libfuse3 (Debian: libfuse3-dev)")
     if not os.path.exists("/dev/fuse"):

@@ -16,10 +16,10 @@ loader: {workers_per_gpu: 2, prefetch_factor: 4}
 """
 
 
-def test_what_is_read_ahead_rides_out_slow_files(faults, tmp_path):
-    faults.set("delay f*[05].bin op=read ms=45")
+def test_what_is_read_ahead_rides_out_slow_files(counting_faults, tmp_path):
+    counting_faults.set("delay f*[05].bin op=read ms=45")
     (tmp_path / "job.yaml").write_text(JOB)
-    made = subprocess.run([BINARY, "rehearse", "job.yaml", "--at", faults.mount / "scratch", "--budget", "45s", "--max-write", "4MiB",
+    made = subprocess.run([BINARY, "rehearse", "job.yaml", "--at", counting_faults.mount / "scratch", "--budget", "45s", "--max-write", "4MiB",
                            "--tune", "--no-report", "--progress", "none", "--out", "out"], cwd=tmp_path, capture_output=True,
                           text=True, timeout=600)
     assert made.returncode in (0, 10, 11, 12), made

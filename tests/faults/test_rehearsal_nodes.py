@@ -54,11 +54,11 @@ def median(point, name):
     return next(m["median"] for m in point["metrics"] if m["name"] == name)
 
 
-def test_the_node_whose_storage_is_slow_is_named(tmp_path, faults):
+def test_the_node_whose_storage_is_slow_is_named(tmp_path, counting_faults):
     """Node 1 has 12 ms for each file: its two workers read a batch of four in 24 ms at best, and a step takes 10 ms."""
-    rehearse(tmp_path, faults, "--budget", "8s", nodes=1, out="made")  # the data is there before it becomes slow
-    faults.set("delay f*.bin op=read ms=12")
-    done, run, point = rehearse(tmp_path, faults, "--budget", "20s", only=("input_pipeline/job", "small_file_read/job"))
+    rehearse(tmp_path, counting_faults, "--budget", "8s", nodes=1, out="made")  # the data is there before it becomes slow
+    counting_faults.set("delay f*.bin op=read ms=12")
+    done, run, point = rehearse(tmp_path, counting_faults, "--budget", "20s", only=("input_pipeline/job", "small_file_read/job"))
     told = run["rehearsal"]["nodes"]
     assert point["nodes"] == point["processes"] == told["count"] == 3 and told["of_job"] == 4, told
     assert told["holds_back"] and (told["slowest_rank"]["rank"], told["slowest_rank"]["host"]) == (1, "node1"), told

@@ -7,7 +7,8 @@
 
 namespace {
 
-constexpr int kSuccess = 0, kInvalid = 2, kNotSupported = 3, kNotFound = 6, kTooSmall = 7, kTimeout = 10;
+constexpr int kSuccess = 0, kInvalid = 2, kNotSupported = 3, kNotFound = 6, kTooSmall = 7, kTimeout = 10,
+              kGpuIsLost = 15;
 
 std::vector<NvmlMockGpu> gpus;
 std::vector<bool> watched;
@@ -104,6 +105,13 @@ struct FabricInfo {
 };
 static_assert(sizeof(FabricInfo) == 28, "nvmlGpuFabricInfo_t");
 
+struct FabricInfo2 {
+  unsigned version;
+  FabricInfo info;  // its last three bytes are padding in either
+  unsigned health;
+};
+static_assert(sizeof(FabricInfo2) == 36, "nvmlGpuFabricInfo_v2_t");
+
 struct Event {
   void* device;
   unsigned long long type, data;
@@ -123,7 +131,8 @@ void nvml_mock_set(const NvmlMockGpu* all, unsigned count) {
 int nvmlInit_v2() { return read_file(), kSuccess; }
 int nvmlDeviceGetCount_v2(unsigned* count) { return *count = static_cast<unsigned>(gpus.size()), kSuccess; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
-  return index < gpus.size() ? (*device = &gpus[index], kSuccess) : kInvalid;
+  if (index >= gpus.size()) return kInvalid;
+  return gpus[index].lost ? kGpuIsLost : (*device = &gpus[index], kSuccess);
 }
 int nvmlDeviceGetName(void* device, char* to, unsigned size) {
   return of(device) ? (std::snprintf(to, size, "NVIDIA H100 80GB HBM3"), kSuccess) : kInvalid;
@@ -214,11 +223,18 @@ int nvmlDeviceGetNvLinkErrorCounter(void* device, unsigned link, int kind, unsig
   *count = link == 0 && kind == 2 ? gpu->link_errors : 0;
   return kSuccess;
 }
-int nvmlDeviceGetGpuFabricInfo(void* device, FabricInfo* info) {
+int nvmlDeviceGetGpuFabricInfoV(void* device, FabricInfo2* to) {
+  const NvmlMockGpu* gpu = of(device);
+  if (!gpu || to->version != (sizeof *to | 2u << 24)) return kInvalid;
+  to->info.state = gpu->fabric;
+  to->info.status = gpu->fabric_status;
+  to->health = gpu->fabric_health;
+  return kSuccess;
+}
+int nvmlDeviceGetTemperature(void* device, int, unsigned* to) {
   const NvmlMockGpu* gpu = of(device);
   if (!gpu) return kInvalid;
-  info->state = gpu->fabric;
-  return kSuccess;
+  return gpu->lost ? kGpuIsLost : (*to = 40, kSuccess);
 }
 int nvmlDeviceGetRemappedRows(void* device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
                               unsigned* failed) {

@@ -26,6 +26,9 @@ struct NvmlMockGpu {
   const unsigned long long* symbol_errors = nullptr;  // of each link: one of generation 5, which has no other counters
   unsigned c2c = 0, c2c_up = 0, c2c_mbps = 0;
   unsigned char fabric = 0;  // nvmlGpuFabricState_t
+  int fabric_status = 0;     // nvmlReturn_t of the registration
+  unsigned fabric_health = 0;
+  bool lost = false;  // has fallen off the bus
   unsigned remapped = 0;
   bool remap_pending = false, remap_failed = false;
   unsigned xid = 0;  // reported once

@@ -100,5 +100,44 @@ TEST_F(NvmlReader, SwitchesThatAreNotSetUp) {
   EXPECT_EQ(nvml().links().fabric(device()), "");
 }
 
+/// NVML_GPU_FABRIC_STATE_COMPLETED says that registering has ended, and not how.
+TEST_F(NvmlReader, SwitchesThatAreSetUpAndNotAsTheyShouldBe) {
+  struct Case {
+    int status;
+    unsigned health;
+    const char* told;
+  };
+  gpus[0].fabric = 3;
+  for (const Case& one :
+       {Case{999, 0, "failed to register this GPU (NVML status 999)"},
+        Case{0, 0x0aa, ""},  // each of four fields says no
+        Case{0, 0x1aa, ""},  // and the configuration is right
+        Case{0, 0x001, "degraded bandwidth"}, Case{0, 0x011, "degraded bandwidth, a route is unhealthy"},
+        Case{0, 0x500, "too few NVLinks"}, Case{0, 0x300, "wrong serial number of the chassis"},
+        Case{0, 0x004, "in progress"}, Case{0, 0x040, "in progress"}}) {
+    gpus[0].fabric_status = one.status;
+    gpus[0].fabric_health = one.health;
+    GpuFacts facts;
+    facts.fabric = nvml().links().fabric(device());
+    EXPECT_EQ(facts.fabric, one.told);
+    EXPECT_EQ(facts.fabric_failed(), *one.told != '\0' && facts.fabric != "in progress");
+  }
+  gpus[0].fabric = 1;  // what is said of a registration that has not ended means nothing
+  EXPECT_EQ(nvml().links().fabric(device()), "not started");
+}
+
+TEST_F(NvmlReader, GpusThatItListsAndThoseThatItHasLost) {
+  gpus.resize(3);
+  gpus[1].pci_address = "0000:1b:00.0";
+  gpus[2].pci_address = "0000:43:00.0";
+  device();
+  EXPECT_EQ(nvml().links().addresses(), (std::vector<std::string>{"0009:01:00.0", "0000:1b:00.0", "0000:43:00.0"}));
+  EXPECT_FALSE(nvml().is_lost(device()));
+  gpus[0].lost = true;
+  EXPECT_TRUE(nvml().is_lost(device()));
+  EXPECT_EQ(nvml().links().addresses(), (std::vector<std::string>{"0000:1b:00.0", "0000:43:00.0"}));
+  EXPECT_FALSE(nvml().is_lost(nullptr));
+}
+
 }  // namespace
 }  // namespace headrace::testing

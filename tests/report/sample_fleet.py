@@ -125,7 +125,7 @@ def history() -> dict:
             {"from": 0, "to": at, "median": usual}, {"from": at, "to": length, "median": usual * factor}]
         changes = [] if at is None else [
             {"at": at, "before": usual, "after": usual * factor, "change": factor - 1, "p": 0.0005, "status": "worse",
-             "between": [runs[at - 1]["started_utc"], runs[at]["started_utc"]], "events": runs[at]["events"],
+             "between": [runs[at - 1]["started_utc"], runs[at]["started_utc"]], "certain": not wanders, "events": runs[at]["events"],
              "explanation": f"-10 % of {metric} of {point}"}]
         short = length < 10
         newest = {"unusual": last != 1.0, "z": -9.0 if last != 1.0 else 0.3, "left_out": "",
@@ -138,12 +138,15 @@ def history() -> dict:
                 "newest": newest, "left_out": out, "correlation": 0.4 if wanders else 0.0, "wanders": wanders, "gone": False, "superseded": False,
                 "why": "5 runs; 10 tell of changes" if short else ""}
     return {**HEAD, "kind": "headrace.history",
-            "summary": {"word": "FAIL", "exit_code": 10, "runs": count, "series": 6, "too_short": 1, "changes": 2, "unusual": 1, "missing": 1,
-                        "left_out": 0, "sentence": "24 runs, 6 series: 2 changes, the newest run of 1 unusual, 1 too short to tell. durable_bandwidth fell."},
+            "summary": {"word": "FAIL", "exit_code": 10, "runs": count, "series": 7, "too_short": 1, "changes": 2, "unusual": 1, "missing": 1,
+                        "left_out": 0, "sentence": "24 runs, 7 series: 2 changes, the newest run of 1 unusual, 1 too short to tell. durable_bandwidth fell."},
             "p_limit": 0.001, "permutations": 1999, "min_runs": 10, "min_segment": 3, "runs": runs,
             "series": [series("checkpoint_write", "durable_bandwidth", 1.5e9, 14, 0.9), series("memory_copy", "copy_bandwidth", 1.1e11, last=0.88),
                        series("shard_stream", "read_bandwidth", 2.4e9), series("random_read", "read_bandwidth", 6e8, length=5),
                        series("metadata", "operation_rate", 5e4, 12, 0.9, wanders=True),
+                       {**series("memory_copy", "read_bandwidth", 9e10),
+                        "two_levels": {"lower": 7.2e10, "upper": 9e10, "at_lower": 11, "at_upper": 13,
+                                       "explanation": "read_bandwidth of memory_copy: the last 24 runs are at two levels"}},
                        {**series("h2d", "bandwidth", 5e10, length=20, out=[{"run": 22, "why": "cache-unproven", "median": 9e10},
                                                                            {"run": 23, "why": "missing", "median": None}]),
                         "run": list(range(20))}],

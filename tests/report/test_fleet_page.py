@@ -27,7 +27,7 @@ def test_everything_is_there_without_scripts(pages):
                  "3.5 robust standard deviations", "\u00b11.3 % on 12 of 64 nodes (highest \u00b15 %, node07)"):
         assert word in text, word
     text = Reader(pages.text("history_change")).text.replace("\u00a0", " ")
-    for word in ("\u2718 FAIL", "24 runs, 6 series", "may drift", "2 left out", "the newest run says nothing of it: missing", "durable_bandwidth", "2026-03-15 02:00:00", "device.firmware GDC5602Q -> GDC5603",
+    for word in ("\u2718 FAIL", "24 runs, 7 series", "may drift", "two levels", "2 left out", "the newest run says nothing of it: missing", "durable_bandwidth", "2026-03-15 02:00:00", "device.firmware GDC5602Q -> GDC5603",
                  "too short", "unusual", "5 runs; 10 tell of changes", "1999 seeded permutations"):
         assert word in text, word
 
@@ -40,6 +40,7 @@ def test_figures_state_their_finding():
     assert trend.draw(history, history.series[0]).finding.endswith("since 2026-03-15")
     assert "unusual" in trend.draw(history, history.series[1]).finding
     assert trend.draw(history, history.series[2]).finding == "read_bandwidth has not changed over 24 runs"
+    assert trend.draw(history, history.series[5]).finding == "read_bandwidth of memory_copy: the last 24 runs are at two levels"
 
 
 def test_heat_maps_are_pictures(pages):

@@ -87,7 +87,7 @@ def edited(path, value):
     (edited(["phases", 0, "supply", "low"], 1e12), "does not lie within its bounds"),
     (edited(["phases", 0, "supply", "basis"], "guessed"), "basis 'guessed'"),
     (edited(["scaling", 0, "demand"], [1.0]), "lists of different lengths"),
-    (edited(["summary", "gpus_fed"], 128), "the summary tells 128 GPUs fed, the phases 96"),
+    (edited(["summary", "gpus_fed"], 128), "the summary says 128 GPUs fed, the phases 96"),
     (edited(["fixes", 0, "basis"], ""), "a headroom and a basis, or neither"),
     (lambda data: next(p for p in data["phases"] if not p["demand"]["grows_with_gpus"]).update(
         gpus_fed={"median": 1, "low": 1, "high": 1}), "by what grows with them, and by nothing else"),

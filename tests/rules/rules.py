@@ -19,7 +19,7 @@ PROJECT_INCLUDES = [
     (r"harness/requirements/", r"harness/(requirements|config|base)/"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
     (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds|way)|params|ranks/rank_groups|"
-                          r"base/.*|record/(metric|cache_state|connections|pair_matrix))(\.h)?$"),
+                          r"base/.*|record/(metric|highest_rate|cache_state|connections|fault_counts|pair_matrix))(\.h)?$"),
     (r"harness/backends/engines\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/[^/]+/traits\.h$"),
     (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),
     (r"harness/", r"harness/(?!backends/[^/]+/)|headrace_revision\.h$"),

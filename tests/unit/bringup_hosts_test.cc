@@ -73,6 +73,30 @@ TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
             std::vector<std::string>{"1 memory.total"});  // more is no fault
 }
 
+/// One host alone, two, or all of them: nobody needs to be compared for it.
+TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersTell) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB")};
+  EXPECT_TRUE(told(all).empty());
+  all[1].facts.facts["gpu1.fault_remap_failed"] = "a row of memory failed, and no spare row was left";
+  all[1].facts.facts["gpus.fault_lost"] = "GPU at 0000:43:00.0: it is on the PCI bus, but the driver cannot use it";
+  EXPECT_EQ(told(all), (std::vector<std::string>{"1 gpu1", "1 gpus"}));
+  for (const Difference& one : differences(all)) EXPECT_NE(one.fix.find("drain the node"), std::string::npos);
+  all[0].facts.facts = all[1].facts.facts;  // all of them are broken
+  EXPECT_EQ(told(all).size(), 4u);
+  all.erase(all.begin());
+  EXPECT_EQ(told(all).size(), 2u);
+}
+
+TEST(BringUpHosts, WhatSlowsAGpuDownIsToldAndItsPowerLimitIsNot) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
+  for (Answered& one : all) one.facts.facts["gpu0.held_back"] = "power limit";
+  EXPECT_TRUE(told(all).empty() && told(all, false).empty());
+  all[2].facts.facts["gpu0.held_back"] = "power limit, thermal, by hardware";
+  all[3].facts.facts["gpu1.fabric"] = "in progress";
+  EXPECT_TRUE(told(all).empty());
+  EXPECT_EQ(told(all, false), (std::vector<std::string>{"2 gpu0", "3 gpu1"}));
+}
+
 Answered accepted(Answered one, bool kept) {
   one.accepted = true;
   one.kept = kept;
@@ -376,8 +400,9 @@ TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
   EXPECT_EQ(next(), (std::vector<std::string>{"headrace bringup --out x --resume"}));
   record.nodes[2].missing.why = "gone";
   using States = std::vector<std::pair<std::string, std::string>>;
-  EXPECT_EQ(nodes_by_state(record),
-            (States{{"suspect", "a"}, {"confirmed", "b"}, {"accepted", "c"}, {"missing", "c"}}));
+  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
+  record.nodes[1].missing.why = "gone";  // it stays bad
+  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
 }
 
 /// It may be anybody's file: its names go into commands, its numbers into tables.
@@ -440,6 +465,22 @@ TEST(BringUpHosts, OnlyBadNodesAreTakenOutAndOnlyRetestedOnesComeBack) {
   EXPECT_NE(prometheus.find("headrace_bringup_node{node=\"b\",state=\"confirmed\",missing=\"no\"} 1\n"),
             prometheus.npos);
   EXPECT_NE(prometheus.find("headrace_bringup_fault{scope=\"link\",subject=\"a to c\"} 0.2\n"), prometheus.npos);
+}
+
+TEST(BringUpHosts, UnreachableNodesAreTakenOutUnlessHalfOfAllAre) {
+  Record record = small_record();
+  record.nodes[0].missing = {"cannot be reached", "look", true};
+  const Commands slurm = commands_for(record, Scheduler::slurm);
+  EXPECT_EQ(slurm.nodes, std::vector<unsigned>{0});
+  EXPECT_EQ(slurm.drain,
+            std::vector<std::string>{"scontrol update nodename=a state=down reason='headrace: unreachable'"});
+  EXPECT_EQ(commands_for(record, Scheduler::kubernetes).drain,
+            std::vector<std::string>{"kubectl taint nodes a headrace=bad:NoSchedule --overwrite"});
+  record.nodes[0].missing.unreachable = false;  // another version of headrace is there
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
+  record.nodes[0].missing.unreachable = record.nodes[1].missing.unreachable = true;
+  record.nodes[1].missing.why = "cannot be reached";
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
 }
 
 TEST(BringUpHosts, WhatANodeReachedBeforeItWasRepairedCountsNoMore) {

@@ -6,9 +6,13 @@
 #include "harness/bringup/judge_groups.h"
 #include "harness/bringup/judge_tests.h"
 #include "harness/bringup/slower_groups.h"
+#include "harness/verdict/part_faults.h"
 
 namespace headrace::bringup {
 namespace {
+
+using results::StoredPoint;
+using results::StoredRun;
 
 constexpr unsigned kNodes = 12;
 
@@ -105,11 +109,129 @@ TEST(BringUpNodes, WhereNobodyIsComparedTheReasonIsTold) {
   NodeTests few = healthy(kFirst);
   few.nodes.resize(5);
   EXPECT_EQ(judge_tests(record_of({few})).unjudged,
-            "5 nodes of the same hardware and settings measured the same, 8 tell what is usual");
+            "nobody was compared: 5 nodes of the same hardware and settings measured the same, and a median needs 8; "
+            "only faults, and what lies far below sound hardware (headrace expect), were looked for");
   NodeTests none;
   none.started_utc = kFirst;
   for (unsigned node = 0; node < kNodes; ++node) none.of(node).without["h2d"] = "skipped: no GPU";
   EXPECT_EQ(judge_tests(record_of({none})).unjudged, "h2d: skipped: no GPU");
+}
+
+results::StoredMetric metric(const char* name, const char* unit, std::vector<double> values, Better better) {
+  results::StoredMetric one;
+  one.name = name;
+  one.unit = unit;
+  one.better = better;
+  one.median = values[values.size() / 2];
+  one.values = std::move(values);
+  return one;
+}
+
+/// What a node's own run tells of a GPU burn.
+StoredRun burnt() {
+  StoredRun run;
+  StoredPoint& point = run.points.emplace_back();
+  point.id = point.workload = "gpu_burn";
+  point.status = "ok";
+  point.repetitions = 3;
+  point.metrics = {metric("flop_rate", "FLOP/s", {7e14, 7e14, 7e14}, Better::higher),
+                   metric("flop_rate_gpu1", "FLOP/s", {7e14, 7e14, 7e14}, Better::higher),
+                   metric("latency_p99_ns", "ns", {1e6, 1e6, 1e6}, Better::lower),
+                   metric("temperature_c", "C", {60, 60, 60}, Better::neither),
+                   metric("wrong_elements", "count", {0, 0, 0}, Better::lower),
+                   metric("wrong_elements_gpu1", "count", {0, 0, 0}, Better::lower),
+                   metric("error_count", "count", {0, 0, 0}, Better::lower)};
+  return run;
+}
+
+Record record_of_runs(const std::vector<StoredRun>& runs) {
+  NodeTests tests;
+  tests.started_utc = kFirst;
+  for (unsigned node = 0; node < runs.size(); ++node) add_run(tests, node, runs[node]);
+  return record_of({tests});
+}
+
+/// One repetition of three, of one node of two: nobody needs to be compared, and no second session.
+TEST(BringUpNodes, OneOccurrenceOfAFaultNamesTheNode) {
+  StoredRun counted = burnt(), judged_itself = burnt();
+  counted.points[0].metrics[4].values = {0, 0, 13};
+  Judgement& j = judged_itself.judgements.emplace_back();
+  j.id = judging::kPartFault;
+  j.scope = "gpu1";
+  j.outcome = Outcome::fail;
+  j.explanation = "gpu1 is broken: Xid 79 (the GPU has fallen off the bus).";
+  j.next_step = "drain the node";
+  for (const StoredRun& bad : {counted, judged_itself}) {
+    const TestsJudged judged = judge_tests(record_of_runs({burnt(), bad}));
+    ASSERT_EQ(judged.differences.size(), 1u);
+    EXPECT_TRUE(judged.differences[0].fault && judged.differences[0].tested);
+    EXPECT_EQ(judged.differences[0].host, 1u);
+    EXPECT_NE(judged.differences[0].fix, "");
+    EXPECT_TRUE(judged.suspects.empty());
+  }
+  EXPECT_TRUE(judge_tests(record_of_runs({burnt(), burnt()})).differences.empty());
+}
+
+TEST(BringUpNodes, RatesOfEachDeviceAreComparedAndNeitherTailsNorTemperatures) {
+  const Record record = record_of_runs(std::vector<StoredRun>(2, burnt()));
+  std::vector<std::string> compared;
+  for (const TestedMetric& one : record.sessions[0].tests[0].metrics) compared.push_back(one.metric);
+  EXPECT_EQ(compared, (std::vector<std::string>{"flop_rate", "flop_rate_gpu1"}));
+  EXPECT_TRUE(record.sessions[0].tests[0].metrics[0].leads);
+  EXPECT_FALSE(record.sessions[0].tests[0].metrics[1].leads);
+}
+
+/// A point has many other metrics: by a tenth of one of them nobody is accused, by a third a node is.
+TEST(BringUpNodes, OtherMetricsThanTheFirstAccuseByAFifth) {
+  for (const auto& [factor, accused] : {std::pair(0.9, 0u), std::pair(0.6, 1u)}) {
+    std::vector<NodeTests> both{healthy(kFirst), healthy(kAgain)};
+    for (NodeTests& tests : both) {
+      tests.metrics.push_back(tests.metrics[0]);
+      tests.metrics[1].metric = "read_bandwidth";
+      tests.metrics[1].leads = false;
+      for (TestedNode& one : tests.nodes) one.values.push_back(one.values[0]);
+      *tests.nodes[3].values[1] *= factor;
+    }
+    const TestsJudged judged = judge_tests(record_of(both));
+    EXPECT_EQ(judged.differences.size(), accused) << factor;
+    EXPECT_TRUE(judged.suspects.empty());
+  }
+}
+
+/// Of fewer than eight nobody is compared: what lies far below all sound hardware is suspected once and named twice.
+TEST(BringUpNodes, WhereNobodyIsComparedExpectationsAreJudged) {
+  StoredRun slow = burnt();
+  slow.expected = {{"memory_copy", "copy_bandwidth", "memory", "far below", "12 % of 307 GB/s"}};
+  slow.environment = {{"cpu.usable", "64"}, {"cpu.threads", "64"}};
+  const auto record = [&](bool again, bool one_machine) {
+    Record all = record_of_runs({burnt(), slow});
+    if (again) all.sessions[0].tests.push_back(all.sessions[0].tests[0]);
+    for (unsigned node = 0; node < kNodes; ++node)
+      all.nodes[node].facts->machine = one_machine ? "boot 4026531" : "boot" + std::to_string(node) + " 4026531";
+    return judge_tests(all);
+  };
+  EXPECT_EQ(record(false, false).suspects, std::vector<unsigned>{1});
+  EXPECT_TRUE(record(false, false).differences.empty());
+  const TestsJudged twice = record(true, false);
+  ASSERT_EQ(twice.differences.size(), 1u);
+  EXPECT_EQ(twice.differences[0].host, 1u);
+  EXPECT_EQ(twice.differences[0].told, "memory_copy.copy_bandwidth: 12 % of 307 GB/s");
+  EXPECT_TRUE(record(true, true).differences.empty()) << "containers share what the machine gives";
+  slow.environment["cpu.usable"] = "4";
+  EXPECT_TRUE(record(true, false).differences.empty()) << "4 of 64 processors use a part of the memory";
+}
+
+TEST(BringUpNodes, FaultsAndExpectationsAreStoredAndReadBack) {
+  StoredRun bad = burnt();
+  bad.points[0].metrics[4].values = {0, 0, 13};
+  bad.expected = {{"h2d", "bandwidth_gpu0", "gpu_link", "far below", "40 % of 63 GB/s"}};
+  Record record = record_of_runs({burnt(), bad});
+  const Record again = record_from(record_json(record), "bringup.json");
+  const NodeTests &before = record.sessions[0].tests[0], &after = again.sessions[0].tests[0];
+  EXPECT_EQ(after.nodes[1].faults.at(0).told, before.nodes[1].faults.at(0).told);
+  EXPECT_EQ(after.nodes[1].far_below, before.nodes[1].far_below);
+  EXPECT_FALSE(after.metrics[1].leads);
+  EXPECT_TRUE(after.nodes[0].faults.empty() && after.nodes[0].far_below.empty());
 }
 
 TEST(BringUpNodes, WhatANodeMeasuredBeforeItWasRepairedCountsNoMore) {
@@ -209,6 +331,38 @@ TEST(BringUpNodes, AGroupThatFailsAndStorageThatIsTooSlowAreNamed) {
   EXPECT_FALSE(judged.undecided);
   groups.back().phases[1].outcome = "INCONCLUSIVE";
   EXPECT_TRUE(judge_groups(record).undecided);
+}
+
+TEST(BringUpNodes, WhatFailsOnAllNodesIsAFaultAndWhatWorkedIsKept) {
+  Record record = record_of({});
+  auto& groups = record.sessions[0].groups;
+  groups.push_back(
+      {"collectives", {0, 1}, 2, "mpi_all_to_all: TIMEOUT", {{"mpi_all_reduce", "busbw", "B/s", 1e9}}, {}});
+  groups.push_back({"storage load", {0, 1}, 2, "mpirun lost n10", {}, {}});
+  const GroupsJudged judged = judge_groups(record);
+  ASSERT_EQ(judged.faults.size(), 2u);
+  for (const Told& one : judged.faults) {
+    EXPECT_EQ(one.title(), "group n[10-11]");
+    EXPECT_NE(one.fix.find("no group worked"), std::string::npos) << one.fix;
+  }
+  EXPECT_EQ(judged.faults[0].text, "collectives: mpi_all_to_all: TIMEOUT");
+  EXPECT_EQ(judged.faults[1].text, "storage load: mpirun lost n10");
+  groups.push_back({"collectives", {2, 3}, 2, "", {{"mpi_all_reduce", "busbw", "B/s", 1e9}}, {}});
+  EXPECT_NE(judge_groups(record).faults[0].fix.find("the other groups worked"), std::string::npos);
+}
+
+TEST(BringUpNodes, ANodeThatIsLeftOutIsNamedOnce) {
+  Record record = record_of({});
+  auto& groups = record.sessions[0].groups;
+  groups.push_back({"collectives", {2}, 0, "cannot write /tmp/x: No space left on device", {}, {}});
+  groups.push_back({"storage load", {2}, 0, "cannot write /tmp/x: No space left on device", {}, {}});
+  const GroupsJudged judged = judge_groups(record);
+  ASSERT_EQ(judged.faults.size(), 1u);
+  EXPECT_EQ(judged.faults[0].title(), "node n12");
+  EXPECT_TRUE(judged.faults[0].of_node(2));
+  EXPECT_EQ(judged.faults[0].text,
+            "cannot take part in collectives: cannot write /tmp/x: No space left on device; "
+            "cannot take part in storage load: cannot write /tmp/x: No space left on device");
 }
 
 }  // namespace

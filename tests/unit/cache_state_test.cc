@@ -135,6 +135,61 @@ TEST(JudgeCacheState, SmallFilesComeInWholeBlocks) {
   EXPECT_TRUE(proof.proven);
 }
 
+TEST(JudgeCacheState, CompressedBytesAreAsManyAsTheyAreStoredAs) {
+  CacheProof proof = nothing_proven(CacheState::cold);
+  proof.resident_before = 0;
+  proof.delivered_bytes = 1000;
+  proof.storage_bytes = 200;
+  proof.compression = "btrfs stores 100 % of the bytes compressed";
+  judge(proof);
+  EXPECT_FALSE(proof.proven) << "as how many is not known";
+  EXPECT_EQ(proof.why,
+            "0 % in the page cache before; 20 % of the bytes from storage; btrfs stores 100 % of the bytes compressed");
+  proof.rounding = 0.2;
+  judge(proof);
+  EXPECT_TRUE(proof.proven);
+  EXPECT_EQ(proof.why, "0 % in the page cache before; 20 % of the bytes from storage (stored compressed, as 20 %)");
+  proof.storage_bytes = 180;
+  judge(proof);
+  EXPECT_FALSE(proof.proven) << "a tenth of what is stored came from elsewhere";
+  proof.storage_bytes = 200;
+  proof.resident_before = 0.06;
+  judge(proof);
+  EXPECT_FALSE(proof.proven);
+}
+
+TEST(JudgeCacheState, ACacheBelowThatOfTheFilesHasToBeEmptyToo) {
+  CacheProof proof = nothing_proven(CacheState::cold);
+  proof.resident_before = 0;
+  proof.delivered_bytes = proof.storage_bytes = 100'000'000;
+  proof.second_cache = "loop1 reads image through the page cache";
+  proof.second_cache_bytes = 5'000'000;
+  judge(proof);
+  EXPECT_TRUE(proof.proven) << proof.why;
+  proof.second_cache_bytes = 6'000'000;
+  judge(proof);
+  EXPECT_FALSE(proof.proven);
+  EXPECT_EQ(proof.why, "loop1 reads image through the page cache (6 MB of it were in memory before)");
+  proof.use.names_only = true;
+  proof.operations = 100;
+  proof.second_cache_bytes = 4096;
+  judge(proof);
+  EXPECT_FALSE(proof.proven) << "thousands of names are in a page";
+  proof.second_cache_bytes = 0;
+  judge(proof);
+  EXPECT_TRUE(proof.proven) << proof.why;
+}
+
+TEST(CacheProof, IsEvidenceWhereItsStateWasProvenOrNoneWasDeclared) {
+  EXPECT_TRUE(judged(CacheState::asis, -1, 0, 0).is_evidence());
+  EXPECT_FALSE(nothing_proven(CacheState::cold).is_evidence());
+  CacheProof cold = nothing_proven(CacheState::cold);
+  cold.resident_before = 0;
+  cold.delivered_bytes = cold.storage_bytes = 100;
+  judge(cold);
+  EXPECT_TRUE(cold.is_evidence());
+}
+
 TEST(JudgeCacheState, EveryPhaseAndRankCounts) {
   CacheProof good = judged(CacheState::cold, 0, 100, 100);
   const CacheProof bad = judged(CacheState::cold, 0.5, 100, 100);

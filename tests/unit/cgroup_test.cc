@@ -89,6 +89,22 @@ TEST_F(Cgroup, Version1) {
   EXPECT_EQ(found.io, std::vector<std::string>{"254:0 read_bps=100000000"});
 }
 
+TEST_F(Cgroup, ProcessesOfBothVersions) {
+  lay("proc/self/mountinfo",
+      "30 20 0:26 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n"
+      "31 20 0:27 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n");
+  lay("proc/self/cgroup", "4:pids:/job\n0::/slice\n");
+  EXPECT_FALSE(limits().tasks);
+  lay("sys/fs/cgroup/unified/slice/pids.max", "100\n");
+  lay("sys/fs/cgroup/unified/slice/pids.current", "10\n");
+  EXPECT_EQ(limits().tasks, 100u);
+  EXPECT_EQ(limits().tasks_rest, 90u);
+  lay("sys/fs/cgroup/pids/job/pids.max", "64\n");
+  lay("sys/fs/cgroup/pids/job/pids.current", "70\n");
+  EXPECT_EQ(limits().tasks, 64u);
+  EXPECT_EQ(limits().tasks_rest, 0u);
+}
+
 TEST_F(Cgroup, ContainerWhoseMountStartsAtItsOwnGroup) {
   lay("proc/self/mountinfo", "30 20 0:26 /pod/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   lay("proc/self/cgroup", "0::/pod/abc\n");

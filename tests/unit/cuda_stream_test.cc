@@ -65,7 +65,8 @@ cudaError_t launch_follow(const void* const*, std::uint64_t, const void**, cudaS
 namespace {
 bool any_lost = false;
 }
-Device::Device(int index) : index_(index), name_("gpu" + std::to_string(index)) {}
+Device::Device(int index, std::string name) : index_(index), name_(std::move(name)) {}
+std::string Device::lost() const { return lost_ ? why_ : ""; }
 GpuState Device::state() {
   static_cast<void>(nvml_);
   return {};
@@ -85,8 +86,10 @@ void Device::use() {
   check();
   cudaSetDevice(index_);
 }
-void Device::give_up(const std::string& why) {
+void Device::give_up(const std::string& why, cudaError_t code) {
   why_ = why;
+  hangs_ = code == cudaSuccess;
+  lost_ = is_of_hardware(code);
   given_up_ = any_lost = true;
 }
 void Device::throw_given_up() const { throw RunError(name_ + " was given up: " + why_); }
@@ -105,7 +108,7 @@ struct CudaStream : ::testing::Test {
 TEST_F(CudaStream, AnErrorThatStaysGivesTheGpuUpAndNoOther) {
   for (const cudaError_t code : {cudaErrorIllegalAddress, cudaErrorUnknown, cudaErrorECCUncorrectable}) {
     SetUp();
-    Device lost(1), sound(0);
+    Device lost(1, "gpu1"), sound(0, "gpu0");
     {
       Stream stream(lost), other(sound);
       runtime.query = code;
@@ -113,6 +116,9 @@ TEST_F(CudaStream, AnErrorThatStaysGivesTheGpuUpAndNoOther) {
       EXPECT_NE(first.find("work on gpu1: what it says (cudaErrorOfTheTest)"), std::string::npos) << first;
       runtime.query = cudaSuccess;
       EXPECT_TRUE(lost.given_up());
+      // A program may have made an illegal access: that is no fault of the GPU.
+      EXPECT_EQ(lost.lost(), code == cudaErrorIllegalAddress ? "" : first);
+      EXPECT_EQ(sound.lost(), "");
       const unsigned before = runtime.calls;
       EXPECT_EQ(testing::failure_of([&] { stream.copy(&thing, &thing, 4, CopyKind::h2d); }),
                 "gpu1 was given up: " + first);
@@ -125,7 +131,7 @@ TEST_F(CudaStream, AnErrorThatStaysGivesTheGpuUpAndNoOther) {
 }
 
 TEST_F(CudaStream, AnErrorOfOneCallIsThatCallsAlone) {
-  Device gpu(0);
+  Device gpu(0, "gpu0");
   {
     Stream stream(gpu);
     runtime.copy = cudaErrorInvalidValue;
@@ -141,7 +147,7 @@ TEST_F(CudaStream, AnErrorOfOneCallIsThatCallsAlone) {
 /// One thread queues on the streams of several GPUs, as copies from all to one do: kernels run on the thread's GPU, and
 /// CUDA refuses them on another one's stream.
 TEST_F(CudaStream, KernelsRunOnTheGpuOfTheirStream) {
-  Device zero(0), one(1);
+  Device zero(0, "gpu0"), one(1, "gpu1");
   Stream lead(zero), other(one);
   const std::function<void()> on_lead[] = {[&] { lead.hold(); }, [&] { lead.keep_busy(1); },
                                            [&] { lead.copy_by_cores(&thing, &thing, 4); },

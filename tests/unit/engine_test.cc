@@ -266,6 +266,21 @@ TEST_F(Engine, TheTimeBudgetOfARepetitionEndsIt) {
   EXPECT_GE(now_ns() - begin, 100'000'000u);
 }
 
+/// A read may take longer than the repetition's time: without it there would be no rate.
+TEST_F(Engine, TheFirstOperationIsWaitedFor) {
+  auto w = plan.add();
+  w->on_run = [](Worker& worker) {
+    const std::uint64_t begin = now_ns();
+    for (int i = 0; i < 500 && worker.recorder.running(); ++i) sleep_ms(1);
+    if (worker.recorder.running()) worker.recorder.op(begin, now_ns(), 1000);
+  };
+  plan.plan.points[0].duration_s = 0.05;
+  plan.plan.points[0].repeat.looks = {1};
+  const RunResult r = run();
+  ASSERT_EQ(only(r).repetitions.at(0).status, RepetitionStatus::ok);
+  EXPECT_EQ(only(r).repetitions[0].phases[0].operations, 1u);
+}
+
 TEST_F(Engine, NoRepetitionStartsAfterTheBudget) {
   auto w = plan.add();
   w->on_run = [](Worker& worker) {

@@ -45,15 +45,14 @@ TEST(Evidence, AnUnprovenCacheStateIsOfWhatCounts) {
   for (const bool proven : {true, true, true, false}) {
     judging::RecordedRepetition r;
     r.ok = true;
-    r.state_required = true;
-    r.state_proven = proven;
+    r.is_evidence = proven;
     point.repetitions.push_back(r);
   }
   EXPECT_EQ(point.unproven_share(), 0.25);
   point.repetitions.back().ok = false;
   EXPECT_EQ(point.unproven_share(), 0);
   point.repetitions.back() = point.repetitions.front();
-  point.repetitions.back().state_proven = point.repetitions.back().counted = false;
+  point.repetitions.back().is_evidence = point.repetitions.back().counted = false;
   EXPECT_EQ(point.unproven_share(), 0);
 }
 

@@ -42,6 +42,34 @@ TEST(FleetLevels, HalfOfTheNodesSlowIsTold) {
   }
 }
 
+TEST(FleetLevels, StallsAreSeenInMeansOverTime) {
+  Runs runs;
+  for (const char* day : {"1", "2"})
+    for (int i = 1; i <= 12; ++i) {
+      StoredRun run = run_of(i, {1e9 * (1 + 0.001 * i)}, day);
+      StoredMetric& metric = run.points[0].metrics[0];
+      if (i == 7) metric.values = {1e9, 1e9, 1e9, 1e8, 1e8};
+      metric.median = 1e9;
+      metric.mean_over_time = i == 7 ? 6.4e8 : 1e9;
+      runs.add(run);
+    }
+  const Fleet fleet = runs.judged();
+  ASSERT_EQ(fleet.outliers.size(), 1u);
+  EXPECT_EQ(fleet.outliers[0].status, Status::confirmed);
+  EXPECT_NEAR(fleet.outliers[0].deviation.value(), -0.36, 1e-9);
+  EXPECT_EQ(fleet.exit_code, 10);
+}
+
+TEST(FleetLevels, AFleetThatGivesNothingAnyMoreIsTold) {
+  Runs runs;
+  for (const char* day : {"1", "2"})
+    for (int i = 1; i <= 12; ++i) runs.add(run_of(i, {std::string(day) == "1" ? 1e9 * (1 + 0.001 * i) : 0}, day));
+  const Fleet fleet = runs.judged();
+  ASSERT_EQ(fleet.effects.size(), 1u);
+  EXPECT_EQ(fleet.effects[0].attribute, "fleet");
+  EXPECT_EQ(fleet.effects[0].shift, -1);
+}
+
 TEST(FleetLevels, WhatExplainsTwoHumpsIsNamed) {
   // By a fact of the fingerprint that makes no groups.
   Fleet fleet = nodes(32, 0.8, every_other, [](StoredRun& run, bool slow) {

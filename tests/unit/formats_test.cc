@@ -9,8 +9,10 @@
 #include "harness/formats/crc32c.h"
 #include "harness/formats/format.h"
 #include "harness/formats/sample_parser.h"
+#include "harness/formats/shard_samples.h"
 #include "harness/formats/tar.h"
 #include "harness/formats/tfrecord.h"
+#include "tests/unit/temporary_folder.h"
 
 namespace headrace::formats {
 namespace {
@@ -275,6 +277,37 @@ TEST(RecordParserTest, WhereverItIsCutOffItIsTold) {
     EXPECT_EQ(found.back().flaw, between ? Flaw::none : Flaw::truncated);
   }
   EXPECT_EQ(found_in(*tfrecord_parser(), "")[0].flaw, Flaw::no_sample);
+}
+
+TEST(CountSamplesTest, CountsSamplesWithTheBytesThatHoldThem) {
+  const headrace::testing::TemporaryFolder folder;
+  const std::string tar = tar_of(40), records = records_of(30);
+  folder.write("a.tar", tar);
+  folder.write("a.tfrecord", records);
+  folder.write("a.mds", std::string("\x07\0\0\0", 4) + std::string(96, 'x'));
+  folder.write("cut.tar", tar.substr(0, 700));
+  folder.write("empty.tar", "");
+  const auto counted = [&](const char* name, Format format, std::uint64_t most = UINT64_MAX) {
+    const CountedSamples all = count_samples(folder / name, format, most);
+    return std::pair{all.samples, all.bytes};
+  };
+  using Pair = std::pair<std::uint64_t, std::uint64_t>;
+  EXPECT_EQ(counted("a.tar", Format::tar), (Pair{40, tar.size()}));
+  EXPECT_EQ(counted("a.tfrecord", Format::tfrecord), (Pair{30, records.size()}));
+  EXPECT_EQ(counted("a.mds", Format::mds), (Pair{7, 100}));
+  EXPECT_EQ(counted("cut.tar", Format::tar).first, 0u);
+  EXPECT_EQ(counted("empty.tar", Format::tar), (Pair{0, 0}));
+  EXPECT_EQ(counted("none.tar", Format::tar), (Pair{0, 0}));
+  EXPECT_EQ(counted("a.tar", Format::none), (Pair{0, 0}));
+  // Of the beginning alone: whole samples, and what holds them.
+  std::string large;
+  for (int i = 0; i < 40; ++i)
+    add(large, std::to_string(i) + ".bin", 99'488), add(large, std::to_string(i) + ".cls", 1);
+  folder.write("large.tar", ended(large));
+  const auto [samples, bytes] = counted("large.tar", Format::tar, 1 << 20);
+  EXPECT_GT(samples, 5u);
+  EXPECT_LT(samples, 40u);
+  EXPECT_NEAR(double(bytes) / double(samples), 99'488 + 512 + 480 + 1024, 1100.0 / double(samples) * 2);
 }
 
 TEST(FormatTest, IsToldByNameElseByContent) {

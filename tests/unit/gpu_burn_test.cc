@@ -26,14 +26,37 @@ TEST_F(Burn, CountsOperationsByDeviceTime) {
   EXPECT_EQ(gpus->objects(), 0);
 }
 
-TEST_F(Burn, AnElementThatIsNotTheSameAgainIsFound) {
+constexpr const char* kNeed = "needs: [{id: gpu.wrong_elements, metric: gpu_burn.wrong_elements, at_most: 0}]\n";
+
+/// Verified or not, and whatever else ran: the need fails, and the GPU is named.
+TEST_F(Burn, AnElementThatIsNotTheSameAgainFailsTheNeed) {
   settings.gpus.resize(2, testing::HostGpuSettings{});
   settings.gpus[1].wrong_after = 7;
-  const PointResult p = burn();
-  EXPECT_EQ(p.status, PointStatus::error);
-  ASSERT_FALSE(p.wrong_blocks.empty()) << p.reason;
-  EXPECT_TRUE(p.wrong_blocks.front().file.starts_with("gpu1 product")) << p.wrong_blocks.front().file;
-  EXPECT_GE(metric(p, "wrong_elements"), 1);
+  for (const char* verify : {"true", "false"}) {
+    const RunResult r =
+        run({std::string("use: gpu_burn, size: 16, number: fp32, time: 50ms, batch: 5, verify: ") + verify}, kNeed);
+    EXPECT_GE(metric(r.points[0], "wrong_elements"), 1);
+    EXPECT_EQ(metric(r.points[0], "wrong_elements_gpu0"), 0);
+    EXPECT_EQ(metric(r.points[0], "wrong_elements_gpu1"), metric(r.points[0], "wrong_elements"));
+    ASSERT_EQ(r.judgements.size(), 2u);
+    for (const Judgement& j : r.judgements) {
+      EXPECT_EQ(j.outcome, Outcome::fail) << j.explanation;
+      EXPECT_NE(j.explanation.find("gpu1"), std::string::npos) << j.explanation;
+    }
+    EXPECT_EQ(r.summary.exit_code, 10);
+    EXPECT_FALSE(r.points[0].measured_again) << "one occurrence is enough";
+  }
+}
+
+TEST_F(Burn, AGpuThatIsLostLeavesTheOthersTheirValues) {
+  settings.gpus.resize(3, testing::HostGpuSettings{});
+  settings.gpus[2].lost_after = 2;
+  const RunResult r = run({"use: gpu_burn, size: 16, number: fp32, time: 50ms, batch: 5, verify: true"}, kNeed);
+  EXPECT_EQ(r.points[0].status, PointStatus::ok) << r.points[0].reason;
+  EXPECT_TRUE(has(r.points[0], "flop_rate_gpu0") && has(r.points[0], "flop_rate_gpu1"));
+  EXPECT_FALSE(has(r.points[0], "flop_rate_gpu2"));
+  EXPECT_EQ(r.judgements.at(0).scope, "gpu2");
+  EXPECT_EQ(r.summary.exit_code, 10);
 }
 
 TEST_F(Burn, AProductThatWasWrongFromTheFirstIsFound) {
@@ -43,6 +66,9 @@ TEST_F(Burn, AProductThatWasWrongFromTheFirstIsFound) {
   EXPECT_EQ(p.status, PointStatus::error);
   ASSERT_FALSE(p.wrong_blocks.empty());
   EXPECT_EQ(p.wrong_blocks[0].file, "gpu0 product");
+  const RunResult r = run({"use: gpu_burn, size: 16, number: fp16, time: 50ms, batch: 5, verify: true"}, kNeed);
+  EXPECT_EQ(r.judgements.at(0).outcome, Outcome::fail);
+  EXPECT_EQ(r.judgements.at(1).outcome, Outcome::fail);
 }
 
 TEST_F(Burn, HeatPowerAndClocksAreLookedAtMeanwhile) {

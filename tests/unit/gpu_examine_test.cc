@@ -65,12 +65,15 @@ TEST_F(GpuExamine, ASleepingLinkIsToldAndANarrowOneWarnedOf) {
 
 TEST_F(GpuExamine, ClocksErrorsAndSlices) {
   testing::HostGpuSettings gpu;
-  gpu.state.held_back = "power brake";
+  gpu.state.held_back = "power limit";
+  EXPECT_EQ(find(look(gpu), "gpu0 clocks")->level, Level::note) << "where sound GPUs work";
+  gpu.state.held_back = "power limit, power brake";
   gpu.state.ecc_uncorrected = 2;
   gpu.state.replays = 7;
   gpu.facts.slice = true;
   const auto all = look(gpu);
-  EXPECT_EQ(find(all, "gpu0 clocks")->text, "held back: power brake");
+  EXPECT_EQ(find(all, "gpu0 clocks")->text, "held back: power limit, power brake");
+  EXPECT_EQ(find(all, "gpu0 clocks")->level, Level::warning);
   EXPECT_EQ(find(all, "gpu0 memory")->level, Level::warning);
   EXPECT_EQ(find(all, "gpu0 replays")->level, Level::note);
   EXPECT_NE(find(all, "gpu0")->advice.find("MIG"), std::string::npos);
@@ -113,6 +116,10 @@ TEST_F(GpuExamine, NvLinksThatAreDownAndSwitchesThatAreNotSetUp) {
   EXPECT_EQ(find(all, "gpu0 NVLinks")->level, Level::warning);
   EXPECT_EQ(find(all, "gpu0 fabric")->level, Level::warning);
   EXPECT_NE(find(all, "gpu0 fabric")->advice.find("fabricmanager"), std::string::npos);
+  gpu.facts.fabric = "degraded bandwidth";
+  all = look(gpu);
+  EXPECT_EQ(find(all, "gpu0 fabric")->text, "the switches between GPUs: degraded bandwidth");
+  EXPECT_NE(find(all, "gpu0 fabric")->advice.find("drain the node"), std::string::npos);
 }
 
 TEST_F(GpuExamine, RowsXidsAndNvLinkErrors) {
@@ -123,7 +130,7 @@ TEST_F(GpuExamine, RowsXidsAndNvLinkErrors) {
   auto all = look(gpu);
   EXPECT_EQ(find(all, "gpu0 memory")->level, Level::note);
   EXPECT_EQ(find(all, "gpu0 NVLink errors")->level, Level::note);
-  EXPECT_EQ(find(all, "gpu0 Xid")->text, "79 the GPU has fallen off the bus");
+  EXPECT_EQ(find(all, "gpu0 Xid")->text, "Xid 79 (the GPU has fallen off the bus)");
   gpu.state.remap_pending = true;
   EXPECT_EQ(find(look(gpu), "gpu0 memory")->level, Level::warning);
   gpu.state.remap_failed = true;

@@ -156,6 +156,9 @@ class HostGpuBackend final : public GpuBackend {
         : owner(owner), index(index), name("gpu" + std::to_string(index)), settings(std::move(settings)) {}
     const GpuFacts& facts() const override { return settings.facts; }
     GpuState state() override { return settings.state; }
+    std::string lost() const override {
+      return copies > settings.lost_after ? "copy on " + name + ": " + kLost : std::string();
+    }
     std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override {
       touch();
       if (bytes > settings.facts.memory) throw RunError("allocate on " + name + ": out of memory");
@@ -192,14 +195,15 @@ class HostGpuBackend final : public GpuBackend {
                                                const GpuMemory& memory) override;
     void check() const {
       if (hung) throw RunError(name + " was given up: TIMEOUT: its work did not end");
-      if (copies > settings.lost_after) throw RunError("copy on " + name + ": the GPU has fallen off the bus");
+      if (copies > settings.lost_after) throw RunError("copy on " + name + ": " + kLost);
     }
 
     HostGpuBackend& owner;
     unsigned index;
     std::string name;
     HostGpuSettings settings;
-    std::uint64_t copies = 0;
+    static constexpr const char* kLost = "the GPU has fallen off the bus";
+    std::atomic<std::uint64_t> copies = 0;
     std::uint64_t engine_free_ns[3] = {};
     std::set<const void*> loaded;  // places
     bool hung = false;

@@ -36,7 +36,8 @@ TEST(HostsFile, NamesRailsInOrder) {
   EXPECT_EQ(hosts_from("a rdma=mlx5_0,mlx5_3:1\n", "hosts")[0].rdma, "mlx5_0,mlx5_3:1");
   EXPECT_NE(refused("a rdm=mlx5_0\n").find("hosts:1:3: no key 'rdm'; did you mean 'rdma'?"), std::string::npos);
   EXPECT_NE(refused("a rail=e0,e0\n").find("each once"), std::string::npos);
-  EXPECT_NE(refused("a rail=e0\nb\n").find("hosts:2: b has 0 rails, and a has 1"), std::string::npos);
+  EXPECT_NE(refused("a rail=e0\n  b\n").find("hosts:2:3: b has 0 rails, and a has 1; give all hosts the same number"),
+            std::string::npos);
 }
 
 TEST(HostsFile, TellsEveryProblemAtItsPlace) {

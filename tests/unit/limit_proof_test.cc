@@ -74,6 +74,8 @@ TEST(LimitProofTest, NothingIsProvenThatBoundsDoNotTellApart) {
          Limit::unknown, "not proven");
   expect({.taken = 12'000, .loader = about(1000), .no_decode = {}, .in_memory = about(1060), .more_workers = {}},
          Limit::unknown, "no counter-experiment gave more");
+  expect({.taken = 12'000, .loader = about(1000), .no_decode = {}, .in_memory = {}, .more_workers = {}}, Limit::unknown,
+         "no counter-experiment was measured");
   expect({.taken = 1000,
           .loader = Estimate{1000, 500, 1500},
           .no_decode = {},
@@ -101,6 +103,20 @@ TEST(LimitProofTest, ProcessesThatAreBusyTakingBatchesAreNamed) {
   idle.taking_share = 0.5;
   idle.in_memory = about(8800);
   expect(idle, Limit::storage, "storage limits");
+}
+
+/// A rate that memory gave is no counter-experiment, and the limit is not guessed without it.
+TEST(LimitProofTest, WithoutTheCounterExperimentOfMoreWorkersNothingElseLimits) {
+  LoaderRates rates{
+      .taken = 12'000, .loader = about(400), .no_decode = about(400), .in_memory = about(9000), .more_workers = {}};
+  expect(rates, Limit::storage, "storage limits");  // it was not made
+  rates.unproven = {"input_pipeline/double-workers"};
+  expect(rates, Limit::unknown, "input_pipeline/double-workers may have read from memory");
+  rates.more_workers = about(410);  // some of its repetitions are evidence
+  expect(rates, Limit::storage, "storage limits");
+  rates.loader.reset();
+  rates.unproven = {"input_pipeline/no-step"};
+  expect(rates, Limit::unknown, "without it no limit can be named");
 }
 
 }  // namespace

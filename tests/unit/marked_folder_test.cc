@@ -1,9 +1,12 @@
 #include "harness/files/marked_folder.h"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
@@ -55,6 +58,48 @@ TEST(MarkedFolder, TakesOneWhoseMarkWasCutShort) {
   files::Folder::at(tmp.path()).make("never-marked");
   EXPECT_TRUE(remove_marked(tmp / "never-marked").gone);
   EXPECT_FALSE(fs::exists(tmp / "never-marked"));
+}
+
+/// The one place that decides whether a target may be taken, also after a kill at any moment.
+TEST(MarkedFolder, IsFreeForWhatIsEmptyOrOfItsKind) {
+  const TemporaryFolder tmp;
+  const files::Folder here = files::Folder::at(tmp.path());
+  here.make("aside").create(".headrace.0123456789abcdef.new");
+  here.make("empty");
+  MarkedFolder::make(tmp / "shards", "shards");
+  for (const char* free : {"absent", "absent/too", "empty", "aside", "shards"})
+    EXPECT_TRUE(MarkedFolder::is_free_for(tmp / free, "shards")) << free;
+  MarkedFolder::make(tmp / "run", "run");
+  tmp.write("thesis/thesis.tex", "mine");
+  tmp.write("imitated/.headrace.0123456789abcdef.new", "mine");
+  for (const char* taken : {"run", "thesis", "imitated"})
+    EXPECT_FALSE(MarkedFolder::is_free_for(tmp / taken, "shards")) << taken;
+  EXPECT_THROW(MarkedFolder::is_free_for(tmp / "thesis/thesis.tex", "shards"), UsageError);
+}
+
+TEST(MarkedFolder, WhatKilledWritersLeftGoesWithTheNextOneThatHasItAlone) {
+  const TemporaryFolder tmp;
+  { MarkedFolder::make_alone(tmp / "s", "shards"); }
+  files::Folder::at(tmp / "s").create(".headrace.0123456789abcdef.new");
+  tmp.write("s/.headrace.fedcba9876543210.new", "mine");
+  MarkedFolder::make_alone(tmp / "s", "shards");
+  EXPECT_FALSE(fs::exists(tmp / "s/.headrace.0123456789abcdef.new"));
+  EXPECT_EQ(tmp.read("s/.headrace.fedcba9876543210.new"), "mine");
+}
+
+/// Each write lists the new digest first; one that is killed then leaves the old file, however often.
+TEST(MarkedFolder, KilledBetweenItsListAndAFileItGoesOn) {
+  const TemporaryFolder tmp;
+  const MarkedFolder folder = MarkedFolder::make_alone(tmp / "s", "shards");
+  folder.write("list", "first");
+  for (const char* text : {"second", "third", "fourth"}) {
+    folder.write("list", text);
+    tmp.write("s/list", "first");  // as if its rename had not been
+  }
+  EXPECT_NO_THROW(folder.write("list", "fifth"));
+  EXPECT_EQ(tmp.read("s/list"), "fifth");
+  tmp.write("s/list", "mine");
+  EXPECT_THROW(folder.write("list", "sixth"), RunError);
 }
 
 TEST(MarkedFolder, IsMadeByManyAtOnce) {
@@ -208,6 +253,145 @@ TEST(RemoveMarked, LeavesUnmarkedFoldersAlone) {
   fs::create_directory(tmp / "empty");
   EXPECT_FALSE(remove_marked(tmp / "empty").gone);
   EXPECT_TRUE(fs::exists(tmp / "empty"));
+}
+
+/// What make() says of a folder that `change` was done to after it was marked.
+std::string refusal_after(const std::function<void(const std::string& folder)>& change, mode_t parent = 0700) {
+  const TemporaryFolder tmp;
+  MarkedFolder::make(tmp / "s", "scratch");
+  ::chmod(tmp.path().c_str(), parent);
+  change(tmp / "s");
+  EXPECT_EQ(MarkedFolder::kind_of(tmp / "s"), "scratch") << "for what is only read, whoever wrote it";
+  const std::string why = refusal(tmp / "s");
+  if (why.empty()) {
+    EXPECT_TRUE(MarkedFolder::find(tmp / "s"));
+  } else {
+    EXPECT_THROW(MarkedFolder::find(tmp / "s"), UsageError);
+    EXPECT_FALSE(MarkedFolder::find(files::Folder::at(tmp.path()), "s"));
+  }
+  return why;
+}
+
+constexpr uid_t kStranger = 4711;
+
+TEST(MarkedFolder, BelievesNoMarkThatOthersCanHaveWritten) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  ::unsetenv("SUDO_UID");
+  const auto own = [](const std::string& path, uid_t user, gid_t group = 0) {
+    ASSERT_EQ(::chown(path.c_str(), user, group), 0);
+  };
+  const auto mode = [](const std::string& path, mode_t bits) { ASSERT_EQ(::chmod(path.c_str(), bits), 0); };
+  const struct {
+    const char* what;
+    std::function<void(const std::string&)> change;
+    const char* why;  // "" = it is believed
+    mode_t parent = 0700;
+  } kCases[] = {
+      {"nothing", [](const std::string&) {}, ""},
+      {"where everybody makes folders", [](const std::string&) {}, "", 01777},
+      {"another's folder", [&](const std::string& f) { own(f, kStranger); }, " belongs to user 4711", 01777},
+      {"another's folder, where root put it", [&](const std::string& f) { own(f, kStranger); }, ""},
+      {"another's folder and mark, where root put it",
+       [&](const std::string& f) {
+         own(f, kStranger);
+         own(f + "/.headrace", kStranger);
+       },
+       "/.headrace belongs to user 4711"},
+      {"another's mark", [&](const std::string& f) { own(f + "/.headrace", kStranger); },
+       "/.headrace belongs to user 4711"},
+      {"a folder for everybody", [&](const std::string& f) { mode(f, 0777); }, " can be written by everybody"},
+      {"where nobody can replace the mark", [&](const std::string& f) { mode(f, 01777); }, ""},
+      {"a mark for everybody", [&](const std::string& f) { mode(f + "/.headrace", 0666); },
+       "/.headrace can be written by everybody"},
+      {"root's folder for a group",
+       [&](const std::string& f) {
+         own(f, 0, 4712);
+         mode(f, 0775);
+       },
+       " can be written by group 4712"},
+      {"a mark for a group",
+       [&](const std::string& f) {
+         own(f + "/.headrace", 0, 4712);
+         mode(f + "/.headrace", 0664);
+       },
+       "/.headrace can be written by group 4712"},
+      {"root's group", [&](const std::string& f) { mode(f, 0775); }, ""},
+  };
+  for (const auto& one : kCases) {
+    const std::string why = refusal_after(one.change, one.parent);
+    if (*one.why == '\0')
+      EXPECT_EQ(why, "") << one.what;
+    else
+      EXPECT_NE(why.find(std::string("/s") + one.why), std::string::npos) << one.what << ": " << why;
+  }
+}
+
+TEST(MarkedFolder, BelievesThoseOfWhomSudoServesAndOfAnOwnersGroup) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const auto give = [](const std::string& folder) {
+    ASSERT_EQ(::chown(folder.c_str(), kStranger, 4712), 0);
+    ASSERT_EQ(::chown((folder + "/.headrace").c_str(), kStranger, 4712), 0);
+    ASSERT_EQ(::chmod(folder.c_str(), 0775), 0);
+  };
+  ::setenv("SUDO_UID", "4711", 1);
+  EXPECT_EQ(refusal_after(give, 01777), "");
+  for (const char* other : {"4710", "", "4711x", "-4711"}) {
+    ::setenv("SUDO_UID", other, 1);
+    EXPECT_NE(refusal_after(give, 01777), "") << other;
+  }
+  ::unsetenv("SUDO_UID");
+}
+
+TEST(MarkedFolder, TakesAnEmptyFolderOfAnotherOnlyWhereNobodyElseCanHavePutIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const TemporaryFolder tmp;
+  const auto give = [&](const std::string& name) {
+    fs::create_directories(tmp / name);
+    ASSERT_EQ(::chown((tmp / name).c_str(), kStranger, 0), 0);
+  };
+  give("home");
+  give("home/scratch");
+  EXPECT_EQ(own_place(tmp / "home/scratch"), tmp / "home/scratch");
+  EXPECT_EQ(refusal(tmp / "home/scratch"), "");
+  ::chmod(tmp.path().c_str(), 01777);
+  for (const std::string name : {"of-another", "of-another/inner"}) {
+    give(name);
+    EXPECT_NE(refusal(tmp / name).find(name + " belongs to user 4711"), std::string::npos) << name;
+    EXPECT_FALSE(fs::exists(tmp / (name + "/.headrace")));
+  }
+  // Data for it goes into a folder of one's own in it.
+  const std::string own = own_place(tmp / "of-another");
+  EXPECT_EQ(own, tmp / "of-another/headrace-0");
+  EXPECT_NO_THROW(MarkedFolder::make(own, "scratch"));
+  EXPECT_EQ(own_place(tmp / "of-another"), own);
+  EXPECT_EQ(own_place(tmp / "nothing"), tmp / "nothing");
+  EXPECT_EQ(own_place(own), own);
+}
+
+TEST(MarkedFolder, ThatIsPrivateIsEnteredByNobodyElse) {
+  const TemporaryFolder tmp;
+  const std::string path = tmp / files::random_name("work");
+  EXPECT_EQ(path.size(), (tmp / "work-").size() + 32);
+  EXPECT_NE(files::random_name("work"), files::random_name("work"));
+  const MarkedFolder folder = MarkedFolder::make_private(path, "agent");
+  EXPECT_EQ(folder.folder().status().st_mode & 0777, 0700u);
+  EXPECT_NO_THROW(MarkedFolder::make_private(path, "agent")) << "another host that shares the file system";
+  EXPECT_THROW(MarkedFolder::make_private(tmp / "no/parent", "agent"), std::exception);
+  if (::geteuid() != 0) return;
+  ASSERT_EQ(::chmod(tmp.path().c_str(), 0777), 0);
+  EXPECT_THROW(MarkedFolder::make_private(tmp / "new", "agent"), UsageError) << "others could replace it";
+  ASSERT_EQ(::chmod(tmp.path().c_str(), 01777), 0);
+  EXPECT_NO_THROW(MarkedFolder::make_private(tmp / "new", "agent"));
+}
+
+TEST(MarkedFolder, NamesNoFileElsewhere) {
+  const TemporaryFolder tmp;
+  tmp.write("outside", "");
+  MarkedFolder::make(tmp / "run", "run");
+  // The digest of an empty file, below a name that leads out of the folder.
+  tmp.write("run/.headrace", R"({"kind":"headrace.run","made":true,"files":{"../outside":["0-cbf29ce484222325"]}})");
+  MarkedFolder::make(tmp / "run", "run").remove_files();
+  EXPECT_TRUE(fs::exists(tmp / "outside"));
 }
 
 }  // namespace

@@ -44,6 +44,10 @@ TEST(NetworkFileSystems, AreKnown) {
     EXPECT_FALSE(is_counted_file_system(type)) << type;
   for (const char* type : {"ext4", "xfs", "btrfs", "overlay"}) EXPECT_TRUE(is_counted_file_system(type)) << type;
   EXPECT_FALSE(is_network_file_system("ext4"));
+  for (const char* type : {"ext4", "xfs", "btrfs", "zfs", "tmpfs", "overlay"})
+    EXPECT_TRUE(is_local_file_system(type)) << type;
+  for (const char* type : {"nfs4", "lustre", "gfs2", "ocfs2", "squashfs", "fuse.juicefs", "virtiofs", ""})
+    EXPECT_FALSE(is_local_file_system(type)) << type;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -82,6 +83,32 @@ TEST(NeedKinds, OfAJob) {
             "nccl_send_recv.busbw");
   EXPECT_EQ(metrics("network.context_busbw", Scope::gpu, {"parallelism.context_method=ulysses"}).front(),
             "nccl_all_to_all.busbw");
+}
+
+/// Workers that are processes pass batches on through /dev/shm; threads share memory.
+TEST(NeedKinds, OfALoadersWorkers) {
+  const auto needs = [](const std::vector<std::string>& set) {
+    std::vector<std::string> all{"dataset.layout=files", "loader.workers_per_gpu=4", "dataset.decoded_size=600kB",
+                                 "dataset.read_profile=whole"};
+    all.insert(all.end(), set.begin(), set.end());
+    std::map<std::string, std::string> found;
+    for (const Need& need : derive_needs(load_job(source_dir() + "/configs/jobs/resnet50-imagenet.yaml", all)))
+      if (need.id.starts_with("host.") && !need.measured_by.empty()) found[need.id] = need.measured_by.front();
+    return found;
+  };
+  for (const char* kind : {"pytorch", "pytorch_iterable"}) {
+    auto of_processes = needs({std::string("loader.kind=") + kind});
+    EXPECT_EQ(of_processes["host.prefetch_memory"], "host_facts.shared_memory_available") << kind;
+    EXPECT_EQ(of_processes["host.loader_processes"], "host_facts.processes_available") << kind;
+    EXPECT_EQ(of_processes["host.loader_files"], "host_facts.open_files") << kind;
+  }
+  for (const std::vector<std::string>& set : {std::vector<std::string>{"loader.kind=tfdata"},
+                                              {"loader.kind=in_flight"},
+                                              {"loader.kind=pytorch", "loader.workers_per_gpu=0"}}) {
+    auto of_threads = needs(set);
+    EXPECT_EQ(of_threads["host.prefetch_memory"], "host_facts.memory_available") << set.back();
+    EXPECT_FALSE(of_threads.contains("host.loader_processes")) << set.back();
+  }
 }
 
 TEST(NeedKinds, DeclaredNeedsHaveNone) {

@@ -1,13 +1,16 @@
 // strace's lines, as strace 6.1 writes them.
 #include "harness/observe/calls/strace.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "harness/base/diagnostics.h"
 #include "harness/observe/calls/lines.h"
+#include "harness/observe/calls/recorded.h"
 #include "harness/observe/calls/strace_line.h"
+#include "harness/observe/roles.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace::observe::calls {
@@ -153,6 +156,32 @@ nothing of the kind
   ASSERT_FALSE(log.notes.empty());
   EXPECT_EQ(log.notes[0].find("3 lines were left out: " + path + ":2: is no call; " + path + ":3: "), 0u)
       << log.notes[0];
+}
+
+TEST_F(ReadStrace, OfProcessesThatEachStartedTheOtherNoneIsAbove) {
+  const Log log = read_strace({write(R"(10  100.0 fork() = 11 <0.1>
+11  100.2 fork() = 10 <0.1>
+10  100.4 read(3</data/a>, ""..., 10) = 10 <0.1>
+11  100.6 read(4</data/b>, ""..., 10) = 10 <0.1>
+12  100.8 read(4</data/b>, ""..., 10) = 10 <0.1>
+)")},
+                              "/");
+  const Roles roles = find_roles(recorded(log));
+  EXPECT_TRUE(roles.in_process);
+  EXPECT_TRUE(roles.workers.empty());
+}
+
+TEST_F(ReadStrace, ManyProcessesHaveAFewLongSlices) {
+  std::string lines;
+  for (int at_s : {0, 9000})
+    for (int pid = 1000; pid < 3000; ++pid)
+      lines += fmt::format("{}  {}.{:06} read(3</data/{}>, \"\"..., 10) = 10 <0.000001>\n", pid, at_s, pid, pid % 7);
+  const Recording recording = recorded(read_strace({write(lines)}, "/"));
+  std::size_t parts = 0;
+  for (const Slice& slice : recording.slices) parts += slice.processes.size();
+  EXPECT_LE(parts, 1'010'000u);
+  EXPECT_GE(recording.slices.size(), 400u);
+  EXPECT_EQ(find_roles(recording).consumers.size(), 2000u);
 }
 
 TEST_F(ReadStrace, RefusesWhatHoldsNone) {

@@ -43,6 +43,26 @@ TEST(Output, WhatIsNoFileIsRefusedAndNothingStaysBehind) {
 }
 
 /// Standard output is written to, never replaced, whatever it leads to.
+TEST(Output, ThatIsPrivateIsReadByItsOwnerWhateverTheUmask) {
+  const TemporaryFolder tmp;
+  const auto mode = [&] {
+    struct stat status;
+    EXPECT_EQ(::stat((tmp / "file").c_str(), &status), 0);
+    return status.st_mode & 0777;
+  };
+  tmp.write("file", "of before");
+  ::chmod((tmp / "file").c_str(), 0666);
+  for (const mode_t mask : {0000, 0022, 0777}) {
+    const mode_t before = ::umask(mask);
+    write_output(tmp / "file", "private", Readers::owner);
+    ::umask(before);
+    EXPECT_EQ(mode(), 0600u) << mask;
+    fs::remove(tmp / "file");
+  }
+  write_output(tmp / "file", "not so");
+  EXPECT_EQ(mode() & 0077, 0044u);
+}
+
 TEST(Output, StandardStreamsAreNeverReplaced) {
   const TemporaryFolder tmp;
   for (const char* stream : {"/dev/stdout", "/dev/fd/1"}) {

@@ -246,6 +246,18 @@ TEST(Greeting, TellsVersionsApart) {
   EXPECT_THROW(greeting_from("{\"host\": 7}"), RunError);
 }
 
+TEST(Greeting, GivesBackNoToken) {
+  const std::string token = "0123456789abcdef";
+  Greeting evil = own_greeting();
+  evil.token = token;
+  evil.host = "host-" + token;
+  evil.refused = "no: 0123456789ABCDEF";
+  const Greeting heard = greeting_from(to_bytes(evil), Secrets({token}, Secrets::kWhole));
+  EXPECT_EQ(heard.host, "host-****************");
+  EXPECT_EQ(heard.refused, "no: ****************");
+  EXPECT_EQ(heard.token, token) << "the listener compares it";
+}
+
 TEST(ParseEndpoint, TakesHostsAndPorts) {
   EXPECT_EQ(parse_endpoint("node-b", "--peer").port, kPort);
   EXPECT_EQ(parse_endpoint("10.0.0.2:7000", "--peer").port, 7000);

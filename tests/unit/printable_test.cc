@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "harness/base/code_points.h"
 
 namespace headrace {
 namespace {
@@ -10,6 +15,16 @@ namespace {
 TEST(Printable, KeepsWhatPeopleRead) {
   for (const char* text : {"", "plain", "Zürich 数据 😀 عربي", "a\\n", "é", "\xf4\x8f\xbf\xbd"})
     EXPECT_EQ(printable(text), text);
+}
+
+/// sorted() of os.listdir() in Python 3.11.
+TEST(CodePoints, SortNamesAsPythonDoes) {
+  const std::vector<std::string> sorted{
+      "A", "Z", "a", "caf\xc3\xa9", "caf\x80", "\xe6\x97\xa5", "\x80", "\xff", "\xee\x80\x80", "\xf0\x9f\x98\x80"};
+  std::vector<std::string> names(sorted.rbegin(), sorted.rend());
+  std::sort(names.begin(), names.end(),
+            [](const std::string& a, const std::string& b) { return python_name(a) < python_name(b); });
+  EXPECT_EQ(names, sorted);
 }
 
 TEST(Printable, ShowsCommandsToTerminals) {

@@ -451,17 +451,48 @@ TEST(RunComparison, WhatCannotBeComparedIsNamed) {
   a.points[0].metrics.push_back(metric("lonely", {1, 2}));
   a.points[0].metrics.push_back(metric("other_unit", {1, 2}));
   b.points[0].metrics.push_back(metric("other_unit", {1, 2}, Better::higher, "MB/s"));
-  a.points[0].metrics.push_back(metric("zero", {1, 2}));
-  b.points[0].metrics.push_back(metric("zero", {0, 2}));
   const auto left = compare_two(a, b).pairs[0].not_compared;
-  ASSERT_EQ(left.size(), 3u);
+  ASSERT_EQ(left.size(), 2u);
   EXPECT_EQ(left[0].why, "only in A");
   EXPECT_EQ(left[1].why, "other units: 'B/s' and 'MB/s'");
-  EXPECT_EQ(left[2].why, "a value of 0 has no ratio");
   Options options;
   options.gates = {"*.lonely"};
   EXPECT_EQ(compare_two(a, b, options).exit_code, 12);
   EXPECT_EQ(compare_two(a, b, options).word, Outcome::incomplete);
+}
+
+/// A run whose rates are these.
+StoredRun with_rates(const std::vector<double>& rates) {
+  StoredRun r = run(1);
+  r.points[0].metrics = {metric("read_bandwidth", rates)};
+  return r;
+}
+
+TEST(RunComparison, ZeroIsAValue) {
+  const std::vector<double> usual{9.9e7, 1e8, 1.01e8, 9.95e7, 1.005e8, 1e8, 1e8, 1e8, 1e8, 1e8};
+  const auto with_zeros = [&](std::size_t count) {
+    std::vector<double> rates = usual;
+    std::fill_n(rates.begin(), count, 0.0);
+    return rates;
+  };
+  const auto word = [](const std::vector<double>& a, const std::vector<double>& b) {
+    const Comparison c = compare_two(with_rates(a), with_rates(b));
+    return std::tuple(row(c, "read_bandwidth").change, row(c, "read_bandwidth").reason, c.exit_code);
+  };
+  using statistics::Change;
+  EXPECT_EQ(word(usual, with_zeros(10)), std::tuple(Change::worse, Reason::none, 10));
+  EXPECT_EQ(word(with_zeros(10), usual), std::tuple(Change::better, Reason::none, 0));
+  EXPECT_EQ(word(with_zeros(10), with_zeros(10)), std::tuple(Change::same, Reason::none, 0));
+  EXPECT_EQ(word(usual, with_zeros(9)), std::tuple(Change::worse, Reason::none, 10));
+  EXPECT_EQ(word(usual, with_zeros(3)), std::tuple(Change::inconclusive, Reason::two_humped, 11));
+  EXPECT_EQ(word(usual, with_zeros(1)), std::tuple(Change::inconclusive, Reason::straddles, 11));
+  EXPECT_EQ(word({1e8, 1e8}, {0, 0}), std::tuple(Change::worse, Reason::none, 10));
+  EXPECT_EQ(word({1e8, 1e8}, {0, 1e8}), std::tuple(Change::inconclusive, Reason::few_reps, 11));
+  const Comparison c = compare_two(with_rates(usual), with_rates(with_zeros(10)));
+  EXPECT_NE(row(c, "read_bandwidth").explanation.find("worse: one side gave nothing"), std::string::npos)
+      << row(c, "read_bandwidth").explanation;
+  comparison_json(c);
+  comparison_csv(c);
 }
 
 TEST(RunComparison, DoubtsComeBeforeNumbers) {

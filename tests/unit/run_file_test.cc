@@ -134,6 +134,10 @@ TEST(RunFile, OnlyStrictJson) {
   EXPECT_EQ(problem_of_text("{\"a\": 1, \"a\": 2}"), "key \"a\" stands twice in one object");
   EXPECT_NO_THROW(parse_json("{\"skip\": [{\"in\": {\"b\": 1}}], \"b\": {\"in\": 1}, \"in\": 2}", {"skip"}));
   EXPECT_THROW(parse_json("{\"skip\": [{\"in\": {\"b\": 1}}], \"b\": 1, \"b\": 2}", {"skip"}), UsageError);
+  EXPECT_NO_THROW(parse_json(std::string(100, '[') + std::string(100, ']')));
+  EXPECT_THROW(parse_json(std::string(1'000'000, '[')), UsageError)
+      << "what is told of a value would need a deep stack";
+  EXPECT_THROW(parse_json("{\"a\": " + std::string(200, '[') + std::string(200, ']') + "}"), UsageError);
   EXPECT_NE(problem_of_text("{\"a\": 1,}").find("line 1, column 9: not JSON"), std::string::npos)
       << problem_of_text("{\"a\": 1,}");
   EXPECT_NE(problem_of_text(std::string(100000, '[')).find("truncated"), std::string::npos);

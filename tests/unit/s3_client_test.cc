@@ -173,6 +173,55 @@ TEST(Settings, TellWhatIsWrongAndNoSecret) {
     EXPECT_NE(why_not({{"AWS_ENDPOINT_URL", bad}}, {}).find("no URL of a host"), std::string::npos) << bad;
 }
 
+TEST(Settings, HoldNoControlCharacter) {
+  const struct {
+    std::map<std::string, std::string> variables, files;
+    const char* place;
+  } kCases[] = {
+      {{{"AWS_ACCESS_KEY_ID", "hidden\r"}, {"AWS_SECRET_ACCESS_KEY", "S"}}, {}, "AWS_ACCESS_KEY_ID, character 7: "},
+      {{{"AWS_ACCESS_KEY_ID", "K"}, {"AWS_SECRET_ACCESS_KEY", "hid\nden"}}, {}, "AWS_SECRET_ACCESS_KEY, character 4: "},
+      {{{"AWS_SESSION_TOKEN", "hidden\nX-Evil: 1"}}, {}, "AWS_SESSION_TOKEN, character 7: "},
+      {{{"AWS_REGION", "eu\x7f"}}, {}, "AWS_REGION, character 3: "},
+      {{{"AWS_ENDPOINT_URL", "http://h\r\n"}}, {}, "AWS_ENDPOINT_URL, character 9: "},
+      {{{"AWS_CA_BUNDLE", "/x\x1b"}}, {}, "AWS_CA_BUNDLE, character 3: "},
+      {{{"AWS_PROFILE", "a\nb"}}, {}, "AWS_PROFILE, character 2: "},
+      {{{"HOME", "/h"}},
+       {{"/h/.aws/credentials", "[default]\naws_access_key_id=hid\x01den\naws_secret_access_key=S\n"}},
+       "/h/.aws/credentials:2:22: "},
+      {{{"HOME", "/h"}}, {{"/h/.aws/config", "[default]\nregion = eu\rX: 1\n"}}, "/h/.aws/config:2:12: "},
+  };
+  for (const auto& one : kCases) {
+    const std::string why = why_not(one.variables, one.files);
+    EXPECT_EQ(why.rfind(one.place, 0), 0u) << why;
+    EXPECT_EQ(why.find("hid"), std::string::npos) << why;
+  }
+  for (const char* region : {"eu/", "a b", "x.example.com#", "a:1", "a@b", "ü"})
+    EXPECT_NE(why_not({{"AWS_REGION", region}}, {}).find("no name of a region"), std::string::npos) << region;
+  // Ends of lines as Windows writes them, and comments, do no harm in files.
+  EXPECT_EQ(settings({{"HOME", "/h"}}, {{"/h/.aws/config", "# \x01\r\n[default]\r\nregion = eu-1\r\n"}}).region,
+            "eu-1");
+}
+
+TEST(Settings, KnowWhatMustNotComeBack) {
+  const Settings s = settings({{"AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE"},
+                               {"AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG"},
+                               {"AWS_SESSION_TOKEN", "IQoJb3JpZ2luX2VjEJr//////////wEa"},
+                               {"https_proxy", "http://me:p%40ssw0rd@proxy:3128"},
+                               {"HTTP_PROXY", "http://not-read:by-curl@proxy"}},
+                              {});
+  Answer answer;
+  answer.status = 403;
+  answer.error =
+      "<Error><Code>AccessDenied</Code><Message>AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1, "
+      "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41 token IQoJb3JpZ2luX2VjEJr&#x2F;/ and "
+      "Basic bWU6cEBzc3cwcmQ= or p@ssw0rd</Message></Error>";
+  const std::string text = told("get s3://b/k", answer, s, Address(s, "b"));
+  for (const char* secret : {"AKIAIOSF", "f0e8bdb8", "IQoJb3Jp", "bWU6cEBz", "p@ssw0rd"})
+    EXPECT_EQ(text.find(secret), std::string::npos) << text;
+  EXPECT_EQ(text.rfind("get s3://b/k: the server answered 403 AccessDenied (AWS4-HMAC-SHA256 Credential=****", 0), 0u)
+      << text;
+}
+
 TEST(Addresses, FollowTheEndpoint) {
   Settings s;
   s.region = "eu-west-1";
@@ -234,6 +283,12 @@ std::vector<std::string> keys_of(std::string text, std::string* next = nullptr) 
   const ListedPage page = parse_page("", text, [&](const ListedObject& object) { keys.emplace_back(object.key); });
   if (next) *next = page.next;
   return keys;
+}
+
+TEST(Listings, BringNoHeaders) {
+  std::string text =
+      "<ListBucketResult><Contents><Key>k</Key><ETag>&quot;a&#10;X: 1&quot;</ETag></Contents></ListBucketResult>";
+  EXPECT_THROW(parse_page("", text, [](const ListedObject&) {}), std::invalid_argument);
 }
 
 TEST(Listings, AreRead) {

@@ -74,7 +74,7 @@ TEST(SizingDecisions, MoreAtWorkNeverPassesAndLessNeverFails) {
   EXPECT_EQ(flying.reason, Reason::other_settings);
   EXPECT_NE(flying.explanation.find("64 reads in flight"), std::string::npos) << flying.explanation;
   StoredRun neighboured = reads(80e6, {{"workers", "64"}});
-  neighboured.points[0].disturbed_share = 0.5;
+  disturb(neighboured.points[0], 3);
   EXPECT_EQ(of({neighboured}).outcome, Outcome::inconclusive);
   // A job that does not say how many it has is answered by any.
   const requirements::Likeness any = like({{"workers", "64"}}, "memory_copy");
@@ -91,20 +91,20 @@ TEST(SizingDecisions, OfPointsThatAreAsLikeTheSlowerAnswers) {
 }
 
 TEST(SizingDecisions, SessionsLeftOutMustNotSayOtherwise) {
-  std::vector<StoredRun> runs{reads(8.6e6), reads(8.6e6)};
+  std::vector<StoredRun> runs{reads(9.2e6), reads(9.2e6)};
   runs[1].started_utc = "2026-02-01T12:00:00Z";
   EXPECT_EQ(of(runs).outcome, Outcome::pass);
-  runs[1] = reads(7e6);
+  runs[1] = reads(6.8e6);
   runs[1].started_utc = "2026-02-01T12:00:00Z";
-  runs[1].points[0].disturbed_share = 0.34;
-  runs[0] = reads(8.8e6);
+  disturb(runs[1].points[0], 3);
+  runs[0] = reads(9.2e6);
   EXPECT_EQ(of(runs).reason, Reason::disturbed);
-  EXPECT_NEAR(of(runs).supply.value.median, 8.8e6, 1);  // of what was not disturbed
+  EXPECT_NEAR(of(runs).supply.value.mean, 9.2e6, 1e4);  // of what was not disturbed
   runs[1].points[0].disturbed_share = 1.0 / 3;          // not more than a third
   EXPECT_EQ(of(runs).reason, Reason::straddles);
   // What was not disturbed misses: that is a FAIL, whatever the other one gave.
-  runs[0] = reads(7e6);
-  runs[1].points[0].disturbed_share = 0.34;
+  runs[0] = reads(6e6);
+  disturb(runs[1].points[0], 3);
   EXPECT_EQ(of(runs).outcome, Outcome::fail);
 }
 
@@ -112,7 +112,7 @@ TEST(SizingDecisions, ASessionOfTooFewIsLeftOutWhereOthersHaveEnough) {
   std::vector<StoredRun> runs{reads(10e6), run_of("n1", "2026-02-01T12:00:00Z")};
   add(runs[1], "small_file_read", "read_bandwidth", 5e6, {}, "cold", 4);
   EXPECT_EQ(of(runs).outcome, Outcome::pass);
-  EXPECT_NEAR(of(runs).supply.value.median, 10e6, 1);
+  EXPECT_NEAR(of(runs).supply.value.mean, 10e6, 1);
   runs[1].points.clear();
   add(runs[1], "small_file_read", "read_bandwidth", 5e6, {}, "cold", 5);
   EXPECT_NE(of(runs).outcome, Outcome::pass);
@@ -169,13 +169,13 @@ TEST(SizingDecisions, AShortRepetitionWithinALongOneIsNotTogetherWithIt) {
   std::vector<StoredRun> runs{run_of("n1"), run_of("n2")};
   for (StoredRun& run : runs) add(run, "small_file_read", "read_bandwidth", 20e6);
   const results::StoredPoint* const clients[] = {&runs[0].points[0], &runs[1].points[0]};
-  EXPECT_EQ(sums_together(clients, "read_bandwidth").size(), 6u);
+  EXPECT_EQ(sum_together(clients, "read_bandwidth").repetitions.size(), 6u);
   for (auto& r : runs[1].points[0].each) r.ended_unix_s = r.began_unix_s + 9.9;  // 8 of 9.9 s
-  EXPECT_TRUE(sums_together(clients, "read_bandwidth").empty());
+  EXPECT_TRUE(sum_together(clients, "read_bandwidth").repetitions.empty());
   const results::StoredPoint* const swapped[] = {&runs[1].points[0], &runs[0].points[0]};
-  EXPECT_TRUE(sums_together(swapped, "read_bandwidth").empty());
+  EXPECT_TRUE(sum_together(swapped, "read_bandwidth").repetitions.empty());
   for (auto& r : runs[1].points[0].each) r.ended_unix_s = r.began_unix_s + 8.8;
-  EXPECT_EQ(sums_together(clients, "read_bandwidth").size(), 6u);
+  EXPECT_EQ(sum_together(clients, "read_bandwidth").repetitions.size(), 6u);
 }
 
 Sizing with_space(double free, const char* all) {
@@ -212,7 +212,7 @@ TEST(SizingDecisions, ACheckpointThatFallsShortIsToldAsThat) {
   EXPECT_NE(s.sentence.find("Checkpoint save gives 700 MB/s of 1.40 GB/s"), std::string::npos) << s.sentence;
   add(runs[0], "small_file_read", "read_bandwidth", 80e6);
   const Sizing both = size(job(kOneNode), "job.yaml", runs);
-  EXPECT_EQ(both.gpus_fed->median, 8);
+  EXPECT_EQ(both.gpus_fed->mean, 8);
   EXPECT_EQ(both.limiting, "checkpoint_save");
   EXPECT_EQ(both.sentence.find("cause"), std::string::npos) << both.sentence;
 }

@@ -64,12 +64,12 @@ TEST(SizingFixes, PromiseWhatSizingSaysOfTheChangedJob) {
       const Sizing after = size(job(changed), "job.yaml", runs);
       const Phase* p = phase(after, f.phase);
       ASSERT_NE(p, nullptr) << where;
-      EXPECT_DOUBLE_EQ(f.phase_headroom->median, p->headroom.median) << where;
+      EXPECT_DOUBLE_EQ(f.phase_headroom->mean, p->headroom.mean) << where;
       EXPECT_DOUBLE_EQ(f.phase_headroom->low, p->headroom.low) << where;
       EXPECT_DOUBLE_EQ(f.phase_headroom->high, p->headroom.high) << where;
       ASSERT_EQ(f.gpus_fed.has_value(), after.gpus_fed.has_value()) << where;
       if (f.gpus_fed) {
-        EXPECT_EQ(f.gpus_fed->median, after.gpus_fed->median) << where;
+        EXPECT_EQ(f.gpus_fed->mean, after.gpus_fed->mean) << where;
         EXPECT_EQ(f.gpus_fed->low, after.gpus_fed->low) << where;
         EXPECT_EQ(f.gpus_fed->high, after.gpus_fed->high) << where;
       }
@@ -84,7 +84,7 @@ TEST(SizingFixes, AnAsynchronousSaveStillWaitsForTheLargestWriter) {
   const Sizing s = size(job({"parallelism.sharding=zero1"}), "job.yaml", runs);
   const Fix* async = fix(s, "async");
   ASSERT_NE(async, nullptr);
-  EXPECT_NEAR(async->phase_headroom->median, 4 * 0.09e9 / (14e9 / 590 * 5 / 3.5), 1e-6);
+  EXPECT_NEAR(async->phase_headroom->mean, 4 * 0.09e9 / (14e9 / 590 * 5 / 3.5), 1e-6);
 }
 
 TEST(SizingFixes, ADifferentEngineIsNoSwitchOfALoader) {

@@ -53,11 +53,20 @@ inline void add_values(results::StoredRun& run, const std::string& workload, con
     results::StoredRepetition r;
     r.index = static_cast<unsigned>(i);
     r.metrics[metric] = values[i];
+    r.operations = 100;
+    r.elapsed_s = 8;
     r.began_unix_s = start + 10.0 * static_cast<double>(i) + late_s;
     r.ended_unix_s = r.began_unix_s + 8;
     p.each.push_back(std::move(r));
   }
   p.repetitions = static_cast<unsigned>(values.size());
+  p.record.id = p.id;
+  p.record.workload = workload;
+  for (const auto& [key, v] : p.params)
+    if (key != "cache") p.record.params[key] = v;
+  p.record.cache = cache == "cold" ? CacheState::cold : CacheState::asis;
+  p.record.status = PointStatus::ok;
+  p.record.looks = statistics::plan_looks({5, 10, 15});
   p.metrics.push_back(std::move(m));
   run.points.push_back(std::move(p));
 }
@@ -69,6 +78,20 @@ inline void add(results::StoredRun& run, const std::string& workload, const std:
   std::vector<double> values;
   for (int i = 0; i < repetitions; ++i) values.push_back(value * (1 + 0.01 * (i % 3 - 1)));
   add_values(run, workload, metric, values, std::move(params), cache);
+}
+
+/// Something else ran during the first `count` repetitions.
+inline void disturb(results::StoredPoint& point, std::size_t count) {
+  for (std::size_t i = 0; i < point.each.size(); ++i) point.each[i].disturbed = i < count;
+}
+/// The first `count` repetitions were not steady.
+inline void unsettle(results::StoredPoint& point, std::size_t count) {
+  for (std::size_t i = 0; i < point.each.size(); ++i) point.each[i].steady = i >= count;
+}
+/// Another value of one repetition.
+inline void put(results::StoredPoint& point, std::size_t repetition, double value) {
+  for (auto& [name, old] : point.each[repetition].metrics) old = value;
+  point.metrics[0].values[repetition] = value;
 }
 
 inline results::StoredRun run_of(const std::string& node = "n1", const std::string& started = "2026-01-31T12:00:00Z") {

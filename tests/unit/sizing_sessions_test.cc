@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
+#include "harness/engine/questions.h"
 #include "harness/sizing/parts.h"
 #include "harness/statistics/draws.h"
 #include "tests/unit/sizing_runs.h"
@@ -93,17 +94,79 @@ TEST(SizingSessions, AtTheNeedNeitherWordIsSaidInMoreThanFivePercent) {
   }
 }
 
-TEST(SizingSessions, WhatLiesTenPercentAwayIsSeen) {
+TEST(SizingSessions, WhatLiesTwentyPercentAwayIsSeen) {
   constexpr int kTrials = 200;
   for (const World& world : {World{"1 session", 1, 10, 0.02, 0.02}, World{"2 sessions", 2, 10, 0.02, 0.05},
                              World{"3 sessions", 3, 10, 0.02, 0.05}, World{"12 sessions", 12, 10, 0.02, 0.05}}) {
-    const Shares above = simulate(world, 1.1, kTrials, 71), below = simulate(world, 0.9, kTrials, 72);
-    std::printf("%-24s +10 %%: PASS %.0f %%, -10 %%: FAIL %.0f %%\n", world.name, 100 * above.pass, 100 * below.fail);
+    const Shares above = simulate(world, 1.2, kTrials, 71), below = simulate(world, 0.8, kTrials, 72);
+    std::printf("%-24s +20 %%: PASS %.0f %%, -20 %%: FAIL %.0f %%\n", world.name, 100 * above.pass, 100 * below.fail);
     EXPECT_GE(above.pass, 0.9) << world.name;
     EXPECT_GE(below.fail, 0.9) << world.name;
     EXPECT_EQ(above.fail, 0) << world.name;
     EXPECT_EQ(below.pass, 0) << world.name;
   }
+}
+
+/// What `judge` says of the run's reads.
+Outcome verdict_on(const requirements::Job& job, const StoredRun& run) {
+  const std::vector<judging::RecordedPoint> points{run.points[0].recorded()};
+  for (const Judgement& j :
+       judging::judge_run(engine::questions(&job, requirements::judged_needs(job), points, 1), points))
+    if (j.id == "ingest.read_bandwidth" && j.scope == "node") return j.outcome;
+  return Outcome::skipped;
+}
+
+TEST(SizingSessions, SaysNoMoreThanTheVerdictOnTheSameRun) {
+  const requirements::Job one = job({"cluster.nodes=1"});  // needs 8 MB/s
+  statistics::Draws draws(5);
+  int passed = 0, failed = 0;
+  for (int trial = 0; trial < 400; ++trial) {
+    const double level = 8e6 * (0.6 + 1.2 * draws.share()), stall = draws.share();
+    const std::size_t stalled = static_cast<std::size_t>(5 * draws.share()), count = 5 * (1 + trial % 3);
+    std::vector<double> values;
+    for (std::size_t i = 0; i < count; ++i) values.push_back(level * (i < stalled ? stall : 1 + 0.02 * normal(draws)));
+    StoredRun run = session(0, values);
+    if (trial % 4 == 1) disturb(run.points[0], count / 2);
+    if (trial % 4 == 2) unsettle(run.points[0], count / 2);
+    if (trial % 4 == 3) run.points[0].each[count - 1].counted = false;
+    const Outcome sized = judged(one, {run}).outcome, verdict = verdict_on(one, run);
+    passed += sized == Outcome::pass;
+    failed += sized == Outcome::fail;
+    if (sized != Outcome::inconclusive) {
+      EXPECT_EQ(sized, verdict) << trial;
+    }
+    // What one session decides with room for others is decided.
+    const bool far = stalled == 0 && (level > 8e6 * 1.5 || level < 8e6 * 0.8);
+    if (verdict != Outcome::inconclusive && far) {
+      EXPECT_EQ(sized, verdict) << trial;
+    }
+  }
+  EXPECT_GT(passed, 40);
+  EXPECT_GT(failed, 40);
+}
+
+TEST(SizingSessions, StallsCountAsLongAsTheyLast) {
+  const requirements::Job one = job({"cluster.nodes=1"});  // needs 8 MB/s
+  // 12 at 1.2 times the need and 3 at 0.12: 0.98 of it over time.
+  std::vector<double> values(15, 9.6e6);
+  for (const std::size_t i : {2u, 7u, 12u}) values[i] = 0.96e6;
+  const Phase p = judged(one, {session(0, values)});
+  EXPECT_EQ(p.outcome, Outcome::inconclusive);
+  EXPECT_EQ(p.reason, Reason::two_humped);
+  EXPECT_NEAR(p.supply.value.mean, 0.984 * 8e6, 1e3);
+  // Eight sessions of five: two repetitions of each at a tenth, or at half.
+  for (const double stall : {0.1, 0.5}) {
+    std::vector<StoredRun> runs;
+    for (std::size_t i = 0; i < 8; ++i)
+      runs.push_back(session(i, {8.8e6, 8.8e6 * stall, 8.8e6, 8.8e6 * stall, 8.8e6 * (1 + 0.001 * double(i))}));
+    EXPECT_EQ(judged(one, runs).outcome, Outcome::fail) << stall;
+  }
+}
+
+TEST(SizingSessions, RepetitionsCountByTheirTime) {
+  StoredRun run = session(0, {16e6, 16e6, 16e6, 16e6, 4e6});
+  run.points[0].each[4].elapsed_s = 96;  // of 128 s in all
+  EXPECT_NEAR(judged(job({"cluster.nodes=1"}), {run}).supply.value.mean, 7e6, 1);
 }
 
 TEST(SizingSessions, TheBestOfManySessionsDoesNotDecide) {
@@ -131,7 +194,9 @@ TEST(SizingSessions, TooFewRepetitionsDecideNothing) {
     for (int n = 1; n <= 5; ++n) {
       values.push_back(8e6 * times * (1 + 0.001 * n));
       const Phase p = judged(one, {session(0, values)});
-      if (n < 5) {
+      if (n == 1) {
+        EXPECT_FALSE(p.curve);  // nothing bounds it at all
+      } else if (n < 5) {
         EXPECT_EQ(p.outcome, Outcome::inconclusive) << n;
         EXPECT_EQ(p.reason, Reason::few_reps) << n;
         EXPECT_TRUE(p.supply.is_range);
@@ -156,11 +221,12 @@ TEST(SizingSessions, OneSessionNearTheNeedSaysThatItIsOne) {
     for (int i = 0; i < 10; ++i) values.push_back(8e6 * ratio * (1 + 0.0001 * i));
     return judged(one, {session(0, values)});
   };
-  EXPECT_EQ(near(1.03).reason, Reason::single_session);
+  // Ten repetitions may hide stalls of 8.2 % (rule 3): the verdict, too, is open below that.
+  EXPECT_EQ(near(1.03).reason, Reason::straddles);
+  EXPECT_EQ(near(1.09).reason, Reason::single_session);
+  EXPECT_EQ(near(1.11).outcome, Outcome::pass);  // beyond 8.2 % and 1.645 * 3 %, as independent errors
   EXPECT_EQ(near(0.97).reason, Reason::single_session);
-  EXPECT_EQ(near(1.0496).reason, Reason::single_session);
-  EXPECT_EQ(near(1.0515).outcome, Outcome::pass);  // exp(1.645 * 3 %)
-  EXPECT_EQ(near(0.953).reason, Reason::single_session);
+  EXPECT_EQ(near(0.953).reason, Reason::single_session);  // exp(-1.645 * 3 %)
   EXPECT_EQ(near(0.949).outcome, Outcome::fail);
   EXPECT_EQ(near(0.9998).reason, Reason::straddles);
 }
@@ -194,11 +260,11 @@ TEST(SizingSessions, OnlyRepetitionsAtTheSameTimeAreTogether) {
   EXPECT_EQ(of_two(0.79).supply.clients, 2u);
   const Phase apart = of_two(0.81);
   EXPECT_EQ(apart.supply.clients, 1u);
-  EXPECT_EQ(apart.reason, Reason::disturbed);  // by the other node: neither alone nor together
+  EXPECT_EQ(apart.reason, Reason::extrapolated);  // one of two nodes, beside the other: neither alone nor together
   // One second of overlap is neither.
   const Phase barely = of_two(0, "2026-01-31T12:00:57Z");
   EXPECT_EQ(barely.supply.clients, 1u);
-  EXPECT_EQ(barely.supply.basis, Basis::extrapolated);
+  EXPECT_EQ(barely.nodes, 1);
   EXPECT_EQ(barely.reason, Reason::extrapolated);
 }
 

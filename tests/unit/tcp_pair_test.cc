@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "harness/base/error.h"
+#include "harness/system/socket.h"
 
 namespace headrace {
 namespace {
@@ -71,6 +74,90 @@ TEST(TcpPair, NobodyIsCalledWithoutTheToken) {
   door.addresses = {"127.0.0.1"};
   door.port = 1;
   EXPECT_THROW(call_pair(door, plan), NotConnected);
+}
+
+/// Why it failed; "": it did not.
+template <class Own>
+std::string why_not(Own own) {
+  try {
+    own();
+  } catch (const RunError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TcpPairPlan short_spare() {
+  TcpPairPlan plan = quick();
+  plan.streams = 1;
+  plan.meet_s = 60;
+  plan.spare_s = 0.3;
+  return plan;
+}
+
+TEST(TcpPair, ACallerThatPingsForEverIsGivenUp) {
+  TcpPairListener listener(short_spare());
+  std::jthread other([&](const std::stop_token& stop) {
+    std::string address, why;
+    const auto socket = call_door(listener.door(), address, TcpHello(listener.door().token, 0, 0), "", why);
+    std::string ping(64, 'm');
+    while (!stop.stop_requested() && system::send_all(socket.get(), ping, Deadline(1)) &&
+           system::receive_all(socket.get(), ping, Deadline(1))) {
+    }
+  });
+  EXPECT_EQ(why_not([&] { listener.answer(); }), "the other end did not finish in time");
+}
+
+TEST(TcpPair, AnEndThatSendsForEverIsGivenUp) {
+  TcpDoor door;
+  const auto listener = open_door(door, "", false);
+  std::jthread other([&](const std::stop_token& stop) {
+    const TcpCaller caller = TcpCallers(listener.get(), door.token).next(Deadline(60));
+    welcome(caller.socket.get());
+    std::vector<char> bytes(1 << 16), more(1 << 16, 'm');
+    while (!stop.stop_requested() && system::receive_some(caller.socket.get(), bytes))
+      system::send_all(caller.socket.get(), {more.data(), more.size()}, Deadline(0.01));
+  });
+  EXPECT_EQ(why_not([&] { call_pair(door, short_spare()); }), "the other end did not finish in time");
+}
+
+TEST(TcpPair, SilentConnectionsKeepNobodyWaiting) {
+  TcpPairListener listener(quick());
+  std::vector<system::UniqueFd> strangers;
+  for (int i = 0; i < 40; ++i) {
+    const auto to = system::SocketAddress::numeric(listener.door().addresses.front(), listener.door().port);
+    strangers.push_back(system::connected(*to, Deadline(60)).socket);
+    ASSERT_TRUE(strangers.back());
+  }
+  std::jthread other([&] { EXPECT_GT(listener.answer().received, 0); });
+  EXPECT_GT(call_pair(listener.door(), quick()).received, 0);
+}
+
+TEST(TcpPair, OfMoreStrangersThanThereIsRoomForTheOldestGo) {
+  TcpDoor door;
+  const auto listener = open_door(door, "", false);
+  TcpCallers callers(listener.get(), door.token);
+  const auto to = system::SocketAddress::numeric(door.addresses.front(), door.port);
+  std::vector<system::UniqueFd> strangers;
+  for (int i = 0; i < 300; ++i) {
+    strangers.push_back(system::connected(*to, Deadline(60)).socket);
+    EXPECT_FALSE(callers.next(Deadline(0)));
+  }
+  EXPECT_TRUE(system::wait_readable(strangers.front().get(), Deadline(60)));  // closed
+  const TcpHello hello(door.token, 3, 7);
+  ASSERT_TRUE(
+      system::send_all(strangers.back().get(), {reinterpret_cast<const char*>(&hello), sizeof hello}, Deadline(1)));
+  const TcpCaller caller = callers.next(Deadline(60));
+  ASSERT_TRUE(caller);
+  EXPECT_EQ(caller.hello.from, 3u);
+  EXPECT_EQ(caller.hello.stream, 7u);
+}
+
+TEST(TcpPair, ADoorOfMoreAddressesThanHostsHaveIsNone) {
+  TcpDoor door{std::vector<std::string>(kMostAddresses, "10.0.0.1"), 1, "token"};
+  EXPECT_EQ(TcpDoor::unpacked(door.packed()).addresses.size(), kMostAddresses);
+  door.addresses.emplace_back("10.0.0.1");
+  EXPECT_THROW(TcpDoor::unpacked(door.packed()), RunError);
 }
 
 }  // namespace

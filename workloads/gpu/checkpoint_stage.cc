@@ -106,6 +106,7 @@ class CheckpointStage final : public Workload {
     rank.end_ns = last;
   }
   std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     std::uint64_t begin = UINT64_MAX, end = 0, longest = 0;
@@ -124,7 +125,8 @@ class CheckpointStage final : public Workload {
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;
     for (const auto& rank : ranks_)
-      check_pattern(rank->host.begin(), size_, rank->index, watch_.names()[rank->index], wrong);
+      check_pattern(rank->host.begin(), size_, rank->index, watch_.names()[rank->index], wrong,
+                    watch_.names()[rank->index]);
     return wrong;
   }
   std::vector<std::string> notes() override {

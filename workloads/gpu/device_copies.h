@@ -53,7 +53,10 @@ class DeviceCopies : public Workload {
   void prepare(Node& node, const DataProgress&) override {
     backend_ = &node.backends().gpu();
     watch_.open(*backend_);
-    for (const auto& [from, to] : gpu_pairs(*backend_)) pairs_.push_back(std::make_unique<Pair>(*this, from, to));
+    for (const auto& [from, to] : gpu_pairs(*backend_))
+      if (std::unique_ptr<Pair> pair; unless_lost(from, to, [&] { pair = std::make_unique<Pair>(*this, from, to); }))
+        pairs_.push_back(std::move(pair));
+    if (pairs_.empty()) throw RunError("the driver has lost the GPUs");
     names_ = devices();
   }
   void before_phase(unsigned phase, unsigned, std::uint64_t) override {
@@ -63,32 +66,29 @@ class DeviceCopies : public Workload {
   }
   void before_run(Worker& worker) override {
     Pair& pair = *pairs_[worker.phase];
-    pair.stream->attach();
-    for (unsigned i = 0; i < kWarmUps; ++i) pair.route.copy(size_, CopyKind::d2d);
-    pair.stream->wait();
+    unless_lost(pair.from, pair.to, [&] {
+      pair.stream->attach();
+      for (unsigned i = 0; i < kWarmUps; ++i) pair.route.copy(size_, CopyKind::d2d);
+      pair.stream->wait();
+    });
   }
   void run(Worker& worker) override {
     Pair& pair = *pairs_[worker.phase];
-    for (std::uint64_t done = 0; done < copies_ && worker.recorder.running();) {
-      const std::uint64_t now = std::min(in_flight_, copies_ - done);
-      const BatchTimes batch = gated_batch(std::span<const Route>(&pair.route, 1), size_, CopyKind::d2d, now,
-                                           pair.opposite, [&worker](std::uint64_t ns) { worker.recorder.part(1, ns); });
-      pair.device_s += batch.device_s;
-      pair.bytes += now * size_;
-      worker.recorder.op(batch.opened_ns, batch.ended_ns, now * size_);
-      done += now;
-    }
+    unless_lost(pair.from, pair.to, [&] { copy(pair, worker); });
   }
   std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     double slowest = 0;
     for (const auto& pair : pairs_) {
+      if (is_lost(*pair)) continue;
       if (pair->device_s <= 0) return;  // stopped before this pair had its turn
       const double rate = static_cast<double>(pair->bytes) / pair->device_s;
       sink.put(device_metric("bandwidth", pair->name), rate);
       if (slowest == 0 || rate < slowest) slowest = rate;
     }
+    if (slowest == 0) throw RunError("the driver has lost the GPUs");
     sink.put("bandwidth", slowest);
     sink.put("copy_time_s", static_cast<double>(size_) / slowest);
     watch_.put_errors(sink);
@@ -97,13 +97,14 @@ class DeviceCopies : public Workload {
     std::vector<WrongBlock> wrong;
     for (std::size_t i = 0; i < pairs_.size(); ++i) {
       Pair& pair = *pairs_[i];
+      if (is_lost(pair)) continue;
       const auto back = backend_->gpu(pair.to).pinned(size_, false);
       pair.stream->attach();
       pair.stream->wait();
       const auto reader = backend_->gpu(pair.to).stream();
       reader->copy(back->begin(), pair.route.to, size_, CopyKind::d2h);
       reader->wait();
-      check_pattern(back->begin(), size_, pair.key(), pair.name, wrong);
+      check_pattern(back->begin(), size_, pair.key(), pair.name, wrong, pair.name);
     }
     return wrong;
   }
@@ -156,6 +157,26 @@ class DeviceCopies : public Workload {
     double device_s = 0;
     std::uint64_t bytes = 0;
   };
+
+  bool is_lost(const Pair& pair) const {
+    return !backend_->gpu(pair.from).lost().empty() || !backend_->gpu(pair.to).lost().empty();
+  }
+  template <class Work>
+  bool unless_lost(unsigned from, unsigned to, Work work) {
+    return gpu::unless_lost(backend_->gpu(from), [&] { gpu::unless_lost(backend_->gpu(to), work); }) &&
+           backend_->gpu(to).lost().empty();
+  }
+  void copy(Pair& pair, Worker& worker) {
+    for (std::uint64_t done = 0; done < copies_ && worker.recorder.running();) {
+      const std::uint64_t now = std::min(in_flight_, copies_ - done);
+      const BatchTimes batch = gated_batch(std::span<const Route>(&pair.route, 1), size_, CopyKind::d2d, now,
+                                           pair.opposite, [&worker](std::uint64_t ns) { worker.recorder.part(1, ns); });
+      pair.device_s += batch.device_s;
+      pair.bytes += now * size_;
+      worker.recorder.op(batch.opened_ns, batch.ended_ns, now * size_);
+      done += now;
+    }
+  }
 
   std::uint64_t in_flight_, copies_;
   bool by_cores_;

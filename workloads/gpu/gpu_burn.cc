@@ -23,12 +23,13 @@ constexpr std::array kMetrics{
     Metric{"flop_rate", "FLOP/s", Better::higher, "2 n^3 for each product over device time, the slowest GPU's",
            /*per_device=*/true},
     Metric{"wrong_elements", "count", Better::lower,
-           "Elements of products that were not, bit for bit, those of the GPU's first product; of all GPUs"},
-    Metric{"power_w", "W", Better::neither, "Mean of the looks, the GPU with the least", /*per_device=*/true},
-    Metric{"temperature_c", "C", Better::lower, "The highest that was seen", /*per_device=*/true},
-    Metric{"clock_hz", "Hz", Better::higher, "Of the multiprocessors, mean of the looks, the slowest GPU's",
+           "Elements of products that were not, bit for bit, those of the GPU's first product; of all GPUs",
            /*per_device=*/true},
-    Metric{"held_back_ratio", "ratio", Better::lower,
+    Metric{"power_w", "W", Better::neither, "Mean of the looks, the GPU with the least", /*per_device=*/true},
+    Metric{"temperature_c", "C", Better::neither, "The highest that was seen", /*per_device=*/true},
+    Metric{"clock_hz", "Hz", Better::neither, "Of the multiprocessors, mean of the looks, the slowest GPU's",
+           /*per_device=*/true},
+    Metric{"held_back_ratio", "ratio", Better::neither,
            "Share of the looks at which clocks were held back (power, heat, brake), the GPU's with the most",
            /*per_device=*/true},
     gpu::kErrorCount,
@@ -65,8 +66,9 @@ class GpuBurn final : public Workload {
     watch_.open(backend);
     for (unsigned i = 0; i < backend.count(); ++i) {
       progress(i, backend.count(), "laying out matrices");
-      lanes_.push_back(std::make_unique<Lane>(*this, backend, i));
+      gpu::unless_lost(backend.gpu(i), [&] { lanes_.push_back(std::make_unique<Lane>(*this, backend, i)); });
     }
+    if (lanes_.empty()) throw RunError("the driver has lost the GPUs");
   }
   void before_phase(unsigned, unsigned, std::uint64_t) override {
     watch_.begin();
@@ -81,53 +83,47 @@ class GpuBurn final : public Workload {
   }
   void before_run(Worker& worker) override {
     Lane& lane = *lanes_[worker.index];
-    lane.stream->attach();
-    lane.multiplier->multiply();
-    lane.stream->wait();
+    gpu::unless_lost(lane.gpu, [&] {
+      lane.stream->attach();
+      lane.multiplier->multiply();
+      lane.stream->wait();
+    });
   }
   void run(Worker& worker) override {
     Lane& lane = *lanes_[worker.index];
-    const std::uint64_t begin = now_ns(), end = begin + static_cast<std::uint64_t>(time_s_ * 1e9);
-    std::uint64_t last = begin;
-    unsigned queued = 0, done = 0;
-    lane.stream->mark(0);
-    const auto finish = [&] {
-      lane.stream->wait_mark(mark_of(done + 1));
-      lane.device_s += lane.stream->seconds(mark_of(done), *lane.stream, mark_of(done + 1));
-      ++done;
-      lane.products += lane.batch;
-      const std::uint64_t now = now_ns();
-      worker.recorder.op(last, now, 0);
-      last = now;
-    };
-    while (worker.recorder.running() && now_ns() < end) {
-      for (std::uint64_t i = 0; i < lane.batch; ++i) lane.multiplier->multiply();
-      lane.multiplier->compare();
-      lane.stream->mark(mark_of(++queued));
-      if (queued - done >= kAhead) finish();
-    }
-    while (done < queued) finish();
+    gpu::unless_lost(lane.gpu, [&] { burn(lane, worker); });
   }
-  std::string disturbance() override {
+  std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override {
     sampler_.stop();
-    return watch_.end();
+    for (std::size_t i = 0; i < sampler_.samples().size() && i < lanes_.size(); ++i)
+      watch_.add_xids(lanes_[i]->index, sampler_.samples()[i].xids);
+    std::vector<PartFault> all = watch_.faults();
+    for (const auto& lane : lanes_)
+      if (const auto wrong = lane->wrong(); wrong > 0)
+        all.push_back({gpu::gpu_name(lane->index), "wrong_elements", static_cast<double>(wrong),
+                       fmt::format("{} elements of its products were wrong", wrong)});
+    return all;
   }
 
   void report(const Repetition&, MetricSink& sink) const override {
     double slowest = 0;
     std::uint64_t wrong = 0;
     for (const auto& lane : lanes_) {
+      if (!lane->gpu.lost().empty()) continue;
       if (lane->device_s <= 0) return;
       const double rate =
           2 * std::pow(static_cast<double>(size_), 3) * static_cast<double>(lane->products) / lane->device_s;
       sink.put(device_metric("flop_rate", gpu::gpu_name(lane->index)), rate);
       if (slowest == 0 || rate < slowest) slowest = rate;
-      wrong += lane->multiplier->differing() - lane->wrong_before;
+      sink.put(device_metric("wrong_elements", gpu::gpu_name(lane->index)), static_cast<double>(lane->wrong()));
+      wrong += lane->wrong();
     }
+    if (slowest == 0) throw RunError("the driver has lost the GPUs");
     sink.put("flop_rate", slowest);
     sink.put("wrong_elements", static_cast<double>(wrong));
     put_samples(sink);
-    watch_.put_errors(sink);
+    watch_.put_errors(sink, true);
   }
 
   /// Single elements of each GPU's last product, by sums that the host makes.
@@ -137,7 +133,7 @@ class GpuBurn final : public Workload {
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       progress(i, lanes_.size(), "checking products");
       Lane& lane = *lanes_[i];
-      lane.fetch(product);
+      if (!gpu::unless_lost(lane.gpu, [&] { lane.fetch(product); })) continue;
       Random random(i);
       for (unsigned looked = 0; looked < kElementsChecked; ++looked) {
         const auto row = static_cast<unsigned>(random.below(size_)),
@@ -146,12 +142,14 @@ class GpuBurn final : public Workload {
         const std::uint64_t at = row + std::uint64_t{column} * size_;
         if (std::abs(product[at] - right.value) <= right.tolerance) continue;
         wrong.push_back({gpu::gpu_name(lane.index) + " product", at * sizeof(float),
-                         fmt::format("{} and not {:.7g} in row {}, column {}", product[at], right.value, row, column)});
+                         fmt::format("{} and not {:.7g} in row {}, column {}", product[at], right.value, row, column),
+                         gpu::gpu_name(lane.index)});
         break;
       }
       if (const std::uint64_t differ = lane.multiplier->differing(); differ > 0)
         wrong.push_back({gpu::gpu_name(lane.index) + " products", 0,
-                         fmt::format("{} elements were not those of its first product", differ)});
+                         fmt::format("{} elements were not those of its first product", differ),
+                         gpu::gpu_name(lane.index)});
     }
     return wrong;
   }
@@ -220,6 +218,8 @@ class GpuBurn final : public Workload {
       batch = owner.batch_ > 0 ? owner.batch_
                                : std::max<std::uint64_t>(1, static_cast<std::uint64_t>(kBatch_s / product_s));
     }
+    /// Elements of this repetition.
+    std::uint64_t wrong() const { return multiplier->differing() - wrong_before; }
     void fetch(std::vector<float>& to) {
       stream->attach();
       stream->copy(to.data(), c->begin(), to.size() * sizeof(float), CopyKind::d2h);
@@ -234,6 +234,29 @@ class GpuBurn final : public Workload {
     std::uint64_t batch = 1, products = 0, wrong_before = 0;
     double device_s = 0;
   };
+
+  void burn(Lane& lane, Worker& worker) {
+    const std::uint64_t begin = now_ns(), end = begin + static_cast<std::uint64_t>(time_s_ * 1e9);
+    std::uint64_t last = begin;
+    unsigned queued = 0, done = 0;
+    lane.stream->mark(0);
+    const auto finish = [&] {
+      lane.stream->wait_mark(mark_of(done + 1));
+      lane.device_s += lane.stream->seconds(mark_of(done), *lane.stream, mark_of(done + 1));
+      ++done;
+      lane.products += lane.batch;
+      const std::uint64_t now = now_ns();
+      worker.recorder.op(last, now, 0);
+      last = now;
+    };
+    while (worker.recorder.running() && now_ns() < end) {
+      for (std::uint64_t i = 0; i < lane.batch; ++i) lane.multiplier->multiply();
+      lane.multiplier->compare();
+      lane.stream->mark(mark_of(++queued));
+      if (queued - done >= kAhead) finish();
+    }
+    while (done < queued) finish();
+  }
 
   void put_samples(MetricSink& sink) const {
     std::optional<double> power, clock, temperature, held;

@@ -101,6 +101,7 @@ class GpuDecode final : public Workload {
     }
   }
   std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
     sink.put("bad_samples", static_cast<double>(held_.bad()));

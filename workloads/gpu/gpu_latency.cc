@@ -118,6 +118,7 @@ class GpuLatency final : public Workload {
     worker.recorder.ops(begin, now_ns(), static_cast<std::uint32_t>(loads_), loads_ * sizeof(void*));
   }
   std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     static constexpr std::array kNames{"device_latency_ns", "host_latency_ns", "peer_latency_ns"};

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
+#include "harness/base/start_thread.h"
 
 namespace headrace::gpu {
 
@@ -27,7 +28,8 @@ struct GpuSamples {
   };
   Mean clock_hz, power_w, temperature_c;
   unsigned looks = 0, held_back = 0;
-  std::string why;  // of the last time that its clocks were held back
+  std::string why;             // of the last time that its clocks were held back
+  std::vector<unsigned> xids;  // that the driver reported meanwhile
 };
 
 class GpuSampler {
@@ -37,7 +39,7 @@ class GpuSampler {
     stop();
     samples_.assign(gpus.size(), {});
     stopping_ = false;
-    thread_ = std::thread([this, gpus = std::move(gpus)] { look(gpus); });
+    thread_ = start_thread<std::thread>([this, gpus = std::move(gpus)] { look(gpus); });
   }
   void stop() {
     if (!thread_.joinable()) return;
@@ -61,6 +63,7 @@ class GpuSampler {
         const GpuState state = gpus[i]->state();
         GpuSamples& s = samples_[i];
         ++s.looks;
+        s.xids.insert(s.xids.end(), state.xids.begin(), state.xids.end());
         if (state.clock_hz) s.clock_hz.add(*state.clock_hz);
         if (state.power_w) s.power_w.add(*state.power_w);
         if (state.temperature_c) s.temperature_c.add(*state.temperature_c);

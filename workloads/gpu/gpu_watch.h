@@ -1,4 +1,4 @@
-// What the GPUs were doing while copies ran: link speed, clocks held back, errors counted.
+// What the GPUs were doing while copies ran: link speed, clocks held back, errors counted, faults.
 #pragma once
 
 #include <algorithm>
@@ -6,9 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/gpu.h"
+#include "harness/backends/gpu_faults.h"
+#include "harness/base/error.h"
 #include "harness/base/units.h"
 #include "harness/record/metric.h"
+#include "harness/system/lost_gpus.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/link_rates.h"
 
@@ -27,7 +29,22 @@ inline constexpr Metric kLinkTrained{"link_trained", "ratio", Better::higher,
 inline constexpr Metric kErrorCount{
     "error_count", "count", Better::lower,
     "PCIe packets sent again, memory errors (ECC, remapped rows), NVLink errors and Xids that "
-    "the GPUs counted meanwhile"};
+    "the GPUs counted meanwhile",
+    /*per_device=*/true};
+
+/// Does `work` with a GPU; false: the driver has lost it, before or meanwhile. Then the others go on, and
+/// GpuWatch::faults() names it.
+template <class Work>
+bool unless_lost(const Gpu& gpu, Work work) {
+  if (!gpu.lost().empty()) return false;
+  try {
+    work();
+  } catch (const RunError&) {
+    if (gpu.lost().empty()) throw;
+    return false;
+  }
+  return true;
+}
 
 /// Asks the driver between timed regions only; never sets anything. Its owner's devices() are
 /// names().
@@ -44,40 +61,66 @@ class GpuWatch {
     watched_.clear();
     names_.clear();
     risen_.clear();
+    lost_.clear();
     for (const unsigned index : indices) {
       names_.push_back(gpu_name(index));
       watched_.push_back({.gpu = &backend.gpu(index)});
     }
+    if (const auto listed = listed_gpus(backend))
+      for (const std::string& address : system::lost_gpus(*listed)) lost_.push_back(lost_gpu(address));
     for (Watched& w : watched_) w.max_payload = pcie_max_payload(w.gpu->facts().pci_address);
   }
   /// Before a repetition.
   void begin() {
-    for (Watched& w : watched_) w.before = w.loaded = w.gpu->state();
+    for (Watched& w : watched_) {
+      w.before = w.loaded = w.gpu->state();
+      w.after.reset();
+      w.xids = w.before.xids;
+      w.errors.reset();
+    }
   }
   /// While GPU `index` copies: a link may sleep at a lower speed when it is idle. Each GPU by one
   /// thread at a time.
-  void under_load(unsigned index) { watched_[index].loaded = watched_[index].gpu->state(); }
-  /// After a repetition: what was held back ("gpu0 was held back: thermal").
+  void under_load(unsigned index) {
+    watched_[index].loaded = watched_[index].gpu->state();
+    add_xids(index, watched_[index].loaded.xids);
+  }
+  /// That somebody else asked GPU `index` for since begin().
+  void add_xids(unsigned index, const std::vector<unsigned>& xids) {
+    watched_[index].xids.insert(watched_[index].xids.end(), xids.begin(), xids.end());
+  }
+  /// After a repetition: what other programs did to the GPUs meanwhile. What a GPU does by itself is no disturbance: neither
+  /// its power limit, at which sound ones work, nor heat and errors, which are findings.
   std::string end() {
     std::string why;
-    errors_ = 0;
-    errors_known_ = false;
     for (unsigned i = 0; i < watched_.size(); ++i) {
+      look(i);
       Watched& w = watched_[i];
-      const GpuState after = w.gpu->state();
+      const GpuState& after = *w.after;
       const std::string& held = after.held_back.empty() ? w.loaded.held_back : after.held_back;
-      if (!held.empty()) why += (why.empty() ? "" : "; ") + names_[i] + " was held back: " + held;
+      if (!held.empty()) note(names_[i] + " was held back: " + held);
       rise(i, "PCIe replay counter", w.before.replays, after.replays);
       rise(i, "count of corrected memory errors (ECC)", w.before.ecc_corrected, after.ecc_corrected);
       rise(i, "count of uncorrected memory errors (ECC)", w.before.ecc_uncorrected, after.ecc_uncorrected);
       rise(i, "count of NVLink errors", w.before.nvlink_errors, after.nvlink_errors);
       rise(i, "count of remapped memory rows", w.before.remapped_rows, after.remapped_rows);
       links_lost(i, w.before.nvlinks_up, after.nvlinks_up);
-      std::vector<unsigned> xids = w.loaded.xids;
-      xids.insert(xids.end(), after.xids.begin(), after.xids.end());
-      for (const unsigned xid : xids) why += (why.empty() ? "" : "; ") + reported(i, xid);
+      for (const unsigned xid : w.xids) reported(i, xid, why);
     }
     return why;
+  }
+  /// After a repetition, or a preparation, whether it went through or not: what is broken.
+  std::vector<PartFault> faults() {
+    std::vector<PartFault> all = lost_;
+    for (unsigned i = 0; i < watched_.size(); ++i) {
+      Watched& w = watched_[i];
+      look(i);
+      if (std::string why = w.gpu->lost(); !why.empty()) all.push_back({names_[i], "lost", 1, std::move(why)});
+      GpuState state = *w.after;
+      state.xids = w.xids;
+      for (PartFault& one : gpu_faults(names_[i], w.gpu->facts(), state)) all.push_back(std::move(one));
+    }
+    return all;
   }
 
   PcieLink link(unsigned index) const { return watched_[index].loaded.link; }
@@ -101,10 +144,18 @@ class GpuWatch {
     if (least > 0) sink.put(kLinkBandwidth.name, least);
     if (effective > 0) sink.put(kLinkEffective.name, effective);
     if (trained > 0) sink.put(kLinkTrained.name, trained);
-    put_errors(sink);
+    put_errors(sink, true);
   }
-  void put_errors(MetricSink& sink) const {
-    if (errors_known_) sink.put(kErrorCount.name, static_cast<double>(errors_));
+  /// `each`: for each GPU, too, where the workload's devices() are names().
+  void put_errors(MetricSink& sink, bool each = false) const {
+    std::optional<double> sum;
+    for (unsigned i = 0; i < watched_.size(); ++i) {
+      if (!watched_[i].errors) continue;
+      const auto errors = static_cast<double>(*watched_[i].errors);
+      if (each) sink.put(device_metric(kErrorCount.name, names_[i]), errors);
+      sum = sum.value_or(0) + errors;
+    }
+    if (sum) sink.put(kErrorCount.name, *sum);
   }
   /// Of a GPU that is reached over NVLink-C2C whose rate is not told: why its link has no figures.
   std::string why_missing(std::string_view metric) const {
@@ -142,15 +193,29 @@ class GpuWatch {
   /// What all of them would carry, as those that are up do.
   static double all_of(const C2cLinks& links) { return links.count == 0 ? 0 : links.rate / links.count * links.most; }
 
-  /// Tells it, and what disturbed the repetition.
-  std::string reported(unsigned index, unsigned xid) {
-    const char* words = xid_in_words(xid);
-    std::string text = names_[index] + ": the driver reported Xid " + std::to_string(xid) +
-                       (*words == '\0' ? "" : ", " + std::string(words));
-    errors_known_ = true;
-    ++errors_;
+  struct Watched {
+    Gpu* gpu = nullptr;
+    unsigned max_payload = 0;
+    GpuState before{}, loaded{};
+    std::optional<GpuState> after{};        // of this repetition
+    std::vector<unsigned> xids{};           // likewise
+    std::optional<std::uint64_t> errors{};  // likewise; nothing where the driver counts none
+  };
+
+  /// Once a repetition.
+  void look(unsigned index) {
+    Watched& w = watched_[index];
+    if (w.after) return;
+    w.after = w.gpu->state();
+    add_xids(index, w.after->xids);
+  }
+  /// One that is the fault of a program may be another program's, and disturbed the repetition.
+  void reported(unsigned index, unsigned xid, std::string& disturbed) {
+    const std::string text = names_[index] + ": the driver reported " + xid_in_words(xid);
+    count(index, 1);
     note(text);
-    return text;
+    const Xid* known = find_xid(xid);
+    if (known == nullptr || !known->fatal) disturbed += (disturbed.empty() ? "" : "; ") + text;
   }
   void links_lost(unsigned index, const std::optional<unsigned>& before, const std::optional<unsigned>& after) {
     if (before && after && *after < *before)
@@ -161,26 +226,21 @@ class GpuWatch {
     if (std::find(risen_.begin(), risen_.end(), text) == risen_.end()) risen_.push_back(std::move(text));
   }
 
-  struct Watched {
-    Gpu* gpu = nullptr;
-    unsigned max_payload = 0;
-    GpuState before = {}, loaded = {};
-  };
-
+  void count(unsigned index, std::uint64_t errors) {
+    watched_[index].errors = watched_[index].errors.value_or(0) + errors;
+  }
   void rise(unsigned index, const char* what, const std::optional<std::uint64_t>& before,
             const std::optional<std::uint64_t>& after) {
     if (!before || !after) return;
-    errors_known_ = true;
+    count(index, *after > *before ? *after - *before : 0);
     if (*after <= *before) return;
-    errors_ += *after - *before;
     note(names_[index] + ": the " + what + " rose during the run");
   }
 
   std::vector<Watched> watched_;
   std::vector<std::string> names_;
   std::vector<std::string> risen_;
-  std::uint64_t errors_ = 0;
-  bool errors_known_ = false;
+  std::vector<PartFault> lost_;
 };
 
 }  // namespace headrace::gpu

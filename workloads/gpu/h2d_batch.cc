@@ -118,6 +118,7 @@ class H2dBatch final : public Workload {
     sum_.steps = step;
   }
   std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     if (sum_.steps < 2) return;
@@ -148,7 +149,7 @@ class H2dBatch final : public Workload {
         const unsigned char* sample = feed_->pool.begin() + sample_of(feed_->last_step[slot], i) * sample_size_;
         if (std::memcmp(back->begin() + i * sample_size_, sample, sample_size_) == 0) continue;
         wrong.push_back(
-            {"gpu0 batch buffer " + std::to_string(slot), i * sample_size_, "not the sample that was sent"});
+            {"gpu0 batch buffer " + std::to_string(slot), i * sample_size_, "not the sample that was sent", "gpu0"});
         break;
       }
     }

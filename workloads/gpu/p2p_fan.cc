@@ -111,6 +111,7 @@ class P2pFan final : public Workload {
     }
   }
   std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     double slowest = INFINITY, share = INFINITY;
@@ -134,7 +135,7 @@ class P2pFan final : public Workload {
         reader->attach();
         reader->copy(back->begin(), hub->routes[i].to, size_, CopyKind::d2h);
         reader->wait();
-        check_pattern(back->begin(), size_, hub->keys[i], hub->names[i], wrong);
+        check_pattern(back->begin(), size_, hub->keys[i], hub->names[i], wrong, hub->names[i]);
       }
     return wrong;
   }

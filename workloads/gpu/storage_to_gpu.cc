@@ -126,6 +126,7 @@ class StorageToGpu final : public Workload {
     }
   }
   std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
     const PhaseResult& whole = repetition.phases.back();

@@ -74,14 +74,14 @@ class Transfer : public Workload {
     return planned(f, own_s * (all_ ? 2 : Planned::gpus), f.memory_bytes);
   }
   unsigned workers() const override {
-    const unsigned gpus = all_ ? std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size())) : 1;
+    const unsigned gpus = all_ ? std::max<unsigned>(1, static_cast<unsigned>(lanes_.size())) : 1;
     return gpus * threads_per_gpu();
   }
   std::vector<std::string> latency_parts() const override { return {"submit"}; }
   std::vector<PhaseSpec> phases() const override {
-    if (all_ || watch_.names().empty()) return {{"main", false}};
+    if (all_ || lanes_.empty()) return {{"main", false}};
     std::vector<PhaseSpec> phases;
-    for (const std::string& name : watch_.names()) phases.push_back({name, false});
+    for (const auto& lane : lanes_) phases.push_back({watch_.names()[lane->index], false});
     return phases;
   }
   std::vector<std::string> devices() const override { return watch_.names(); }
@@ -92,9 +92,12 @@ class Transfer : public Workload {
     watch_.open(backend);
     for (unsigned i = 0; i < backend.count(); ++i) {
       const NumaNode* place = placement_.node_of(i, backend.gpu(i).facts(), notes_);
-      lanes_.push_back(std::make_unique<Lane>(*this, backend.gpu(i), i, place));
-      note_placement(*lanes_.back(), i);
+      unless_lost(backend.gpu(i), [&] {
+        lanes_.push_back(std::make_unique<Lane>(*this, backend.gpu(i), i, place));
+        note_placement(*lanes_.back(), i);
+      });
     }
+    if (lanes_.empty()) throw RunError("the driver has lost the GPUs");
     if (memory_ == HostMemory::pageable && streams_ == 1) calibrate();
   }
   void before_phase(unsigned phase, unsigned, std::uint64_t) override {
@@ -106,23 +109,28 @@ class Transfer : public Workload {
   void before_run(Worker& worker) override {
     Lane& lane = lane_of(worker);
     run_on(lane.place);
-    const std::span<const Route> mine = routes_of(lane, worker);
-    for (const Route& route : mine) route.stream->attach();
-    for (const Route& route : mine) {
-      for (unsigned i = 0; i < kWarmUps; ++i) route.stream->copy(route.to, route.from, size_, kind_);
-    }
-    if (worker.index % threads_per_gpu() == 0) watch_.under_load(lane.index);
-    for (const Route& route : mine) route.stream->wait();
+    unless_lost(lane.gpu, [&] {
+      const std::span<const Route> mine = routes_of(lane, worker);
+      for (const Route& route : mine) route.stream->attach();
+      for (const Route& route : mine) {
+        for (unsigned i = 0; i < kWarmUps; ++i) route.stream->copy(route.to, route.from, size_, kind_);
+      }
+      if (worker.index % threads_per_gpu() == 0) watch_.under_load(lane.index);
+      for (const Route& route : mine) route.stream->wait();
+    });
   }
   void run(Worker& worker) override {
     Lane& lane = lane_of(worker);
     Times& times = lane.times[worker.index % threads_per_gpu()];
-    if (memory_ == HostMemory::pageable)
-      run_waiting(routes_of(lane, worker).front(), times, worker.recorder);
-    else
-      run_gated(lane, times, worker.recorder);
+    unless_lost(lane.gpu, [&] {
+      if (memory_ == HostMemory::pageable)
+        run_waiting(routes_of(lane, worker).front(), times, worker.recorder);
+      else
+        run_gated(lane, times, worker.recorder);
+    });
   }
   std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
   std::string why_missing(std::string_view metric) const override { return watch_.why_missing(metric); }
   bool one_per_node() const override { return true; }
 
@@ -130,6 +138,7 @@ class Transfer : public Workload {
     double slowest = 0, longest = 0, host = 0, bytes = 0, share = 0;
     std::uint64_t copies = 0;
     for (const auto& lane : lanes_) {
+      if (!lane->gpu.lost().empty()) continue;
       const Times sum = lane->sum(memory_ == HostMemory::pageable);
       if (sum.bytes == 0 || sum.device_s <= 0) return;  // stopped before this GPU had its turn
       const double rate = static_cast<double>(sum.bytes) / sum.device_s;
@@ -144,6 +153,7 @@ class Transfer : public Workload {
       if (raw > 0 && (share == 0 || rate / raw < share)) share = rate / raw;
       bytes += static_cast<double>(sum.bytes);
     }
+    if (slowest == 0) throw RunError("the driver has lost the GPUs");
     sink.put("bandwidth", slowest);
     if (all_ || lanes_.size() == 1) sink.put("node_bandwidth", bytes / longest_of_all());
     sink.put("host_bandwidth", host);
@@ -164,7 +174,7 @@ class Transfer : public Workload {
     std::vector<WrongBlock> wrong;
     for (std::size_t i = 0; i < lanes_.size(); ++i) {
       progress(i, lanes_.size(), "checking copies");
-      lanes_[i]->verify(wrong);
+      unless_lost(lanes_[i]->gpu, [&] { lanes_[i]->verify(wrong); });
     }
     return wrong;
   }
@@ -244,14 +254,14 @@ class Transfer : public Workload {
       for (unsigned s = 0; s < owner.streams_; ++s) {
         const std::string where = gpu_name(index) + " stream " + std::to_string(s);
         if (owner.kind_ == CopyKind::d2h) {
-          check_pattern(hosts[s]->begin(), owner.size_, key(s), where, wrong);
+          check_pattern(hosts[s]->begin(), owner.size_, key(s), where, wrong, gpu_name(index));
           continue;
         }
         const auto back = gpu.pinned(owner.size_, false);
         streams[s]->attach();
         streams[s]->copy(back->begin(), devices[s]->begin(), owner.size_, CopyKind::d2h);
         streams[s]->wait();
-        check_pattern(back->begin(), owner.size_, key(s), where, wrong);
+        check_pattern(back->begin(), owner.size_, key(s), where, wrong, gpu_name(index));
       }
     }
     /// All threads of this GPU. By the host's clock they run beside each other.

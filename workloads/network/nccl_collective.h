@@ -38,6 +38,7 @@ class NcclCollective : public Workload {
   /// Of the GPUs of all ranks.
   std::string disturbance() override;
   void report(const Repetition&, MetricSink& sink) const override;
+  std::vector<PartFault> faults() override { return watch_.faults(); }
   std::vector<WrongBlock> verify(const DataProgress&) override;
   std::vector<std::string> notes() override { return notes_; }
   Facts facts() override { return facts_; }

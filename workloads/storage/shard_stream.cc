@@ -1,8 +1,12 @@
 // shard_stream - large files read in order by N readers, each its own shards: what packed data sets
 // (tar, TFRecord) give.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
+#include <cmath>
 
+#include "harness/storage/own_samples.h"
 #include "workloads/storage/block_reads.h"
 #include "workloads/storage/file_cursor.h"
 
@@ -11,7 +15,8 @@ using namespace headrace;
 
 constexpr auto kMetrics = with_open_loop(with_object_metrics(std::array{
     Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
-    Metric{"sample_rate", "1/s", Better::higher, "Samples of sample_size delivered per second"},
+    Metric{"sample_rate", "1/s", Better::higher,
+           "Samples delivered per second: of tar, TFRecord and MDS shards as they were counted, else of sample_size"},
     Metric{"first_byte_latency_ns", "ns", Better::lower,
            "From asking for a shard's first block to having it; the median of the shards"},
     Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
@@ -66,7 +71,7 @@ class ShardStream final : public BlockReads {
   void report(const Repetition& repetition, MetricSink& sink) const override {
     const PhaseResult& phase = repetition.phases.front();
     sink.put("read_bandwidth", phase.bytes_per_s());
-    sink.put("sample_rate", phase.bytes_per_s() / static_cast<double>(sample_size_));
+    sink.put("sample_rate", phase.bytes_per_s() / stored_size_);
     sink.put("first_byte_latency_ns", phase.parts.front().percentile(0.5));
     sink.put("read_iops", phase.operations_per_s());
     open_loop_.report(phase, sink);
@@ -79,15 +84,28 @@ class ShardStream final : public BlockReads {
   }
 
   void choose_files() override {
+    count_samples();
     shards_.assign(io_.workers, {});
     for (std::uint32_t i = team_index_; i < data_->files().count(); i += team_size_)
       shards_[i / team_size_ % io_.workers].push_back(i);
   }
+  /// Shards of the user's hold headers and padding beside the samples.
+  void count_samples() {
+    stored_size_ = static_cast<double>(sample_size_);
+    counted_.clear();
+    const OwnSamples own = data_->generated() ? OwnSamples{} : own_samples(data_->files());
+    if (own.stored_size <= 0) return;
+    stored_size_ = own.stored_size;
+    sample_size_ = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(std::llround(own.stored_size)));
+    counted_ = fmt::format("samples were counted in the {} shards: {:.0f} bytes each, with headers and padding",
+                           formats::to_string(own.format), own.stored_size);
+  }
   std::span<const std::uint32_t> files_of(unsigned worker) const override { return shards_[worker]; }
   std::string left_out() const override {
     const std::uint32_t files = data_->files().count();
-    if (files >= io_.workers) return "";
-    return "only " + std::to_string(files) + " of " + std::to_string(io_.workers) + " workers had a shard to read";
+    if (files >= io_.workers) return counted_;
+    return fmt::format("{}{}only {} of {} workers had a shard to read", counted_, counted_.empty() ? "" : "; ", files,
+                       io_.workers);
   }
 
   template <class Record>
@@ -121,6 +139,8 @@ class ShardStream final : public BlockReads {
   }
 
   std::uint64_t passes_ = 1;
+  double stored_size_ = 1;                          // of a sample in its shard [B]
+  std::string counted_;                             // how it is known; "" = sample_size says so
   std::uint64_t per_batch_ = 1;                     // blocks
   std::vector<std::vector<std::uint32_t>> shards_;  // of each worker: indices in the data set
 };

@@ -76,7 +76,7 @@ class Multiplier final : public GpuMultiplier {
       void* count = nullptr;
       if (const auto code = cudaHostAlloc(&count, sizeof *count_, cudaHostAllocPortable | cudaHostAllocMapped);
           code != cudaSuccess)
-        throw cuda_error("make a counter on", device_.name(), code);
+        throw device_.failed("make a counter on", code);
       count_ = static_cast<unsigned long long*>(count);
       *count_ = 0;
     } catch (...) {
@@ -102,7 +102,7 @@ class Multiplier final : public GpuMultiplier {
     const auto code =
         launch_compare(reinterpret_cast<const std::uint32_t*>(matrices_.c),
                        reinterpret_cast<const std::uint32_t*>(matrices_.first), words, count_, stream_.handle());
-    if (code != cudaSuccess) throw cuda_error("compare on", device_.name(), code);
+    if (code != cudaSuccess) throw device_.failed("compare on", code);
   }
   std::uint64_t differing() const override { return __atomic_load_n(count_, __ATOMIC_ACQUIRE); }
   std::string library() const override {

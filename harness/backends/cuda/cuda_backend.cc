@@ -2,11 +2,13 @@
 #include <cuda_runtime_api.h>
 
 #include <cstdlib>
+#include <set>
 #include <vector>
 
 #include "harness/backends/cuda/cufile.h"
 #include "harness/backends/cuda/device.h"
 #include "harness/backends/cuda/environment.h"
+#include "harness/backends/cuda/nvml.h"
 #include "harness/backends/cuda/status.h"
 #include "harness/backends/library.h"
 #include "harness/backends/plugin.h"
@@ -51,21 +53,30 @@ class Backend final : public GpuBackend {
       cudaGetLastError();
       return;
     }
-    try {
-      for (int i = 0; i < count; ++i) devices_.push_back(std::make_unique<Device>(i));
-    } catch (const RunError& error) {
-      why_ = error.what();
-    }
+    // One that the runtime cannot describe is lost, and leaves the others.
+    for (int i = 0; i < count; ++i) try {
+        devices_.push_back(std::make_unique<Device>(i, "gpu" + std::to_string(devices_.size())));
+      } catch (const RunError& error) {
+        broken_.insert(pci_address(i));
+        why_ = error.what();
+      }
+    if (!devices_.empty()) why_.reset();
   }
 
   std::optional<std::string> unusable() const override { return why_; }
   unsigned count() const override { return static_cast<unsigned>(devices_.size()); }
   Gpu& gpu(unsigned index) override { return *devices_.at(index); }
+  std::optional<std::vector<std::string>> listed() const override {
+    auto all = Nvml::instance().links().addresses();
+    if (all) std::erase_if(*all, [&](const std::string& address) { return broken_.contains(address); });
+    return all;
+  }
   std::optional<std::string> no_file_reader() const override { return CuFile::instance().unusable(); }
 
  private:
   std::optional<std::string> why_;
   std::vector<std::unique_ptr<Device>> devices_;
+  std::set<std::string> broken_;  // PCI addresses
 };
 
 class CudaPlugin final : public Plugin {

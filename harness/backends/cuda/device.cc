@@ -29,7 +29,14 @@ std::string uuid_text(const cudaUUID_t& uuid) {
   return text;
 }
 
-/// As /sys/bus/pci/devices names it; "" when the driver does not tell.
+int numa_node(const std::string& address) {
+  std::ifstream file("/sys/bus/pci/devices/" + address + "/numa_node");
+  int node = -1;
+  return file >> node ? node : -1;
+}
+
+}  // namespace
+
 std::string pci_address(int index) {
   char text[32] = {};
   if (cudaDeviceGetPCIBusId(text, sizeof text, index) != cudaSuccess) {
@@ -42,15 +49,7 @@ std::string pci_address(int index) {
   return address;
 }
 
-int numa_node(const std::string& address) {
-  std::ifstream file("/sys/bus/pci/devices/" + address + "/numa_node");
-  int node = -1;
-  return file >> node ? node : -1;
-}
-
-}  // namespace
-
-Device::Device(int index) : index_(index), name_("gpu" + std::to_string(index)) {
+Device::Device(int index, std::string name) : index_(index), name_(std::move(name)) {
   cudaDeviceProp properties{};
   if (const auto code = cudaGetDeviceProperties(&properties, index); code != cudaSuccess)
     throw cuda_error("describe", name_, code);
@@ -73,7 +72,13 @@ Device::Device(int index) : index_(index), name_("gpu" + std::to_string(index)) 
   nvml.watch_errors(nvml_);
 }
 
-GpuState Device::state() { return given_up_ ? GpuState{} : Nvml::instance().state(nvml_); }
+GpuState Device::state() { return hangs_ ? GpuState{} : Nvml::instance().state(nvml_); }
+
+std::string Device::lost() const {
+  if (!lost_) return "";
+  const std::lock_guard lock(mutex_);
+  return why_;
+}
 
 std::unique_ptr<GpuMemory> Device::allocate(std::uint64_t bytes) { return device_memory(*this, bytes); }
 
@@ -117,12 +122,18 @@ std::unique_ptr<GpuFileReader> Device::file_reader(const FileTable& files, std::
 
 void Device::use() {
   check();
-  if (const auto code = cudaSetDevice(index_); code != cudaSuccess) throw cuda_error("use", name_, code);
+  if (const auto code = cudaSetDevice(index_); code != cudaSuccess) throw failed("use", code);
 }
 
-void Device::give_up(const std::string& why) {
+/// A copy between two GPUs fails with the same code whichever is broken: what the driver counts tells which one is.
+void Device::give_up(const std::string& why, cudaError_t code) {
   const std::lock_guard lock(mutex_);
   if (why_.empty()) why_ = why;
+  hangs_ = hangs_ || code == cudaSuccess;
+  const Nvml& nvml = Nvml::instance();
+  if (is_of_hardware(code))
+    lost_ = lost_ || nvml_ == nullptr || code == cudaErrorNvlinkUncorrectable || nvml.is_lost(nvml_) ||
+            (code == cudaErrorECCUncorrectable && nvml.uncorrected(nvml_) != 0);
   given_up_ = true;
   any_lost = true;
 }

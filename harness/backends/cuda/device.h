@@ -7,18 +7,24 @@
 #include <mutex>
 #include <string>
 
+#include "harness/backends/cuda/status.h"
 #include "harness/backends/gpu.h"
 
 namespace headrace::cuda {
+
+/// Of the runtime's device, as /sys/bus/pci/devices names it; "" when the driver does not tell.
+std::string pci_address(int index);
 
 /// A GPU that did not answer in time is given up: calls into the driver might never return, so none
 /// is made any more, and what it holds stays allocated.
 class Device final : public Gpu {
  public:
-  explicit Device(int index);
+  /// `name`: by its place among those that can be used. Throws RunError when the runtime cannot describe it.
+  Device(int index, std::string name);
 
   const GpuFacts& facts() const override { return facts_; }
   GpuState state() override;
+  std::string lost() const override;
   std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override;
   std::unique_ptr<GpuStream> stream() override;
   std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool write_combined) override;
@@ -40,7 +46,14 @@ class Device final : public Gpu {
   void check() const {
     if (given_up_.load(std::memory_order_relaxed)) throw_given_up();
   }
-  void give_up(const std::string& why);
+  /// `code`: that it failed with; success: it did not answer in time.
+  void give_up(const std::string& why, cudaError_t code);
+  /// What `operation` failed with; after some codes the GPU is given up.
+  RunError failed(const std::string& operation, cudaError_t code) {
+    RunError error = cuda_error(operation, name_, code);
+    if (needs_relaunch(code)) give_up(error.what(), code);
+    return error;
+  }
   bool given_up() const { return given_up_; }
   /// Was any GPU given up? Then freeing what all share might never return either.
   static bool any_given_up();
@@ -52,7 +65,7 @@ class Device final : public Gpu {
   std::string name_;
   GpuFacts facts_;
   void* nvml_ = nullptr;
-  std::atomic<bool> given_up_{false};
+  std::atomic<bool> given_up_{false}, hangs_{false}, lost_{false};
   mutable std::mutex mutex_;
   std::string why_;  // under the mutex
 };

@@ -29,9 +29,9 @@ class DeviceMemory final : public GpuMemory {
     device_.use();
     void* memory = nullptr;
     if (const auto code = cudaMalloc(&memory, bytes); code != cudaSuccess) {
-      const RunError error = cuda_error("allocate " + mib(bytes) + " on", device_.name(), code);
+      const RunError error = device_.failed("allocate " + mib(bytes) + " on", code);
       std::size_t free = 0, total = 0;
-      if (cudaMemGetInfo(&free, &total) != cudaSuccess) throw error;
+      if (device_.given_up() || cudaMemGetInfo(&free, &total) != cudaSuccess) throw error;
       throw RunError(std::string(error.what()) + "; " + mib(free) + " of " + mib(total) + " are free");
     }
     begin_ = static_cast<unsigned char*>(memory);

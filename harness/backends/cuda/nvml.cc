@@ -3,6 +3,7 @@
 #include "harness/backends/cuda/nvml.h"
 
 #include <array>
+#include <string_view>
 #include <utility>
 
 namespace headrace::cuda {
@@ -16,8 +17,8 @@ constexpr unsigned long long kXid = 0x8;         // nvmlEventTypeXidCriticalErro
 
 // nvmlClocksEventReasons: those that hold a working GPU back. Not here: idle, and clocks that
 // somebody set.
-constexpr std::array<std::pair<unsigned long long, const char*>, 5> kHoldBack{{
-    {0x04, "power limit"},
+constexpr std::array<std::pair<unsigned long long, std::string_view>, 5> kHoldBack{{
+    {0x04, kPowerLimit},
     {0x08, "hardware slowdown"},
     {0x20, "thermal, by software"},
     {0x40, "thermal, by hardware"},
@@ -118,6 +119,18 @@ std::string Nvml::refuses(void* device) const {
                                                                  : "";
 }
 
+bool Nvml::is_lost(void* device) const {
+  constexpr Code kGpuIsLost = 15;  // NVML_ERROR_GPU_IS_LOST
+  unsigned celsius = 0;
+  return device && temperature_ && temperature_(device, kSensorGpu, &celsius) == kGpuIsLost;
+}
+
+std::optional<std::uint64_t> Nvml::uncorrected(void* device) const {
+  unsigned long long count = 0;
+  return ecc_ && ecc_(device, kUncorrected, kSinceLoad, &count) == 0 ? std::optional<std::uint64_t>(count)
+                                                                     : std::nullopt;
+}
+
 GpuState Nvml::state(void* device) const {
   GpuState state;
   if (!device) return state;
@@ -130,7 +143,7 @@ GpuState Nvml::state(void* device) const {
   if (temperature_ && temperature_(device, kSensorGpu, &number) == 0) state.temperature_c = number;
   if (replays_ && replays_(device, &number) == 0) state.replays = number;
   if (ecc_ && ecc_(device, kCorrected, kSinceLoad, &count) == 0) state.ecc_corrected = count;
-  if (ecc_ && ecc_(device, kUncorrected, kSinceLoad, &count) == 0) state.ecc_uncorrected = count;
+  state.ecc_uncorrected = uncorrected(device);
   state.nvlink_errors = links_.errors(device);
   state.nvlinks_up = links_.up(device);
   unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,10 @@ class Nvml {
   /// Of its compute mode: "all processes" (prohibited), "a second process" (exclusive process), "".
   std::string refuses(void* device) const;
   GpuState state(void* device) const;
+  /// Does the driver say that it has fallen off the bus, or otherwise does not answer?
+  bool is_lost(void* device) const;
+  /// Memory errors since the driver was loaded; nothing where they are not counted.
+  std::optional<std::uint64_t> uncorrected(void* device) const;
   const NvmlLinks& links() const { return links_; }
   /// From now on its Xid errors are kept for state().
   void watch_errors(void* device) const;

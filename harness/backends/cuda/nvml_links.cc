@@ -16,7 +16,24 @@ constexpr unsigned kSymbolErrors = 221;  // of the links since generation 5, who
 constexpr unsigned kToSwitch = 2;        // NVML_NVLINK_DEVICE_TYPE_SWITCH
 // NVML_NVLINK_ERROR_DL_*: replay, recovery, CRC of flits, CRC of data
 constexpr std::array<int, 4> kErrors{0, 1, 2, 3};
-constexpr unsigned char kFabricNotStarted = 1, kFabricInProgress = 2;
+// NVML_GPU_FABRIC_STATE_*
+constexpr unsigned char kFabricNotStarted = 1, kFabricInProgress = 2, kFabricCompleted = 3;
+
+/// A field of NVML_GPU_FABRIC_HEALTH_MASK_*, and the value that says something is wrong.
+struct FabricHealth {
+  unsigned shift, width, bad;
+  const char* words;
+};
+constexpr FabricHealth kFabricHealth[] = {{0, 0x3, 1, "degraded bandwidth"},
+                                          {4, 0x3, 1, "a route is unhealthy"},
+                                          {8, 0xf, 2, "wrong system GUID"},
+                                          {8, 0xf, 3, "wrong serial number of the chassis"},
+                                          {8, 0xf, 4, "no partition"},
+                                          {8, 0xf, 5, "too few NVLinks"},
+                                          {8, 0xf, 6, "incompatible firmware of the GPU"},
+                                          {8, 0xf, 7, "wrong location"}};
+/// That the switches mend by themselves: a route, an access that timed out.
+constexpr FabricHealth kFabricRecovers[] = {{2, 0x3, 1, ""}, {6, 0x3, 1, ""}};
 
 /// nvmlNvlinkVersion_t counts minor versions, too.
 unsigned generation_of(unsigned version) {
@@ -49,12 +66,14 @@ struct NvmlLinks::PciInfo {
   char address[32];
 };
 
-/// nvmlGpuFabricInfo_t
+/// nvmlGpuFabricInfo_v2_t; without `version` and `health` it is nvmlGpuFabricInfo_t.
 struct NvmlLinks::FabricInfo {
+  unsigned version;
   unsigned char cluster[16];
   int status;
   unsigned clique;
   unsigned char state;
+  unsigned health;
 };
 
 NvmlLinks::NvmlLinks(const Library& library) {
@@ -64,7 +83,11 @@ NvmlLinks::NvmlLinks(const Library& library) {
   library.find("nvmlDeviceGetNvLinkRemotePciInfo_v2", end_);
   library.find("nvmlDeviceGetNvLinkRemoteDeviceType", end_type_);
   library.find("nvmlDeviceGetNvLinkErrorCounter", error_counter_);
-  library.find("nvmlDeviceGetGpuFabricInfo", fabric_);
+  fabric_has_health_ = library.find("nvmlDeviceGetGpuFabricInfoV", fabric_);  // since driver 550
+  if (!fabric_has_health_) library.find("nvmlDeviceGetGpuFabricInfo", fabric_);
+  library.find("nvmlDeviceGetCount_v2", count_);
+  library.find("nvmlDeviceGetHandleByIndex_v2", by_index_);
+  library.find("nvmlDeviceGetPciInfo_v3", pci_);
 }
 
 std::optional<double> NvmlLinks::field(void* device, unsigned id, unsigned scope) const {
@@ -93,14 +116,29 @@ std::optional<double> NvmlLinks::field(void* device, unsigned id, unsigned scope
 }
 
 /// As /sys/bus/pci/devices names it; NVML writes "00000000:1B:00.0".
-std::string NvmlLinks::end_of(void* device, unsigned link) const {
-  PciInfo info{};
-  if (!end_ || end_(device, link, &info) != 0) return "";
+std::string NvmlLinks::address_in(const PciInfo& info) {
   std::string address(info.address, std::find(std::begin(info.address), std::end(info.address), '\0'));
   if (address.size() > 12) address.erase(0, address.size() - 12);
   std::transform(address.begin(), address.end(), address.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return address;
+}
+
+std::string NvmlLinks::end_of(void* device, unsigned link) const {
+  PciInfo info{};
+  return end_ && end_(device, link, &info) == 0 ? address_in(info) : "";
+}
+
+std::optional<std::vector<std::string>> NvmlLinks::addresses() const {
+  unsigned count = 0;
+  if (!count_ || !by_index_ || !pci_ || count_(&count) != 0) return std::nullopt;
+  std::vector<std::string> all;
+  for (unsigned i = 0; i < count; ++i) {
+    void* device = nullptr;
+    PciInfo info{};
+    if (by_index_(i, &device) == 0 && pci_(device, &info) == 0) all.push_back(address_in(info));
+  }
+  return all;
 }
 
 NvLinks NvmlLinks::nvlinks(void* device) const {
@@ -132,10 +170,28 @@ C2cLinks NvmlLinks::c2c(void* device) const {
   return links;
 }
 
+bool NvmlLinks::fabric_info(void* device, FabricInfo& info) const {
+  if (!device || !fabric_) return false;
+  info = {};
+  info.version = static_cast<unsigned>(sizeof info) | 2u << 24;  // NVML_STRUCT_VERSION
+  if (fabric_has_health_) return fabric_(device, &info) == 0;
+  void* const first = info.cluster;
+  return fabric_(device, static_cast<FabricInfo*>(first)) == 0;
+}
+
 std::string NvmlLinks::fabric(void* device) const {
   FabricInfo info{};
-  if (!device || !fabric_ || fabric_(device, &info) != 0) return "";
-  return info.state == kFabricNotStarted ? "not started" : info.state == kFabricInProgress ? "in progress" : "";
+  if (!fabric_info(device, info)) return "";
+  if (info.state == kFabricNotStarted) return GpuFacts::kFabricNotStarted;
+  if (info.state == kFabricInProgress) return GpuFacts::kFabricInProgress;
+  if (info.state != kFabricCompleted) return "";
+  if (info.status != 0) return "failed to register this GPU (NVML status " + std::to_string(info.status) + ")";
+  const auto is = [&](const FabricHealth& one) { return (info.health >> one.shift & one.width) == one.bad; };
+  std::string wrong;
+  for (const FabricHealth& one : kFabricHealth)
+    if (is(one)) wrong += (wrong.empty() ? "" : ", ") + std::string(one.words);
+  if (!wrong.empty()) return wrong;
+  return std::any_of(std::begin(kFabricRecovers), std::end(kFabricRecovers), is) ? GpuFacts::kFabricInProgress : "";
 }
 
 std::optional<unsigned> NvmlLinks::up(void* device) const {

@@ -1,9 +1,10 @@
-// What the driver's management library tells of a GPU's NVLinks, of those to its host's processor, and of the switches.
+// What the driver's management library tells of GPUs on the PCI bus, of their NVLinks, and of the switches between them.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/library.h"
@@ -17,7 +18,10 @@ class NvmlLinks {
 
   NvLinks nvlinks(void* device) const;
   C2cLinks c2c(void* device) const;
-  std::string fabric(void* device) const;  // as GpuFacts::fabric
+  /// As GpuFacts::fabric.
+  std::string fabric(void* device) const;
+  /// PCI addresses of all GPUs that it gives a handle for; nothing where it does not tell.
+  std::optional<std::vector<std::string>> addresses() const;
   std::optional<unsigned> up(void* device) const;
   std::optional<std::uint64_t> errors(void* device) const;
 
@@ -29,6 +33,8 @@ class NvmlLinks {
 
   std::optional<double> field(void* device, unsigned id, unsigned scope) const;
   std::string end_of(void* device, unsigned link) const;
+  static std::string address_in(const PciInfo& info);
+  bool fabric_info(void* device, FabricInfo& info) const;
 
   Code (*fields_)(void*, int, FieldValue*) = nullptr;
   Code (*state_)(void*, unsigned, int*) = nullptr;
@@ -36,7 +42,11 @@ class NvmlLinks {
   Code (*end_)(void*, unsigned, PciInfo*) = nullptr;
   Code (*end_type_)(void*, unsigned, unsigned*) = nullptr;
   Code (*error_counter_)(void*, unsigned, int, unsigned long long*) = nullptr;
-  Code (*fabric_)(void*, FabricInfo*) = nullptr;
+  Code (*fabric_)(void*, FabricInfo*) = nullptr;  // nvmlDeviceGetGpuFabricInfoV, or the one before it
+  bool fabric_has_health_ = false;
+  Code (*count_)(unsigned*) = nullptr;
+  Code (*by_index_)(unsigned, void**) = nullptr;
+  Code (*pci_)(void*, PciInfo*) = nullptr;
 };
 
 }  // namespace headrace::cuda

@@ -31,6 +31,11 @@ constexpr bool needs_relaunch(cudaError_t code) {
   }
 }
 
+/// Those of them that come from the hardware alone, and from no program.
+constexpr bool is_of_hardware(cudaError_t code) {
+  return code == cudaErrorECCUncorrectable || code == cudaErrorNvlinkUncorrectable || code == cudaErrorUnknown;
+}
+
 /// Where the code alone tells it; else "".
 constexpr const char* what_to_do(cudaError_t code) {
   switch (code) {

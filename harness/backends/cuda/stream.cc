@@ -51,10 +51,7 @@ void Stream::free() noexcept {
 }
 
 void Stream::expect(cudaError_t code, const char* operation) const {
-  if (code == cudaSuccess) return;
-  const RunError error = cuda_error(operation, device_.name(), code);
-  if (needs_relaunch(code)) device_.give_up(error.what());
-  throw error;
+  if (code != cudaSuccess) throw device_.failed(operation, code);
 }
 
 void Stream::copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) {
@@ -118,7 +115,7 @@ void Stream::await(Query query) {
     if (std::chrono::duration<double>(Clock::now() - begin).count() < kPatience_s) continue;
     const std::string why =
         "TIMEOUT: its work did not end within " + std::to_string(static_cast<int>(kPatience_s)) + " s";
-    device_.give_up(why);
+    device_.give_up(why, cudaSuccess);
     device_.check();
   }
   if (gate_->gave_up != 0) {

@@ -15,7 +15,7 @@ constexpr std::size_t kPiece = 262144;  // numpy.lib.format.BUFFER_SIZE
 
 class Decoder final : public ByteDecoder {
  public:
-  explicit Decoder(const DecodeLimits& limits) : most_(limits.bytes) {
+  explicit Decoder(const DecodeLimits& limits) : limits_(limits) {
     if (inflateInit2(&inflater_, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
   }
   ~Decoder() override { inflateEnd(&inflater_); }
@@ -23,6 +23,7 @@ class Decoder final : public ByteDecoder {
 
   bool decode(std::span<const unsigned char> file, std::span<const unsigned char>& bytes,
               DecodeError& error) noexcept override {
+    most_ = limits_.unpacked(file.size());
     ZipDirectory directory;
     if (!directory.open(file, error)) return false;
     std::uint64_t filled = 0, arrays = 0;
@@ -55,11 +56,12 @@ class Decoder final : public ByteDecoder {
     }
     const std::uint64_t wanted = filled + member.size;
     if (wanted <= room_) return true;
-    std::unique_ptr<unsigned char[]> more(new (std::nothrow) unsigned char[wanted]);
+    const std::uint64_t room = std::max(wanted, std::min(2 * room_, most_));  // many small arrays: not each copies all
+    std::unique_ptr<unsigned char[]> more(new (std::nothrow) unsigned char[room]);
     if (!more) return error.set(member.offset, "there is no memory for what it unpacks to"), false;
     if (filled > 0) std::memcpy(more.get(), out_.get(), filled);
     out_ = std::move(more);
-    room_ = wanted;
+    room_ = room;
     return true;
   }
 
@@ -103,7 +105,8 @@ class Decoder final : public ByteDecoder {
     return error.set(member.offset + used, "a packed array of another size than the directory says"), false;
   }
 
-  const std::uint64_t most_;
+  const DecodeLimits limits_;
+  std::uint64_t most_ = 0;  // of this file [B]
   z_stream inflater_{};
   std::unique_ptr<unsigned char[]> out_;
   std::uint64_t room_ = 0;

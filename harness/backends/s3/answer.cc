@@ -3,6 +3,8 @@
 #include <curl/curl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cstring>
 
 namespace headrace::s3 {
@@ -112,6 +114,18 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
   return "";
 }
 
+/// A server may repeat the request that it got: '*' in place of what has the length of its signature, or nearly, in hex.
+std::string without_signatures(std::string text) {
+  constexpr std::ptrdiff_t kNearly = 40;
+  const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  for (auto at = text.begin(); at != text.end();) {
+    const auto begin = std::find_if(at, text.end(), is_hex);
+    at = std::find_if_not(begin, text.end(), is_hex);
+    if (at - begin >= kNearly) std::fill(begin, at, '*');
+  }
+  return text;
+}
+
 }  // namespace
 
 void Answer::clear() noexcept {
@@ -192,7 +206,8 @@ std::string told(const std::string& what, const Answer& answer, const Settings& 
   const std::string more =
       answer.transport != 0 ? connection_advice(answer, settings, address) : advice(answer, settings, address, doing);
   const std::string who = answer.transport != 0 ? "" : "the server answered ";
-  return what + ": " + who + words_of(answer) + (more.empty() ? "" : ": " + more);
+  const std::string words = who + words_of(answer) + (more.empty() ? "" : ": " + more);
+  return what + ": " + without_signatures(settings.secrets.struck_out(words));
 }
 
 }  // namespace headrace::s3

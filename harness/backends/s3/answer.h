@@ -65,7 +65,8 @@ std::string words_of(const Answer& answer);
 /// What keys must be allowed to do.
 enum class Doing { reading, writing };
 
-/// The sentence for a request that failed: what it was, what the server said, and what to do.
+/// The sentence for a request that failed: what it was, what the server said, and what to do. The only way by which a
+/// server's words become text: without what was sent to it as a secret.
 std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
                  Doing doing = Doing::reading);
 

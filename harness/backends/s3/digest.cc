@@ -13,9 +13,9 @@ std::optional<Md5> md5_of(std::span<const unsigned char> bytes) {
   return digest;
 }
 
-std::string base64_of(const Md5& digest) {
-  std::array<unsigned char, 25> text{};
-  const int length = EVP_EncodeBlock(text.data(), digest.data(), static_cast<int>(digest.size()));
+std::string base64_of(std::span<const unsigned char> bytes) {
+  std::vector<unsigned char> text((bytes.size() + 2) / 3 * 4 + 1);
+  const int length = EVP_EncodeBlock(text.data(), bytes.data(), static_cast<int>(bytes.size()));
   return {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(length)};
 }
 

@@ -13,7 +13,7 @@ using Md5 = std::array<unsigned char, 16>;
 
 /// Nothing where OpenSSL has no MD5 (FIPS).
 std::optional<Md5> md5_of(std::span<const unsigned char> bytes);
-std::string base64_of(const Md5& digest);
+std::string base64_of(std::span<const unsigned char> bytes);
 std::string hex_of(const Md5& digest);
 
 /// The ETag, without quotes, of an object that was uploaded in these parts.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <pugixml.hpp>
 #include <unordered_set>
@@ -14,6 +15,11 @@ namespace headrace::s3 {
 namespace {
 
 constexpr unsigned kRetries = 5;
+
+/// It becomes a header of requests that ask for the very object.
+bool has_control_character(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
 
 class Lister {
  public:
@@ -36,9 +42,11 @@ class Lister {
       const std::string query = page_query(prefix, token);
       bool first = true;
       ListedPage page = parse(prefix, get(query), [&](const ListedObject& object) {
+        if (requests_.settings().secrets.whole_one_in(object.key.substr(prefix.size())))
+          throw RunError(fmt::format("list {}: the store lists a name that repeats a secret of the request", url_));
         if (std::exchange(first, false) && !begins.emplace(object.key).second)
           throw RunError(fmt::format("list {}: the listing does not end: after {} objects comes {} again", url_, found,
-                                     object.key));
+                                     requests_.settings().secrets.struck_out(object.key)));
         ++found;
         each(object);
       });
@@ -65,7 +73,8 @@ class Lister {
       return parse_page(prefix, text, each);
     } catch (const std::invalid_argument& e) {
       throw RunError(fmt::format("list {}: {} answers, and not as an S3 store does ({}): look at AWS_ENDPOINT_URL",
-                                 url_, requests_.address().origin(), e.what()));
+                                 url_, requests_.address().origin(),
+                                 requests_.settings().secrets.struck_out(e.what())));
     }
   }
 
@@ -101,6 +110,8 @@ ListedPage parse_page(const std::string& prefix, std::string& text,
     const std::string_view key = object.child_value("Key");
     if (!key.starts_with(prefix))
       throw std::invalid_argument(fmt::format("it lists {}, which does not begin as it was asked for", key));
+    if (has_control_character(object.child_value("ETag")))
+      throw std::invalid_argument("an ETag in it has a control character");
     each({.key = key,
           .size = object.child("Size").text().as_ullong(),
           .version = version_of(object.child_value("ETag")),

@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <vector>
 
+#include "harness/backends/s3/digest.h"
 #include "harness/base/error.h"
 
 namespace headrace::s3 {
@@ -35,6 +38,65 @@ void require_keys_in(const Section& profile, const std::string& name) {
           fmt::format("profile {} gets its keys by {}: put them in the environment first, as `aws configure "
                       "export-credentials --profile {} --format env` prints them",
                       name, way, name));
+}
+
+[[noreturn]] void refuse_character(const std::string& place, char c, const std::string& advice) {
+  throw RunError(fmt::format("{}: a control character (0x{:02x}) is in it; {}", place,
+                             static_cast<unsigned>(static_cast<unsigned char>(c)), advice));
+}
+
+bool is_control(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+void refuse_control_characters(const char* name, std::string_view value) {
+  for (std::size_t i = 0; i < value.size(); ++i)
+    if (is_control(value[i]))
+      refuse_character(fmt::format("{}, character {}", name, i + 1), value[i],
+                       "give one line of text, without the end of a line as Windows writes it");
+}
+
+void refuse_control_characters_in_file(const std::string& path, std::string_view text) {
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    std::string_view one = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(one.size() + 1, text.size()));
+    if (one.ends_with('\r')) one.remove_suffix(1);
+    if (one.starts_with('#') || one.starts_with(';')) continue;
+    for (std::size_t i = 0; i < one.size(); ++i)
+      if (is_control(one[i]) && one[i] != '\t')
+        refuse_character(fmt::format("{}:{}:{}", path, line, i + 1), one[i], "delete it");
+  }
+}
+
+/// The names of hosts at Amazon hold it, and so does what is signed.
+void check_region(const std::string& region) {
+  constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+  if (region.find_first_not_of(kPlain) != region.npos)
+    throw RunError(
+        "AWS_REGION, or region in the profile, is no name of a region: letters, digits, '-', '_' and '.' are allowed");
+}
+
+std::string percent_decoded(std::string_view text) {
+  std::string decoded;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned char c = static_cast<unsigned char>(text[i]);
+    const char* const end = text.data() + std::min(i + 3, text.size());
+    if (c == '%' && std::from_chars(text.data() + i + 1, end, c, 16).ptr == text.data() + i + 3) i += 2;
+    decoded += static_cast<char>(c);
+  }
+  return decoded;
+}
+
+/// Passwords in the proxies that libcurl takes from the environment, and the header that it makes of them.
+void add_proxy_passwords(const std::function<std::optional<std::string>(const char*)>& variable,
+                         std::vector<std::string>& secrets) {
+  for (const char* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"}) {
+    const std::string url = variable(name).value_or("");
+    const std::size_t scheme = url.find("://"), begin = scheme == url.npos ? 0 : scheme + 3;
+    const std::size_t end = url.rfind('@');
+    if (end == url.npos || end < begin) continue;
+    const std::string user = percent_decoded(std::string_view(url).substr(begin, end - begin));
+    secrets.push_back(base64_of({reinterpret_cast<const unsigned char*>(user.data()), user.size()}));
+    if (const std::size_t colon = user.find(':'); colon != user.npos) secrets.push_back(user.substr(colon + 1));
+  }
 }
 
 void check_endpoint(std::string& endpoint) {
@@ -80,13 +142,18 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
                        const std::function<std::optional<std::string>(const std::string&)>& file) {
   const auto first_of = [&](std::initializer_list<const char*> names) -> std::string {
     for (const char* name : names)
-      if (auto value = variable(name); value && !value->empty()) return *value;
+      if (auto value = variable(name); value && !value->empty()) {
+        refuse_control_characters(name, *value);
+        return *value;
+      }
     return "";
   };
   const std::string home = first_of({"HOME"});
   const auto sections_of = [&](const char* name, const char* usual) {
-    const std::string given = first_of({name});
-    return parse_sections(file(given.empty() ? home + usual : given).value_or(""));
+    const std::string given = first_of({name}), path = given.empty() ? home + usual : given;
+    const std::string text = file(path).value_or("");
+    refuse_control_characters_in_file(path, text);
+    return parse_sections(text);
   };
   const std::string asked = first_of({"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
   const std::string name = asked.empty() ? "default" : asked;
@@ -127,6 +194,10 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
     if (!own.empty()) settings.endpoint = own;
   set(settings.ca_bundle, {"AWS_CA_BUNDLE"}, "ca_bundle");
   check_endpoint(settings.endpoint);
+  check_region(settings.region);
+  std::vector<std::string> secrets{settings.key_id, settings.secret, settings.token};
+  add_proxy_passwords(variable, secrets);
+  settings.secrets = Secrets(secrets);
   const std::string style = value_of(profile, "s3.addressing_style");
   if (style == "path") settings.style = Style::path;
   if (style == "virtual") settings.style = Style::virtual_host;

@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/secrets.h"
+
 namespace headrace::s3 {
 
 enum class Style { automatic, path, virtual_host };
@@ -19,6 +21,7 @@ struct Settings {
   std::string ca_bundle;
   Style style = Style::automatic;
   std::string source;  // of the keys: "the environment", "profile default"
+  Secrets secrets;     // the keys, the token, and passwords of proxies
 
   bool is_signed() const { return !key_id.empty(); }
 };
@@ -29,7 +32,8 @@ Sections parse_sections(std::string_view text);
 
 /// `variable` gives an environment variable's value; `file` a file's text, nothing where there is none. Throws RunError
 /// that names what is missing and never what is there: half a pair of keys, a profile that is not there or that needs
-/// AWS's own tools, an endpoint that is no URL.
+/// AWS's own tools, an endpoint that is no URL, a region that is no part of a host name. Control characters, which
+/// could end a header of HTTP, are refused with the variable, or the file, line and column.
 Settings read_settings(const std::function<std::optional<std::string>(const char*)>& variable,
                        const std::function<std::optional<std::string>(const std::string&)>& file);
 /// Of this process.

@@ -2,11 +2,12 @@
 #pragma once
 
 #include "harness/backends/engines.h"
+#include "harness/base/object_path.h"
 
 namespace headrace::s3 {
 
 inline constexpr BackendTraits kTraits{
-    .name = "s3",
+    .name = kObjectEngine,
     .needs = "libcurl 7.85, OpenSSL 3 and pugixml",
     .late = true,
     .storage = StorageTraits{.how = "objects by HTTP, each worker with queue_depth requests in flight",

@@ -16,7 +16,7 @@ constexpr int kLevel = 3;                // zstd's own default
 
 class Decoder final : public ByteDecoder {
  public:
-  explicit Decoder(const DecodeLimits& limits) : most_(limits.bytes), context_(ZSTD_createDCtx()) {
+  explicit Decoder(const DecodeLimits& limits) : limits_(limits), context_(ZSTD_createDCtx()) {
     if (context_ == nullptr) throw std::bad_alloc();
   }
   ~Decoder() override { ZSTD_freeDCtx(context_); }
@@ -25,6 +25,7 @@ class Decoder final : public ByteDecoder {
   bool decode(std::span<const unsigned char> file, std::span<const unsigned char>& bytes,
               DecodeError& error) noexcept override {
     if (file.empty()) return error.set(0, "it is empty"), false;
+    most_ = limits_.unpacked(file.size());
     ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
     const unsigned long long told = ZSTD_getFrameContentSize(file.data(), file.size());
     ZSTD_inBuffer in{file.data(), file.size(), 0};
@@ -64,7 +65,8 @@ class Decoder final : public ByteDecoder {
     return true;
   }
 
-  const std::uint64_t most_;
+  const DecodeLimits limits_;
+  std::uint64_t most_ = 0;  // of this frame [B]
   ZSTD_DCtx* const context_;
   std::vector<unsigned char> out_;
 };

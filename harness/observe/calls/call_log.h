@@ -27,6 +27,8 @@ enum class Kind : std::uint8_t {
 };
 
 inline constexpr std::uint32_t kNoFile = UINT32_MAX;
+/// Of descriptors that all children together get from their parents: what logs of few lines can say is more than memory holds.
+inline constexpr std::size_t kMostInherited = 5'000'000;
 
 struct Call {
   double begin_s = 0;    // since the log's first call

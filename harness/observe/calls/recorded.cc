@@ -12,6 +12,7 @@ namespace {
 constexpr double kLook = 1e-4;    // [s] of a thread's time that count as one look
 constexpr double kSliceS = 0.25;  // as the sampler's
 constexpr double kMostSlices = 4000;
+constexpr double kMostParts = 1e6;  // of processes in slices: longer slices hold more of each process
 
 Wait wait_of(Kind kind) {
   switch (kind) {
@@ -56,11 +57,7 @@ struct Following {
 
 class Recorder {
  public:
-  explicit Recorder(const Log& log)
-      : log_(log),
-        end_s_(log.end_s()),
-        slice_s_(std::max(kSliceS, end_s_ / kMostSlices)),
-        following_(log.processes.size()) {}
+  explicit Recorder(const Log& log) : log_(log), end_s_(log.end_s()), following_(log.processes.size()) {}
 
   Recording all() {
     for (const std::string& file : log_.files) program_.push_back(is_program_file(file));
@@ -71,7 +68,7 @@ class Recorder {
     for (const Process& one : log_.processes)
       recording_.processes.push_back(
           {.pid = one.pid, .parent = one.parent, .name = one.name, .command = one.command, .first_s = end_s_});
-    lay_slices();
+    lay_slices(lives());
     for (const Call& call : log_.calls) take(call);
     for (std::size_t t = 0; t < log_.threads.size(); ++t) fill_between(t, last_[t]);
     files();
@@ -80,30 +77,42 @@ class Recorder {
   }
 
  private:
-  void lay_slices() {
-    std::vector<double> first(log_.processes.size(), end_s_), last(log_.processes.size(), 0);
+  struct Life {
+    double first_s, last_s = 0;
+  };
+  std::vector<Life> lives() const {
+    std::vector<Life> all(log_.processes.size(), Life{end_s_});
     for (const Call& call : log_.calls) {
-      const std::uint32_t p = log_.threads[call.thread].process;
-      first[p] = std::min(first[p], call.begin_s);
-      last[p] = std::max(last[p], call.begin_s + call.seconds);
+      Life& one = all[log_.threads[call.thread].process];
+      one.first_s = std::min(one.first_s, call.begin_s);
+      one.last_s = std::max(one.last_s, call.begin_s + call.seconds);
     }
-    for (std::size_t p = 0; p < first.size(); ++p) {
-      recording_.processes[p].first_s = std::min(first[p], last[p]);
-      recording_.processes[p].last_s = last[p];
-    }
+    return all;
+  }
+
+  void lay_slices(const std::vector<Life>& lives) {
+    double together_s = 0;
+    for (const Life& one : lives) together_s += std::max(0.0, one.last_s - one.first_s);
+    slice_s_ = std::max({kSliceS, end_s_ / kMostSlices, together_s / kMostParts});
     const auto count = static_cast<std::size_t>(std::ceil(std::max(end_s_, 1e-6) / slice_s_));
     places_.resize(count);
+    recording_.slices.resize(count);
     for (std::size_t i = 0; i < count; ++i) {
-      Slice slice;
+      Slice& slice = recording_.slices[i];
       slice.begin_s = static_cast<double>(i) * slice_s_;
       slice.end_s = std::min(end_s_, slice.begin_s + slice_s_);
-      for (std::uint32_t p = 0; p < first.size(); ++p)
-        if (first[p] < slice.end_s && last[p] >= slice.begin_s) {
-          places_[i].emplace(p, slice.processes.size());
-          slice.processes.emplace_back();
-          slice.processes.back().process = p;
-        }
-      recording_.slices.push_back(std::move(slice));
+    }
+    const auto slice_at = [&](double time_s) {
+      return std::min(static_cast<std::size_t>(time_s / slice_s_), count - 1);
+    };
+    for (std::uint32_t p = 0; p < lives.size(); ++p) {
+      recording_.processes[p].first_s = std::min(lives[p].first_s, lives[p].last_s);
+      recording_.processes[p].last_s = lives[p].last_s;
+      for (std::size_t i = slice_at(lives[p].first_s); i <= slice_at(lives[p].last_s); ++i) {
+        places_[i].emplace(p, recording_.slices[i].processes.size());
+        recording_.slices[i].processes.emplace_back();
+        recording_.slices[i].processes.back().process = p;
+      }
     }
     last_.assign(log_.threads.size(), -1);
   }
@@ -282,7 +291,8 @@ class Recorder {
   };
 
   const Log& log_;
-  const double end_s_, slice_s_;
+  const double end_s_;
+  double slice_s_ = kSliceS;
   std::vector<bool> program_;  // by file
   Recording recording_;
   std::vector<std::map<std::uint32_t, std::size_t>> places_;  // by slice: where a process's part of it is

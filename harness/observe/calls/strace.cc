@@ -271,7 +271,7 @@ class LineReader {
         made.command = builder_.log().processes[process].command;
       }
       // It may have run already; what it opened since then is its own.
-      Table copy = tables_[parent];
+      Table copy = inherited(tables_[parent]);
       for (auto& [fd, target] : tables_[child].targets) copy.targets[fd] = target;
       tables_[child] = std::move(copy);
       return true;
@@ -288,6 +288,11 @@ class LineReader {
       return true;
     }
     return false;
+  }
+
+  Table inherited(const Table& parent) {
+    inherited_ += parent.targets.size();
+    return inherited_ <= kMostInherited ? parent : Table{{}, parent.folder};
   }
 
   /// dup and its like, pipes and sockets.
@@ -324,6 +329,7 @@ class LineReader {
   std::map<int, Table> tables_;           // by process
   std::set<int> attached_;
   int first_tid_ = 0;
+  std::size_t inherited_ = 0;
   std::uint64_t calls_ = 0, timed_ = 0, waits_ = 0, unknown_fds_ = 0;
 };
 

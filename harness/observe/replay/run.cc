@@ -16,6 +16,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
+#include "harness/base/start_thread.h"
 #include "harness/storage/data_set/block_pattern.h"
 #include "harness/system/unique_fd.h"
 
@@ -220,23 +221,31 @@ Replayed run(const Plan& plan, const std::vector<std::string>& paths, const chec
   players.reserve(plan.threads.size());
   for (std::size_t t = 0; t < plan.threads.size(); ++t) players.emplace_back(stage, t);
   stage.begin_ns = now_ns();
-  std::vector<std::thread> threads;
-  for (std::size_t t = 0; t < players.size(); ++t)
-    threads.emplace_back([&stage, &player = players[t], t] {
-      wait_for_earlier(stage, t);
-      std::string wrong;
-      try {
-        player.play();
-      } catch (const std::exception& e) {
-        wrong = e.what();
-      }
-      const std::lock_guard lock(stage.mutex);
-      stage.ended[t] = true;
-      if (!player.writes()) stage.read_ns = now_ns();
-      if (!wrong.empty() && stage.failed.empty()) stage.failed = wrong;
-      if (!wrong.empty()) stage.over = true;
-      stage.changed.notify_all();
-    });
+  std::vector<std::jthread> threads;
+  const auto act = [&stage, &players](std::size_t t) {
+    wait_for_earlier(stage, t);
+    std::string wrong;
+    try {
+      players[t].play();
+    } catch (const std::exception& e) {
+      wrong = e.what();
+    }
+    const std::lock_guard lock(stage.mutex);
+    stage.ended[t] = true;
+    if (!players[t].writes()) stage.read_ns = now_ns();
+    if (!wrong.empty() && stage.failed.empty()) stage.failed = wrong;
+    if (!wrong.empty()) stage.over = true;
+    stage.changed.notify_all();
+  };
+  try {
+    for (std::size_t t = 0; t < players.size(); ++t) threads.push_back(start_thread(act, t));
+  } catch (const RunError& e) {
+    const std::lock_guard lock(stage.mutex);
+    stage.failed = e.what();
+    stage.over = true;
+    std::fill(stage.ended.begin() + static_cast<std::ptrdiff_t>(threads.size()), stage.ended.end(), true);
+    stage.changed.notify_all();
+  }
   {
     std::unique_lock lock(stage.mutex);
     const auto all = [&] { return std::find(stage.ended.begin(), stage.ended.end(), false) == stage.ended.end(); };
@@ -248,7 +257,7 @@ Replayed run(const Plan& plan, const std::vector<std::string>& paths, const chec
         if (!stage.changed.wait_for(lock, kPatience, all)) let_go();
       }
   }
-  for (std::thread& thread : threads) thread.join();
+  threads.clear();
   if (!stage.failed.empty()) throw RunError("replay: " + stage.failed);
   Replayed sum;
   sum.seconds = static_cast<double>(stage.read_ns - stage.begin_ns) * 1e-9;

@@ -36,11 +36,11 @@ Value tier(const Job& job, const Means& means, const Value& alone) {
     // Shards that are made may be smaller than the job's.
     const double size = number(alone, "file_size", Dimension::bytes);
     entry = with(std::move(entry), "samples_per_file",
-                 fmt::format("{:.6g}", size > 0 ? size / job.dataset.sample_size : job.dataset.samples_per_file));
+                 fmt::format("{:.6g}", size > 0 ? size / job.dataset.stored_size() : job.dataset.samples_per_file));
   }
   const Job::LocalCache& own = *job.local_cache;
   const double ratio = requirements::apply("C1", {{"available_bytes", own.capacity},
-                                                  {"dataset_bytes", *job.dataset.samples * job.dataset.sample_size}})
+                                                  {"dataset_bytes", *job.dataset.samples * job.dataset.stored_size()}})
                            .value();
   entry = with(std::move(entry), "tier", own.path);
   if (is_object_path(means.data) || (means.data.empty() && means.makes_objects))

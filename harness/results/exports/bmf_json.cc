@@ -15,7 +15,7 @@ std::string bmf_json(const StoredRun& run) {
     for (const StoredMetric& metric : point.metrics) {
       if (metric.values.empty()) continue;
       nlohmann::ordered_json& one = measures[metric.name];
-      one["value"] = metric.median;
+      one["value"] = metric.shown();
       if (metric.values.size() < 2) continue;  // a single value bounds nothing
       one["lower_value"] = metric.low;
       one["upper_value"] = metric.high;

@@ -33,9 +33,10 @@ std::string csv(const StoredRun& run) {
   for (const Judgement& j : run.judgements) {
     const StoredPoint* point = run.find(j.point);
     if (!judging::of_a_part(j) || point == nullptr) continue;
-    out += fmt::format("{},{},{},{},{},{},{},higher,,{},,\r\n", csv_field(run.id), csv_field(run.node),
+    out += fmt::format("{},{},{},{},{},{},{},{},,{},,\r\n", csv_field(run.id), csv_field(run.node),
                        csv_field(point->workload), csv_field(point->id), csv_field(params_text(*point)),
                        csv_field(fmt::format("{} ({}): {}", j.id, j.scope, to_string(j.outcome))), csv_field(j.unit),
+                       to_string(j.higher_is_better ? Better::higher : Better::lower),
                        j.measured ? fmt::format("{}", *j.measured) : "");
   }
   return out;

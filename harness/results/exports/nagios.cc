@@ -48,7 +48,7 @@ std::string named(const StoredVerdict& verdict, Outcome outcome) {
 
 }  // namespace
 
-std::string nagios_text(const StoredVerdict& verdict) {
+std::string nagios_text(const StoredVerdict& verdict, std::string_view old) {
   constexpr std::string_view kStates[] = {"OK", "WARNING", "CRITICAL", "UNKNOWN"};
   const int state = mapped_exit(ExitMap::nagios, verdict.summary.exit_code, verdict.remark());
   std::string line =
@@ -63,6 +63,7 @@ std::string nagios_text(const StoredVerdict& verdict) {
       failed > 0)
     line += fmt::format("; {} point{} failed", failed, failed == 1 ? "" : "s");
   if (verdict.count(Outcome::inconclusive) > 0) line += "; open: " + named(verdict, Outcome::inconclusive);
+  if (!old.empty()) line += fmt::format("; {}", old);
   line = plain(line, "|");
   std::string data;
   for (const Judgement& j : verdict.judgements) data += performance(j);

@@ -1,4 +1,7 @@
 // Removes generated data sets: what is proven to be headrace's, and nothing else.
+#include <cerrno>
+
+#include "harness/base/error.h"
 #include "harness/files/marked_folder.h"
 #include "harness/storage/data_set.h"
 #include "harness/storage/data_set/layout.h"
@@ -18,7 +21,8 @@ class Remover {
     for (const std::string& name : root_.entries()) {
       if (const auto number = layout_.folder_number(name)) {
         const files::Folder folder = root_.inner(name);
-        if (!folder) continue;  // no folder: the set's own removal tells
+        if (!folder && errno != ENOTDIR && errno != ELOOP) throw system_error("open", root_.path_of(name), errno);
+        if (!folder) continue;  // no folder: the set's own removal names it
         const std::size_t left_before = report_.left.size();
         for (const std::string& file : folder.entries()) remove_file(folder, *number, file);
         if (report_.left.size() == left_before && !root_.remove_folder(name))

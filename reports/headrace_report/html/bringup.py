@@ -78,10 +78,10 @@ def render(bringup: Bringup, paper: str = "summary") -> str:
 
 
 def _headline(bringup: Bringup) -> Tuple[str, str]:
-    """What is bad first; then who took part."""
+    """What is bad or missing first; then who took part."""
     sentence = bringup.sentence.rstrip(".")
     parts = [part for part in sentence.split("; ") if part]
-    bad = [part for part in parts if part.startswith("bad: ")]
+    bad = [part for part in parts if part.startswith(("bad: ", "missing: "))]
     rest = "; ".join(part for part in parts if part not in bad)
     if not bad:
         return (f"{parts[0]}." if parts else "Nothing is known yet."), (_capital("; ".join(parts[1:])) + "." if parts[1:] else "")

@@ -39,6 +39,7 @@ def _fix_row(sizing: Sizing, fix: Fix) -> FixRow:
     title = phase.title.lower() if phase else fix.phase
     fed = "not known" if fix.gpus_fed is None else fed_count(fix.gpus_fed, sizing.job.gpus) + (" (all)" if fix.capped else "")
     interval = f"[{fix.low:g}, {fix.high:g}]" if fix.low is not None and fix.low != fix.high else ""
-    if fix.phase_headroom is not None and fix.phase_gpus_fed is None:  # of a checkpoint, GPUs say nothing
+    # Of a checkpoint GPUs say nothing, nor where fewer nodes were measured than the job has.
+    if fix.phase_headroom is not None and (fix.phase_gpus_fed is None or fix.gpus_fed is None):
         fed, interval = headroom(fix.phase_headroom.median), ""
     return FixRow(fix, fed, interval, title, BASIS_TONE[fix.basis], BASIS_WORDS[fix.basis])

@@ -53,10 +53,12 @@ def _row(series: Series) -> SeriesRow:
     if series.gone:
         return SeriesRow(series, "worse", words.STATUS_SYMBOL["worse"], words.STATUS_TONE["worse"], quantity(0, series.unit), runs, "\u2013",
                          -1.0, "")
+    if series.two_levels and not any(one.certain for one in series.changes[-1:]):
+        return SeriesRow(series, "two levels", "?", "inconclusive", level, runs, "\u2013", 0.0, "")
     if series.changes:
         last = series.changes[-1]
-        symbol, tone = ("?", "inconclusive") if series.wanders else (words.STATUS_SYMBOL[last.status], words.STATUS_TONE[last.status])
-        return SeriesRow(series, "may drift" if series.wanders else last.status, symbol, tone, level, runs, _change(last), last.change or 0.0,
+        symbol, tone = (words.STATUS_SYMBOL[last.status], words.STATUS_TONE[last.status]) if last.certain else ("?", "inconclusive")
+        return SeriesRow(series, last.status if last.certain else "may drift" if series.wanders else "may be chance", symbol, tone, level, runs, _change(last), last.change or 0.0,
                          last.between[1].replace("T", " ").replace("Z", ""))
     if series.newest.left_out:
         return SeriesRow(series, series.newest.left_out, "?", "inconclusive", level, runs, "\u2013", 0.0, "")
@@ -93,9 +95,10 @@ def _facts(history: History) -> List[Tuple[str, str]]:
 def _statistics(history: History) -> List[str]:
     return [f"A series is one metric of one point on one node with one configuration; from {history.min_runs} runs on it is cut into "
             f"levels of {history.min_segment} runs or more.",
-            "A cut stands where the energy distance between both sides is largest (E-divisive), when none of "
-            f"{history.permutations} seeded permutations can be cut as far apart (p < {history.p_limit:g}).",
+            "A level is cut out where the energy distance of its runs from the rest is largest (E-divisive), when few of "
+            f"{history.permutations} seeded permutations have one as far apart (p at most {history.p_limit:g}).",
             "Cuts whose medians differ by less than the smallest change that matters are taken back.",
             "Runs whose cache state was not proven or that were disturbed, rates of 0 and missing values are no part of levels; they are told.",
-            "Where neighbouring runs of a level are alike, a change may be a drift: it is told, and fails nothing.",
+            "Where a drift explains the runs about as well as levels do, a change may be that: it fails nothing.",
+            "A rate is the mean over time of a run; counts that were read are compared exactly.",
             f"The newest run alone is unusual beyond 4 robust deviations of the last 40 of its level; one run is no change.{NBSP}"]

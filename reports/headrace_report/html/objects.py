@@ -76,7 +76,7 @@ def _asked_a_store(point: Point) -> bool:
 
 
 def _median(point: Point, name: str) -> Optional[float]:
-    return next((metric.median for metric in point.metrics if metric.name == name), None)
+    return next((metric.shown for metric in point.metrics if metric.name == name), None)
 
 
 def _rate(point: Point) -> Optional[float]:

@@ -64,16 +64,18 @@ def _phase_row(sizing: Sizing, phase: Phase) -> PhaseRow:
     interval = ""
     if given.low != given.high:
         interval = f"{bounds(given.low, given.high, scale_of(given.median, phase.unit))}{' range' if given.is_range else ''}, n = {given.n}"
-    fed, gpus = phase.gpus_fed, sizing.job.gpus
+    fed, part = phase.gpus_fed, phase.share(sizing.job)
+    gpus = sizing.job.gpus * part
     nodes = min(given.clients, sizing.job.nodes)
+    of_part = "" if part == 1 else f" of {gpus:g} on {plural(int(phase.nodes), 'node')}"
     clients = f"{plural(given.clients, 'node')} measured" + (f" of {sizing.job.nodes:g}" if sizing.job.nodes > nodes else "")
     return PhaseRow(
-        phase, quantity(needed.need, phase.unit),
-        f"{quantity(needed.required, phase.unit)} and {100 * (needed.need / needed.required - 1):.0f}{NBSP}% margin"
+        phase, quantity(needed.need * part, phase.unit),
+        f"{quantity(needed.required * part, phase.unit)} and {100 * (needed.need / needed.required - 1):.0f}{NBSP}% margin"
         if needed.need > needed.required * 1.0001 else "",
         quantity(given.median, phase.unit), interval, headroom(phase.headroom),
         f"[{headroom(phase.headroom_low)}, {headroom(phase.headroom_high)}]" if phase.headroom_low != phase.headroom_high else "",
-        fed_count(fed.median, gpus) if fed else "\u2013",
+        fed_count(fed.median, gpus) + of_part if fed else "\u2013",
         f"[{fed_count(fed.low, gpus)}, {fed_count(fed.high, gpus)}]" if fed and fed_count(fed.low, gpus) != fed_count(fed.high, gpus) else "",
         clients, "; ".join(given.differs))
 
@@ -142,14 +144,16 @@ def _command(sizing: Sizing) -> str:
 
 
 def _statistics(sizing: Sizing) -> List[str]:
-    told = ["Sessions are the unit: supply is the mean of their medians (of logarithms). Of fewer than 8 sessions the bounds hold "
-            "the order bounds of each one\u2019s repetitions and 3 % between sessions, or what they show, if that is more; from 8 on "
-            "Student\u2019s t over their medians. Each bound is wrong in at most 5 %; they go through G8 to the number of GPUs.",
+    told = ["A session gives bytes \u00f7 time of its repetitions, with bounds as verdicts have them. Sessions are the unit: supply "
+            "is the mean over them (of logarithms). Of fewer than 8 sessions the bounds hold each one\u2019s own and 3 % between "
+            "sessions, or what they show, if that is more; from 8 on Student\u2019s t over the sessions. Each bound is wrong in at "
+            "most 5 %; they go through G8 to the number of GPUs.",
             "Runs of several nodes are one measurement by as many clients where their repetitions overlap by nine tenths; of each "
             "such repetition the rates add.",
             "The point that is most like the plan answers, of those that move what the job moves; what other settings gave is "
             "offered as a fix. What had more at work than the job has never passes, what had less never fails.",
             "FAIL: even the upper bound is below the need. PASS: the lower bound meets it, measured with as many nodes as the job "
-            "has. What is extrapolated never passes.",
+            "has. What fewer nodes measured is compared with the need of those nodes, and never passes; what one node measured on "
+            "storage of its own never fails the storage that all share.",
             "Measured: as it would be used. Modelled: by a formula, from measured parts. Extrapolated: past what was measured."]
     return told

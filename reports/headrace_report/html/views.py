@@ -66,7 +66,7 @@ def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
     if j.required and j.required != j.need:
         margin = f"{quantity(j.required, j.unit, binary)} \u00d7 {j.need / j.required:.3g} safety"
     ratio = j.headroom if j.headroom is not None else j.ratio(j.measured)
-    return NeedRow(j, words.need_name(j), "" if j.id == words.PAIR_RATE else words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
+    return NeedRow(j, words.need_name(j), "" if j.id in words.PARTS else words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
                    words.tone(j.outcome), f"{limit}{NBSP}{quantity(j.need, j.unit, binary)}", margin, measured,
                    told_bounds, headroom(ratio), ratio_bounds, *words.way(j), anchors.get(j.point, ""))
 
@@ -141,12 +141,12 @@ def metric_rows(point: Point, expected: List[Expected]) -> List[MetricRow]:
     for metric in point.metrics:
         if not metric.values or LATENCY.fullmatch(metric.name):
             continue
-        median = metric.median if metric.median is not None else sorted(metric.values)[len(metric.values) // 2]
+        value = metric.shown if metric.shown is not None else sorted(metric.values)[len(metric.values) // 2]
         binary = is_memory(metric.name, metric.unit)
-        scale = scale_of(median, metric.unit, binary)
+        scale = scale_of(value, metric.unit, binary)
         kind = "" if len(metric.values) < 2 else "range" if metric.is_range else f"95{NBSP}%"
         rows.append(MetricRow(
-            metric, BETTER.get(metric.better, ""), quantity(median, metric.unit, binary),
+            metric, BETTER.get(metric.better, ""), quantity(value, metric.unit, binary),
             bounds(metric.low, metric.high, scale) if kind else "", kind,
             "  ".join(scale.number(value) for value in metric.values),
             "too few operations for this percentile" if metric.too_few_operations else "",

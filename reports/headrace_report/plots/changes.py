@@ -69,6 +69,9 @@ def _lines(title: str) -> tuple:
 def _finding(sizing: Sizing, fixes) -> str:
     best, now = fixes[0], sizing.summary.gpus_fed
     if best.gpus_fed <= now:
-        return "No single change feeds more GPUs: more than one phase falls short"
+        short = [phase for phase in sizing.phases if phase.headroom < 1]
+        if now >= sizing.job.gpus:
+            return f"All {sizing.job.gpus:g} GPUs are fed already; changes give more room"
+        return "No single change feeds more GPUs" + (": more than one phase falls short" if len(short) > 1 else "")
     whole = "feeds all GPUs" if best.capped else f"feeds {best.gpus_fed:g} GPUs, not {now:g}"
     return f"{words.shortened(best.title.split(':')[0], 56)}: {whole} ({best.basis})"

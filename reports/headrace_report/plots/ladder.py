@@ -33,7 +33,7 @@ class Stage:
 
     @property
     def rate(self) -> float:
-        return self.metric.median or 0.0
+        return self.metric.shown or 0.0
 
 
 def draw(run: Run) -> Optional[Figure]:

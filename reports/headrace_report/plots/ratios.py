@@ -114,11 +114,12 @@ def _draw_row(axes, number: int, row: Row, low: float, high: float) -> None:
 
 def _finding(pair: Pair) -> str:
     for status, verb in (("worse", "worse"), ("better", "better"), ("differs", "different")):
-        rows = [row for row in pair.findings if row.status == status and row.told]
+        rows = [row for row in pair.findings if row.status == status]
         if rows:
             worst = rows[0]
             more = f", and {plural(len(rows) - 1, 'finding')} more" if len(rows) > 1 else ""
-            return f"{worst.metric} is {verb}, {change(worst.ratio)}{more}"
+            by = f", {change(worst.ratio)}" if worst.told else ": one side gave nothing"  # which has no ratio
+            return f"{worst.metric} is {verb}{by}{more}"
     open_rows = [row for row in pair.findings if row.status == "inconclusive"]
     if not open_rows:
         return f"{'All metrics are' if len(pair.findings) > 1 else 'The metric is'} the same within what matters"

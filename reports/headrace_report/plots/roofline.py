@@ -31,7 +31,7 @@ class Size:
 
     @property
     def rate(self) -> float:
-        return self.metric.median or 0.0
+        return self.metric.shown or 0.0
 
     @property
     def requests(self) -> float:

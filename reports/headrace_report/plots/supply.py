@@ -33,7 +33,7 @@ def draw(sizing: Sizing) -> Figure:
             axes.axvspan(1 / sizing.job.safety, 1.0, facecolor="none", edgecolor=COLOUR["thin"], hatch="/////", linewidth=0, zorder=1)
         axes.axvline(1.0, color=COLOUR["ink"], linewidth=1.4, zorder=2)
         for row, phase in enumerate(phases):
-            _draw_row(axes, row, phase, low, high)
+            _draw_row(axes, row, phase, phase.share(sizing.job) == 1, low, high)
         for text, side, align in (("\u25c2 falls short", -6, "right"), ("enough \u25b8", 6, "left")):
             axes.annotate(text, (1.0, 1.0), (side, 8), xycoords=axes.get_xaxis_transform(), textcoords="offset points", ha=align)
         first, last = math.ceil(math.log2(low)), math.floor(math.log2(high))
@@ -44,12 +44,12 @@ def draw(sizing: Sizing) -> Figure:
         axes.spines["left"].set_visible(False)
         axes.set_xlabel("supply \u00f7 need (log\u2082)")
     keys = [Key("bar", "bounds of the supply"), Key("hatch", f"within the safety margin of {sizing.job.safety:g}")]
-    if any(phase.supply.basis != "measured" for phase in phases):
+    if any(phase.supply.basis != "measured" or phase.share(sizing.job) < 1 for phase in phases):
         keys.append(Key("ring", "hollow: not measured by as many nodes"))
     return Figure(_finding(sizing), "Which phase falls short?", _describe(sizing), drawing, _table(sizing), keys)
 
 
-def _draw_row(axes, row: int, phase: Phase, low: float, high: float) -> None:
+def _draw_row(axes, row: int, phase: Phase, whole: bool, low: float, high: float) -> None:
     role, marker = MARK[phase.outcome]
     colour = COLOUR[role]
     inside = [min(max(value, low), high) for value in (phase.headroom_low, phase.headroom_high)]
@@ -59,7 +59,7 @@ def _draw_row(axes, row: int, phase: Phase, low: float, high: float) -> None:
     axes.plot(inside, [row, row], color=colour, linewidth=2.4, linestyle=dash, zorder=4)
     if low <= phase.headroom <= high:
         axes.plot([phase.headroom], [row], marker=marker, color=colour, markersize=9.5, zorder=5,
-                  markerfacecolor=colour if phase.supply.basis == "measured" else COLOUR["paper"], markeredgewidth=1.4)
+                  markerfacecolor=colour if whole and phase.supply.basis == "measured" else COLOUR["paper"], markeredgewidth=1.4)
     else:
         axes.plot([high if phase.headroom > high else low], [row], marker=">" if phase.headroom > high else "<",
                   color=colour, markersize=9.5, zorder=5, clip_on=False)
@@ -76,12 +76,16 @@ def _draw_row(axes, row: int, phase: Phase, low: float, high: float) -> None:
 
 def _finding(sizing: Sizing) -> str:
     short = [phase for phase in sizing.phases if phase.headroom < 1]
+    part = min(phase.share(sizing.job) for phase in sizing.phases)
+    of_part = "" if part == 1 else f" on {part * sizing.job.nodes:g} of {sizing.job.nodes:g} nodes"
     if not short:
         worst = min(sizing.phases, key=lambda phase: phase.headroom)
-        return f"Every measured phase has what it needs; {worst.title.lower()} has the least to spare, {headroom(worst.headroom)}"
+        return (f"Every measured phase has what it needs{of_part}; {worst.title.lower()} has the least to spare, "
+                f"{headroom(worst.headroom)}")
     worst = min(short, key=lambda phase: phase.headroom)
     more = f", and {len(short) - 1} more" if len(short) > 1 else ""
-    return f"{worst.title} gets {quantity(worst.supply.median, worst.unit)} of {quantity(worst.demand.need, worst.unit)}{more}"
+    need = worst.demand.need * worst.share(sizing.job)
+    return f"{worst.title} gets {quantity(worst.supply.median, worst.unit)} of {quantity(need, worst.unit)}{more}"
 
 
 def _describe(sizing: Sizing) -> str:
@@ -93,7 +97,8 @@ def _table(sizing: Sizing) -> Table:
     rows = []
     for p in sizing.phases:
         scale = scale_of(p.supply.median, p.unit)
-        rows.append([p.title, quantity(p.demand.required, p.unit), quantity(p.demand.need, p.unit),
+        part = p.share(sizing.job)
+        rows.append([p.title, quantity(p.demand.required * part, p.unit), quantity(p.demand.need * part, p.unit),
                      quantity(p.supply.median, p.unit), bounds(p.supply.low, p.supply.high, scale), headroom(p.headroom),
                      p.supply.basis])
     return Table(["phase", "required", "with margin", "supply", "bounds", "headroom", "basis"], rows)

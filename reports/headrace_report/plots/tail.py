@@ -8,7 +8,7 @@ from typing import List, Optional, Tuple
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from ..histogram import Merged, merge_parts
+from ..histogram import Typical, typical_parts
 from ..schema import Judgement, Point
 from ..units import listing, quantity
 from . import Figure, Key, Table
@@ -19,7 +19,7 @@ TICKS = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99)
 TABLE = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 MAX_SERIES = 6
 MOST_POINTS = 260
-ENOUGH = 10  # operations that must lie beyond a percentile for it to be told (rule 20)
+ENOUGH = 10  # operations of each repetition that must lie beyond a percentile for it to be shown (rule 20)
 
 
 def stretch(share: np.ndarray) -> np.ndarray:
@@ -39,8 +39,8 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
         axes.set_xscale("log")
         per_line = MOST_POINTS // len(lines)
         drawn = []
-        for number, (name, merged) in enumerate(lines):
-            drawn.append((name, *_draw_line(axes, number, merged, per_line)))
+        for number, (name, typical) in enumerate(lines):
+            drawn.append((name, *_draw_line(axes, number, typical, per_line)))
         for need_ns, share, _ in limits:
             axes.plot([need_ns], stretch([share]), marker="x", markersize=11, markeredgewidth=2.6,
                       color=COLOUR["ink"], linestyle="none", zorder=7)
@@ -54,24 +54,22 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
     several = any(len(repetition.phases) > 1 for repetition in point.finished)
     return Figure(finding=_finding(lines, several), question="Is the tail acceptable?",
                   description=f"Share of {whole.total} operations that ended within a latency, tail stretched. "
-                  + " ".join(f"{name}: median {quantity(merged.percentile(.5), 'ns')}, 99 % within "
-                             f"{quantity(merged.percentile(.99), 'ns')}." for name, merged in lines),
+                  + " ".join(f"{name}: median {quantity(typical.percentile(.5), 'ns')}, 99 % within "
+                             f"{quantity(typical.percentile(.99), 'ns')}." for name, typical in lines),
                   drawing=drawing, table=_table(lines), keys=keys)
 
 
-def _lines(point: Point) -> List[Tuple[str, Merged]]:
-    """Of `epochs` one line per epoch; else the whole operation and its parts."""
+def _lines(point: Point) -> List[Tuple[str, Typical]]:
+    """Of `epochs` one line per epoch; else the whole operation and its parts. Of the repetitions that count."""
     finished = point.finished
     names = [phase.name for phase in finished[0].phases] if finished else []
     if len(names) > 1:
         if len(names) > MAX_SERIES:
             names = names[:MAX_SERIES - 1] + names[-1:]
-        phases = [(name, [p for r in finished for p in r.phases if p.name == name]) for name in names]
-        lines = [(name, Merged(phase.latency for phase in group)) for name, group in phases]
-        return [(name, merged) for name, merged in lines if merged.total]
-    phases = [phase for repetition in finished for phase in repetition.phases]
-    parts = merge_parts(phases, point.latency_parts)[:MAX_SERIES]
-    return [(_whole_name(point) if name == "whole" else name, merged) for name, merged in parts]
+        lines = [(name, Typical([p.latency for p in r.phases if p.name == name] for r in finished)) for name in names]
+        return [(name, typical) for name, typical in lines if typical.total]
+    parts = typical_parts(finished, point.latency_parts)[:MAX_SERIES]
+    return [(_whole_name(point) if name == "whole" else name, typical) for name, typical in parts]
 
 
 def _whole_name(point: Point) -> str:
@@ -98,11 +96,11 @@ def percentile_of(metric: str) -> Optional[float]:
     return None
 
 
-def _draw_line(axes, number: int, merged: Merged, points: int) -> Tuple[np.ndarray, np.ndarray]:
-    top = min(4.0, math.log10(merged.total) if merged.total > 1 else 0.3)
-    sure = min(top, math.log10(merged.total / ENOUGH)) if merged.total > ENOUGH else 0.0
+def _draw_line(axes, number: int, typical: Typical, points: int) -> Tuple[np.ndarray, np.ndarray]:
+    top = min(4.0, math.log10(typical.fewest) if typical.fewest > 1 else 0.3)
+    sure = min(top, math.log10(typical.fewest / ENOUGH)) if typical.fewest > ENOUGH else 0.0
     y = np.unique(np.concatenate([np.linspace(0.0, top, max(points - 5, 20)), [sure], [d for d in range(5) if d <= top]]))
-    x = merged.curve(1.0 - 10.0**-y)
+    x = typical.curve(1.0 - 10.0**-y)
     colour, safe = series(number), y <= sure
     axes.plot(x[safe], y[safe], color=colour, linestyle=DASHES[number], drawstyle="default", zorder=4)
     beyond = y >= sure
@@ -142,7 +140,7 @@ def _box(axes, x: float, share: float) -> Tuple[float, float, float, float]:
     return px - 10, py - 10, px + 10, py + 10
 
 
-def _finding(lines: List[Tuple[str, Merged]], several: bool) -> str:
+def _finding(lines: List[Tuple[str, Typical]], several: bool) -> str:
     """`several`: lines are phases, not one operation and its parts."""
     name, whole = lines[0]
     many = ""
@@ -152,16 +150,16 @@ def _finding(lines: List[Tuple[str, Merged]], several: bool) -> str:
         name, whole = max(lines, key=lambda line: line[1].percentile(0.99))
         many = f"the longest tail is that of {name}: "
     told = [f"99\u00a0% of operations end within {quantity(whole.percentile(0.99), 'ns')}"]
-    if whole.total >= 10_000:
+    if whole.fewest >= 10_000:
         told.append(f"99.9\u00a0% within {quantity(whole.percentile(0.999), 'ns')}")
     sentence = many + ", ".join(told)
     return sentence[0].upper() + sentence[1:]
 
 
-def _table(lines: List[Tuple[str, Merged]]) -> Table:
-    def told(merged: Merged, percent: float) -> str:
-        few = merged.total * (1 - percent / 100) < ENOUGH * 0.999
-        return "too few" if few else quantity(merged.percentile(percent / 100), "ns")
+def _table(lines: List[Tuple[str, Typical]]) -> Table:
+    def told(typical: Typical, percent: float) -> str:
+        few = typical.fewest * (1 - percent / 100) < ENOUGH * 0.999
+        return "too few" if few else quantity(typical.percentile(percent / 100), "ns")
     return Table(["", "operations", *(f"p{percent:g}" for percent in TABLE), "largest"], [
-        [name, f"{merged.total:,}".replace(",", "\u202f"), *(told(merged, percent) for percent in TABLE),
-         quantity(merged.max_ns, "ns")] for name, merged in lines])
+        [name, f"{typical.total:,}".replace(",", "\u202f"), *(told(typical, percent) for percent in TABLE),
+         quantity(typical.max_ns, "ns")] for name, typical in lines])

@@ -8,7 +8,7 @@ from typing import List, Optional
 import numpy as np
 from matplotlib.ticker import MaxNLocator
 
-from ..histogram import Merged
+from ..histogram import Typical
 from ..schema import Judgement, Phase, Point, Repetition
 from ..units import Scale, duration, listing, plural, quantity, scale_of
 from . import Figure, Key, Table
@@ -243,11 +243,11 @@ def _fits(segments: List[Segment]) -> bool:
 
 
 def _finding(point: Point, segments: List[Segment]) -> str:
-    repetitions = [repetition for repetition in point.repetitions if repetition.status == "ok"]
+    repetitions = point.finished
     unsteady = [repetition for repetition in repetitions if not repetition.steady]
     disturbed = sum(repetition.disturbance.disturbed for repetition in repetitions)
-    rate = float(np.median([segment.mean for segment in segments]))
     unit = segments[0].unit
+    rate = _mean_over_time([phase for repetition in repetitions for phase in repetition.phases], unit)
     several = len({segment.phase.name for segment in segments}) > 1
     if unsteady:
         told = f"Not steady in {len(unsteady)} of {plural(len(repetitions), 'repetition')}"
@@ -258,10 +258,15 @@ def _finding(point: Point, segments: List[Segment]) -> str:
     elif several and unit == "1/s":  # a rate of different operations together would say nothing
         told = f"One after the other: {listing(list(dict.fromkeys(segment.phase.name for segment in segments)))}"
     elif several:
-        told = f"{quantity(rate, unit)} is the median of all phases"
+        told = f"{quantity(rate, unit)} over all phases"
     else:
         told = f"Steady at {quantity(rate, unit)} in {'all ' if len(repetitions) > 1 else ''}{plural(len(repetitions), 'repetition')}"
     return told + (f"; {disturbed} disturbed" if disturbed else "")
+
+
+def _mean_over_time(phases: List[Phase], unit: str) -> float:
+    elapsed = sum(phase.elapsed_s for phase in phases)
+    return sum(phase.bytes if unit == "B/s" else phase.operations for phase in phases) / elapsed if elapsed else 0.0
 
 
 def _saves(repetitions: List[Repetition]) -> bool:
@@ -269,11 +274,10 @@ def _saves(repetitions: List[Repetition]) -> bool:
 
 
 def _beside_a_save(repetitions: List[Repetition]) -> str:
-    """How the reads' tail changed, all repetitions together."""
-    counted = [repetition for repetition in repetitions if repetition.counted] or repetitions
-    phases = [phase for repetition in counted for phase in repetition.phases]
-    alone = Merged(repetition.phases[0].latency for repetition in counted if repetition.phases).percentile(0.99)
-    beside = Merged(phase.latency for phase in phases if phase.background).percentile(0.99)
+    """How the reads' tail changed, in the median of the repetitions."""
+    alone = Typical([repetition.phases[0].latency] for repetition in repetitions if repetition.phases).percentile(0.99)
+    beside = Typical([phase.latency for phase in repetition.phases if phase.background]
+                     for repetition in repetitions).percentile(0.99)
     return f"p99 of the reads: {quantity(alone, 'ns')} alone, {quantity(beside, 'ns')} while a checkpoint is saved"
 
 

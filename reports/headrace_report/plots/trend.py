@@ -78,6 +78,8 @@ def _day(history: History, series: Series, i: int) -> str:
 
 
 def _finding(series: Series) -> str:
+    if series.two_levels and not any(one.certain for one in series.changes[-1:]):
+        return series.two_levels.explanation
     if series.changes:
         last = series.changes[-1]
         if series.wanders:
@@ -94,7 +96,7 @@ def _finding(series: Series) -> str:
 
 
 def _describe(series: Series) -> str:
-    return f"Medians of {len(series.run)} runs in order of time. " + " ".join(one.explanation + "." for one in series.changes) + \
+    return f"What {len(series.run)} runs gave, in order of time. " + " ".join(one.explanation + "." for one in series.changes) + \
         (" " + series.newest.explanation if series.newest.unusual else "")
 
 

@@ -1,4 +1,4 @@
-// What decoding and batching ask of CPU cores and memory (B1-B4).
+// What decoding and batching ask of CPU cores, memory and limits of processes (B1-B4, B13, B14).
 #include "harness/requirements/define.h"
 #include "harness/requirements/rounding.h"
 
@@ -77,6 +77,35 @@ const Define<prefetch_memory> b4{{
                {"decoded_sample_bytes", "S_d"}},
     .example = "ranks_count=8 workers_count=8 prefetch_factor_count=2 batch_samples_count=256 "
                "decoded_sample_bytes=602112B",
+}};
+
+/// B13: n = r * (w + 1) [count]. Processes of r ranks with w loader workers each.
+double loader_processes(double ranks, double workers) { return ranks * (workers + 1); }
+const Define<loader_processes> b13{{
+    .id = "B13",
+    .name = "loader_processes",
+    .title = "Processes of ranks and loader workers",
+    .equation = "r * (w + 1)",
+    .unit = "count",
+    .validity = "Lower bound: limits count threads, too, and a rank or worker has several.",
+    .source = "PT-DL",
+    .inputs = {{"ranks_count", "r"}, {"workers_count", "w"}},
+    .example = "ranks_count=8 workers_count=8",
+}};
+
+/// B14: n = w * (p + 3) [count]. Open files of a rank: one for each prefetched batch, and each worker's index queue and
+/// sentinel.
+double loader_files(double workers, double prefetch_factor) { return workers * (prefetch_factor + 3); }
+const Define<loader_files> b14{{
+    .id = "B14",
+    .name = "loader_files",
+    .title = "Open files of a rank for its loader workers",
+    .equation = "w * (p + 3)",
+    .unit = "count",
+    .validity = "Lower bound: a batch of several tensors has a file for each.",
+    .source = "PT-DL",
+    .inputs = {{"workers_count", "w"}, {"prefetch_factor_count", "p"}},
+    .example = "workers_count=8 prefetch_factor_count=2",
 }};
 
 }  // namespace

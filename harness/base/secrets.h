@@ -1,0 +1,30 @@
+// What this process sent to another machine as a secret: nothing that comes back may carry it into a file or onto a terminal.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+class Secrets {
+ public:
+  Secrets() = default;
+  static constexpr std::size_t kWhole = -1;
+
+  /// `window`: this many characters in a row of a secret give it away; kWhole = only all of it. Secrets shorter than 4
+  /// characters are ignored: they would be found everywhere.
+  explicit Secrets(const std::vector<std::string>& secrets, std::size_t window = 8);
+
+  /// `text` with a '*' for each character that belongs to such a part of a secret, in lower or upper case, plain or as URLs
+  /// (%2B), XML (&#43;) and JSON (\u002b) escape it. Its length stays the same.
+  std::string struck_out(std::string_view text) const;
+  /// Is one of at least 16 characters in it, whole?
+  bool whole_one_in(std::string_view text) const;
+
+ private:
+  std::vector<std::string> secrets_;  // in lower case
+  std::size_t window_ = 0;
+};
+
+}  // namespace headrace

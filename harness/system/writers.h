@@ -1,0 +1,36 @@
+// Who can write a file or folder: its owner, and everybody that its mode and its ACLs allow to.
+#pragma once
+
+#include <sys/types.h>
+
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace headrace::system {
+
+/// "user 0", "group 100", "everybody", or a name that only the file server knows.
+using Writers = std::set<std::string>;
+
+std::string user_id(uid_t user);
+std::string group_id(gid_t group);
+inline const std::string kEverybody = "everybody";
+/// Stands in for the entries of an ACL that cannot be read or understood.
+inline const std::string kUnreadableAcl = "whoever its ACL names: headrace cannot read that ACL";
+
+/// The writers of `path`, links followed: owner, mode, POSIX ACL (system.posix_acl_access), NFSv4 ACL
+/// (system.nfs4_acl). `inherited`: also those whom a folder's default ACL lets write what is made in it later.
+/// Throws RunError where the path cannot be looked at.
+Writers writers_of(const std::string& path, bool inherited = false);
+/// The same of an open file or folder.
+Writers writers_of(int fd, bool inherited = false);
+
+/// Entries of an ACL that may write, as Linux stores them in extended attributes. Source: acl(5) and
+/// linux/posix_acl_xattr.h; RFC 7530, section 6. `owner` and `group` are those of the file.
+Writers posix_acl_writers(std::string_view acl, uid_t owner, gid_t group);
+Writers nfs4_acl_writers(std::string_view acl, uid_t owner, gid_t group);
+
+/// "user nobody (65534)" of "user 65534"; other texts stay as they are.
+std::string with_name(const std::string& writer);
+
+}  // namespace headrace::system

@@ -1,0 +1,169 @@
+"""A broken GPU ends a run and a bring-up with FAIL, whatever else ran, and a sound one is accused of nothing. The GPUs are host memory."""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from bringup_hosts import TOOLS, hosts, named, states  # noqa: F401
+
+BURN = """\
+schema: 1
+name: burn
+target: {path: scratch}
+needs: [{id: gpu.wrong_elements, metric: gpu_burn.wrong_elements, at_most: 0}%s]
+defaults: {repeat: %d, rest: 0s, verify: %s}
+workloads:
+  - {use: gpu_burn, size: 32, number: fp32, time: 100ms, batch: 3}
+  - {use: h2d, size: 64KiB, copies: 8}
+"""
+
+
+@pytest.fixture
+def fleet(headrace):
+    """Headrace with a plugin of the tests' own in the place of cuda's; `fleet(lines)` says what is not as usual."""
+    here = pathlib.Path(headrace.binary).parent
+    plugin = here / "tests/fakes/gpus/headrace_cuda.so"
+    if not plugin.exists():
+        pytest.skip("the tests' GPUs are not built")
+    tree = headrace.path("tree")
+    (tree / "plugins").mkdir(parents=True)
+    for name in ("headrace", "headrace.tree"):
+        shutil.copy2(here / name, tree / name)
+    for one in (here / "plugins").glob("*.so"):
+        if one.name != "headrace_cuda.so":
+            (tree / "plugins" / one.name).symlink_to(one)
+    (tree / "plugins/headrace_cuda.so").symlink_to(plugin)
+    headrace.binary = str(tree / "headrace")
+
+    def environment(*lines):
+        headrace.path("gpus").write_text("\n".join(("* * count 4", *lines)) + "\n")
+        return {"HEADRACE_FAKE_GPUS": str(headrace.path("gpus"))}
+    return environment
+
+
+def judged(headrace):
+    return {j["scope"]: j for j in headrace.results("run.json", "results")["judgements"]}
+
+
+MAPS = {"headrace": 10, "slurm-prolog": 1, "nhc": 1, "npd": 1, "nagios": 2, "posix": 1}
+
+
+@pytest.mark.parametrize("line, words", [
+    ("* 3 wrong_after 5", "elements of its products were wrong"),
+    ("* 3 corrupts_h2d 1", "row"),
+    ("* 3 lost_after 4", "fallen off the bus"),
+    ("* 3 ecc_uncorrected 12", "12 uncorrected memory errors"),
+    ("* 3 remap_failed 1", "no spare row was left"),
+    ("* 3 remap_pending 1", "waits to be remapped"),
+    ("* 3 xid 79", "Xid 79"),
+    ("* 3 fabric failed to register this GPU (NVML status 999)", "NVML status 999"),
+])
+@pytest.mark.parametrize("verify", ["true", "false"])
+def test_a_broken_gpu_is_a_fail_and_named(headrace, fleet, line, words, verify):
+    if verify == "false" and "corrupts" in line:
+        pytest.skip("its products are wrong alike, which the data check finds alone")
+    headrace.write("burn.yaml", BURN % ("", 3, verify))
+    done = headrace("run", "-c", "burn.yaml", "--no-report", "--out", "results", **fleet(line))
+    assert done.code == 10 and re.search(r'VERDICT FAIL .*bad="gpu3".* exit=10', done.out), done
+    all = judged(headrace)
+    assert all["gpu3"]["outcome"] == "FAIL" and words in all["gpu3"]["explanation"] and "drain" in all["gpu3"]["next_step"], all
+    if "wrong_after" in line:
+        assert all["node"]["outcome"] == "FAIL" and "gpu3" in all["node"]["explanation"], all
+    points = {p["id"]: p for p in headrace.results("run.json", "results")["points"]}
+    for other in range(3):  # the others' values are kept
+        assert any(m["name"] == f"flop_rate_gpu{other}" for m in points["gpu_burn"]["metrics"]), points["gpu_burn"]["reason"]
+    for name, code in MAPS.items():
+        told = headrace("verdict", "results", "--exit-map", name)
+        assert told.code == code, (name, told)
+    assert headrace("verdict", "results", "--replay").code == 10
+
+
+@pytest.mark.parametrize("held, code", [("power limit", 10), ("thermal, by hardware", 10), (None, 10)])
+def test_clocks_that_are_held_back_save_no_gpu(headrace, fleet, held, code):
+    headrace.write("burn.yaml", BURN % (", {id: burn, metric: gpu_burn.flop_rate, at_least: 1e15}", 5, "true"))
+    lines = [f"* * held_back {held}"] if held else []
+    done = headrace("run", "-c", "burn.yaml", "--only", "gpu_burn", "--no-report", "--out", "results", **fleet(*lines))
+    (missed,) = [j for j in headrace.results("run.json", "results")["judgements"] if j["id"] == "burn"]
+    assert done.code == code and missed["outcome"] == "FAIL" and "held back" not in missed["explanation"], done
+    notes = headrace.results("run.json", "results")["points"][0]["notes"]
+    assert held is None or f"gpu0 was held back: {held}" in notes, notes
+
+
+def test_sound_gpus_are_accused_of_nothing(headrace, fleet):
+    headrace.write("burn.yaml", BURN % ("", 3, "true"))
+    done = headrace("run", "-c", "burn.yaml", "--no-report", "--out", "results", **fleet("* * held_back power limit"))
+    assert done.code == 0 and "VERDICT PASS" in done.out and "bad=" not in done.out, done
+
+
+def laid(headrace, listed):
+    """A command that sees eight functions of NVIDIA on the PCI bus, of which `listed` are the GPUs of the plugin."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0:
+        pytest.skip("mount namespaces cannot be made here (root)")
+    tree = headrace.path("sys/bus/pci/devices")
+    for i in range(8):
+        (tree / f"0000:{10 + i}:00.0").mkdir(parents=True)
+        for name, text in (("vendor", "0x10de"), ("class", "0x030200"), ("device", "0x2330")):
+            (tree / f"0000:{10 + i}:00.0" / name).write_text(text + "\n")
+    headrace.under = ["unshare", "-m", "--propagation", "private", "sh", "-c",
+                      f'mount --bind {headrace.path("sys/bus/pci")} /sys/bus/pci && exec "$@"', "sh"]
+    return [f"* * count {listed}"] + [f"* {i} address 0000:{10 + i}:00.0" for i in range(listed)]
+
+
+def test_a_gpu_that_the_driver_has_lost_is_missed(headrace, fleet):
+    headrace.write("burn.yaml", BURN % ("", 3, "true"))
+    lines = laid(headrace, 7)
+    warned = json.loads(headrace("doctor", "--json", **fleet(*lines)).out)["findings"]
+    assert [f["subject"] for f in warned if f["section"] == "gpus" and f["level"] == "warning"] == ["GPU at 0000:17:00.0 device"], warned
+    done = headrace("run", "-c", "burn.yaml", "--no-report", "--out", "results", **fleet(*lines))
+    assert done.code == 10 and list(judged(headrace)) == ["GPU at 0000:17:00.0", "node"], done
+
+
+def test_eight_gpus_of_eight_are_all(headrace, fleet):
+    headrace.write("burn.yaml", BURN % ("", 3, "true"))
+    done = headrace("run", "-c", "burn.yaml", "--no-report", "--out", "results", **fleet(*laid(headrace, 8)))
+    assert done.code == 0, done
+
+
+NODE = """\
+schema: 1
+name: node
+target: {path: scratch}
+defaults: {repeat: 3, rest: 0s, verify: true}
+workloads:
+  - {use: gpu_burn, size: 16, number: fp32, time: 50ms, batch: 3}
+"""
+
+
+def launch(headrace, environment):
+    wrapper = headrace.path("reach")
+    wrapper.write_text(f"#!/bin/sh\nexport HEADRACE_FAKE_GPUS={environment['HEADRACE_FAKE_GPUS']}\nexec {TOOLS}/on-host \"$@\"\n")
+    wrapper.chmod(0o755)
+    return ["--launch", f"{wrapper} {{host}}"]
+
+
+@pytest.mark.parametrize("count, line, words", [
+    (8, "node3 1 wrong_after 3", "elements of its products were wrong"),
+    (2, "node2 1 wrong_after 3", "elements of its products were wrong"),
+    (4, "node3 1 remap_failed 1", "no spare row was left"),
+    (4, "node3 0 xid 79", "Xid 79"),
+    (3, "node3 0 fabric degraded bandwidth", "degraded bandwidth"),
+])
+def test_a_bring_up_names_the_node_whose_gpu_is_broken(hosts, headrace, fleet, count, line, words):
+    headrace.write("node.yaml", NODE)
+    bad = line.split()[0]
+    done = hosts(count, "--node-tests", "node.yaml", net=(), launch=launch(headrace, fleet(line)), only=["--no-rdma"])
+    assert done.returncode == 10 and named(done) == [("node", bad)], (done, done.record["faults"])
+    assert words in done.record["faults"][0]["told"] and f"gpu{line.split()[1]}" in done.record["faults"][0]["told"], done.record["faults"]
+    assert states(done)[bad] == "confirmed" and f"nodename={bad} state=drain" in done.stdout, done
+
+
+def test_a_bring_up_of_sound_gpus_names_nobody(hosts, headrace, fleet):
+    headrace.write("node.yaml", NODE)
+    done = hosts(4, "--node-tests", "node.yaml", net=(), launch=launch(headrace, fleet("* * held_back power limit")), only=["--no-rdma"])
+    assert done.returncode == 0 and named(done) == [], (done, done.record["faults"])
+    assert len(done.record["sessions"][0]["tests"][0]["nodes"]) == 4, "few nodes are tested, too"
