@@ -49,6 +49,7 @@ optional_test_packages=(
   "libopenmpi-dev|builds the MPI plugin"
   "openmpi-bin|starts several processes"
   "iproute2|makes several hosts of one machine"
+  "nftables|closes some of them to the others"
   "slurm-wlm|makes a cluster of one node, whose srun starts several processes"
   "munge|lets its daemons know each other"
   "chromium|opens the report's pages"

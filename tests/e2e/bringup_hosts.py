@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 import pytest
@@ -51,6 +52,15 @@ def hosts(headrace):
 
     run.start = start
     return run
+
+
+def closed(*numbers, interface="eth0"):
+    """A shell command after which these hosts' firewalls drop whatever connection comes in by the interface."""
+    if not shutil.which("nft", path=f"{os.environ['PATH']}:/usr/sbin:/sbin"):
+        pytest.skip("needs nft (Debian: nftables)")
+    rules = (f"add table inet f; add chain inet f i {{ type filter hook input priority 0; }}; "
+             f"add rule inet f i iifname {interface} tcp flags & (syn|ack) == syn drop")
+    return "; ".join(f"ip netns exec $NET_HOSTS_ID-{number} nft '{rules}'" for number in numbers)
 
 
 def named(done):

@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bringup_hosts import QUICK, SHARED_JOB, TOOLS, hosts, leader_of, named, processes_of, states, wait_for  # noqa: F401
+from bringup_hosts import QUICK, SHARED_JOB, TOOLS, closed, hosts, leader_of, named, processes_of, states, wait_for  # noqa: F401
 
 
 def test_nobody_is_accused_where_all_are_alike(hosts):
@@ -185,6 +185,44 @@ def test_two_dead_at_the_start_cost_only_themselves(hosts):
     done = hosts(6, net=["--rate", "40mbit", "--down", "node2", "--down", "node6"])
     assert done.returncode == 12 and "VERDICT INCOMPLETE nodes=6 accepted=4" in done.stdout and "missing=2" in done.stdout, done
     assert done.record["faults"] == [], done
+
+
+@pytest.mark.parametrize("count, bad", [(5, 1), (5, 3), (5, 5), (2, 1), (2, 2)])
+def test_a_host_that_lets_nobody_in_is_named_wherever_it_is(hosts, count, bad):
+    done = hosts(count, before=closed(bad))
+    assert done.returncode == 10 and named(done) == [("node", f"node{bad}")], done
+    fault = done.record["faults"][0]
+    assert fault["told"].startswith("incoming connections are blocked") and "timed out" in fault["told"], fault
+    assert "firewall" in fault["fix"] and states(done)[f"node{bad}"] == "confirmed", done
+    assert {state for node, state in states(done).items() if node != f"node{bad}"} <= {"accepted", "suspect"}, done
+
+
+def test_hosts_that_are_all_closed_to_one_another(hosts):
+    done = hosts(3, before=closed(1, 2, 3))
+    assert done.returncode == 10 and named(done) == [("network", "TCP")], done
+    assert "no host can connect to any other" in done.stdout and "firewall" in done.record["faults"][0]["fix"], done
+
+
+def test_two_hosts_with_one_address_are_named_before_any_pair(hosts):
+    done = hosts(5, before="at='ip -n '$NET_HOSTS_ID-4; $at addr flush dev eth0; $at addr add 10.78.0.3/24 dev eth0")
+    assert done.returncode == 10 and named(done) == [("node", "node3"), ("node", "node4")], done
+    assert all("10.78.0.3" in fault["told"] for fault in done.record["faults"]), done
+    met = [pair["nodes"] for one in done.record["sessions"][0]["rounds"] for pair in one["pairs"] + one["failed"]]
+    assert met and all(not {2, 3} & set(pair) for pair in met), met
+
+
+def test_docker_bridges_of_one_address_are_no_fault(hosts):
+    docker = ("for n in 1 2 3 4; do at='ip -n '$NET_HOSTS_ID-$n; $at link add docker0 type bridge; "
+              "$at addr add 172.17.0.1/16 dev docker0; $at link set docker0 up; done")
+    done = hosts(4, before=docker)
+    assert done.returncode == 0 and named(done) == [], done
+
+
+def test_large_packets_that_a_switch_port_drops_are_told_as_such(hosts):
+    large = ("for n in 1 2 3 4; do ip -n $NET_HOSTS_ID-$n link set eth0 mtu 9000; ip -n $NET_HOSTS_ID-sw link set port0-$n mtu 9000; done; "
+             "ip -n $NET_HOSTS_ID-sw link set sw0 mtu 9000; ip -n $NET_HOSTS_ID-sw link set port0-2 mtu 1500")
+    done = hosts(4, before=large)
+    assert done.returncode == 10 and named(done) == [("node", "node2")] and "MTU" in done.record["faults"][0]["told"], done
 
 
 def test_of_three_nobody_can_tell_what_is_usual(hosts):

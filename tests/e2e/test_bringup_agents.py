@@ -27,15 +27,13 @@ def test_a_node_that_nobody_reaches_by_any_rail(fleet):
     assert told.code == 10 and named(told) == [("node", "c")] and "no way there" in told.record["faults"][0]["told"], told
 
 
-@pytest.mark.parametrize("nodes", ["ab", "abc", "abcdef"])
-def test_a_closed_host_is_named_wherever_it_is_in_the_hosts_file(fleet, headrace, nodes):
-    for bad in nodes:
-        told = fleet(nodes, closed=[bad])
-        assert told.code == 10 and named(told) == [("node", bad)] and states(told)[bad] == "confirmed", (bad, told)
-        fault = told.record["faults"][0]
-        assert fault["told"].startswith("incoming connections are blocked") and "firewall" in fault["fix"], told
-        assert told.record["hand_over"]["bad_nodes"] == bad and f"nodename={bad} state=drain" in told.out, told
-        shutil.rmtree(headrace.path("cluster"))
+@pytest.mark.parametrize("nodes, bad", [("ab", "a"), ("ab", "b"), ("abc", "b"), ("abcdef", "a"), ("abcdef", "c"), ("abcdef", "f")])
+def test_a_closed_host_is_named_wherever_it_is_in_the_hosts_file(fleet, nodes, bad):
+    told = fleet(nodes, closed=[bad])
+    assert told.code == 10 and named(told) == [("node", bad)] and states(told)[bad] == "confirmed", told
+    fault = told.record["faults"][0]
+    assert fault["told"].startswith("incoming connections are blocked") and "firewall" in fault["fix"], told
+    assert told.record["hand_over"]["bad_nodes"] == bad and f"nodename={bad} state=drain" in told.out, told
 
 
 def test_a_closed_host_stays_bad_until_it_lets_others_in(fleet):

@@ -13,6 +13,8 @@ import time
 
 import pytest
 
+from bringup_hosts import closed
+
 TOOLS = pathlib.Path(__file__).parents[1] / "net"
 RUNS = int(os.environ.get("HEADRACE_NET_RUNS", "1"))
 
@@ -264,6 +266,28 @@ def test_two_that_cannot_be_connected_are_named_and_the_others_measured(hosts):
     for a in range(4):
         for b in range(4):
             assert (pairs["rate"][a][b] > 0) == (a != b and {a, b} != {1, 2}), (a, b, pairs)
+
+
+@pytest.mark.parametrize("bad", [1, 3])
+def test_a_host_that_lets_nobody_in_is_named_and_no_link(hosts, bad):
+    """MPI goes by a second interface: pairs by the first one show the firewall, wherever the host is."""
+    by_second = [word for name in ("oob_tcp_if_include", "btl_tcp_if_include") for word in ("--mca", name, "eth1")]
+    headrace = cut(hosts("--rails", "2", "--rate", "400mbit", ranks=("-n", "4", *by_second)), closed(bad))
+    headrace.write("pairs.yaml", PAIRS.replace("all_pairs", "all_pairs, interface: eth0").replace("repeat: 3", "repeat: 1"))
+    outcome = headrace.run("pairs.yaml")
+    assert outcome.code == 10 and accused(headrace) == [f"node node{bad}"], outcome
+    told = next(j for j in headrace.results()["judgements"] if j["outcome"] == "FAIL")
+    assert "incoming connections are blocked" in told["explanation"] and "firewall" in told["next_step"], told
+
+
+def test_two_hosts_with_one_address_are_named(hosts):
+    by_second = [word for name in ("oob_tcp_if_include", "btl_tcp_if_include") for word in ("--mca", name, "eth1")]
+    headrace = cut(hosts("--rails", "2", "--rate", "400mbit", ranks=("-n", "4", *by_second)),
+                   "ip -n $ns-4 addr flush dev eth0", "ip -n $ns-4 addr add 10.78.0.3/24 dev eth0")
+    headrace.write("pairs.yaml", PAIRS)
+    outcome = headrace.run("pairs.yaml")
+    reason = headrace.results()["points"][0]["reason"]
+    assert outcome.code == 1 and "node3 and node4 have the same IP address 10.78.0.3" in reason, (outcome, reason)
 
 
 def test_where_mpi_itself_cannot_start_it_is_said_what_can(hosts):
