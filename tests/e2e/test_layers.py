@@ -182,14 +182,11 @@ def linked_folder(b):
     return b.folder / "link"
 
 
-def a_class_of_many_is_in_memory(b):
-    """A folder on the disk, and another file system mounted in it."""
-    folder = b.new("classes")
-    fill(folder / "disk")
-    (folder / "mounted").mkdir()
-    device = b.loop(b.memory / "image", size=96 << 20)
-    tool("mkfs.ext4", "-q", "-F", device)
-    fill(b.mount(device, at=folder / "mounted") / "data")
+def some_files_of_many_are_in_memory(b):
+    """A folder on the disk; on a few of its files others are mounted."""
+    folder, other = fill(b.folder / "data"), loop_over_tmpfs(b)
+    for name in ("03", "11", "17"):
+        b.mount(other / name, "--bind", at=folder / name)
     return folder
 
 
@@ -203,7 +200,7 @@ def ramfs(b):
 
 IN_MEMORY = [loop_over_tmpfs, direct_loop_over_tmpfs, nested_loops_over_tmpfs, loop_over_memfd, zram, ram_disk, xfs_over_tmpfs,
              btrfs_over_tmpfs, btrfs_with_one_device_in_memory, erofs_over_tmpfs, erofs_of_a_file_in_tmpfs, squashfs_over_tmpfs,
-             overlay_over_it, overlay_over_what_is_hidden, bind_mount_of_it, linked_folder, a_class_of_many_is_in_memory, tmpfs,
+             overlay_over_it, overlay_over_what_is_hidden, bind_mount_of_it, linked_folder, some_files_of_many_are_in_memory, tmpfs,
              ramfs]
 
 
@@ -251,6 +248,8 @@ def caches(headrace, folder, *words, out="results"):
     """Of each repetition that counts."""
     workload = "small_file_read" if "--direct" not in words else "shard_stream"
     done = headrace("measure", workload, str(folder), "--workers", "2", "--repeat", "2", "--no-report", "--out", out, *words)
+    if done.code == 77 and "direct I/O" in done.out:
+        return [], done
     assert done.code == 0, done
     (point,) = json.loads((headrace.path(out) / "run.json").read_text())["points"]
     return [r["cache"] for r in point["repetitions"] if r["counted"]], done
@@ -260,11 +259,10 @@ def caches(headrace, folder, *words, out="results"):
 def test_what_memory_serves_is_not_proven(headrace, bench, kind):
     folder = kind(bench)
     for words in (["--cache", "cold"], ["--cache", "bypassed", "--direct"]):
-        if kind in (ramfs, erofs_of_a_file_in_tmpfs) and "--direct" in words:
-            continue  # takes no direct reads
         found, done = caches(headrace, folder, *words, out=f"out{len(words)}")
-        assert found and not any(cache["proven"] for cache in found), (words, found)
-        assert "not proven" in done.out, done
+        assert found or "--direct" in words, done  # not all take direct reads
+        assert not any(cache["proven"] for cache in found), (words, found)
+        assert not found or "not proven" in done.out, done
     doctor = headrace("doctor", str(folder))
     assert "memory" in doctor.out, doctor
 
@@ -342,7 +340,7 @@ def test_a_raw_device_is_followed_too(headrace, bench):
 def compressible(folder):
     folder.mkdir()
     for i in range(FILES):
-        (folder / f"{i:02}").write_bytes(os.urandom(SIZE // 64).hex().encode() * 32)
+        (folder / f"{i:02}").write_bytes(os.urandom(2048).hex().encode() * (SIZE // 4096))
     os.sync()
     return folder
 
@@ -366,4 +364,4 @@ def test_compressed_data_is_proven_where_extents_can_be_asked(headrace, bench, m
         folder = bench.mount(bench.loop(bench.folder / "image", direct=True), "-o", "ro")
     found, _ = caches(headrace, folder, "--cache", "cold")
     assert all(c["proven"] and "stored compressed" in c["why"] for c in found), found
-    assert all(c["storage_bytes"] < c["delivered_bytes"] * 0.9 for c in found), "it was not compressed"
+    assert all(c["storage_bytes"] < 0.9 * c["delivered_bytes"] for c in found), "it was not compressed"
