@@ -50,7 +50,7 @@ std::string why_missing(const Job& job, const Need& need, const Phase& phase, st
         if (point.cache == need.cache && point.cache_unproven_share > 0)
           return fmt::format("{} was not proven {} in {:.0f} % of its repetitions", point.id, need.cache,
                              std::ceil(point.cache_unproven_share * 100));
-        if (point.cache == need.cache && point.repetitions < 2)
+        if ((need.cache.empty() || point.cache == need.cache) && point.repetitions < 2)
           return fmt::format("{} has {}, which bounds nothing", point.id,
                              point.repetitions == 0 ? "no repetition that counts" : "one repetition");
       }
@@ -231,7 +231,7 @@ Sizing size(const Job& job, const std::string& job_file, std::span<const results
     std::string missing;
     for (const NotMeasured& n : s.not_measured)
       missing += fmt::format("\n  {}: {}; measure it with: {}", n.title, n.why, n.command);
-    throw UsageError("size: the runs measured nothing that this job needs" + missing);
+    throw UsageErrors("size: the runs measured nothing that this job needs" + missing);
   }
   s.capacity = capacity_of(s.job, s.sessions);
   add_gpus_fed(s);

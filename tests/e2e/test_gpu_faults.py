@@ -18,7 +18,7 @@ target: {path: scratch}
 needs: [{id: gpu.wrong_elements, metric: gpu_burn.wrong_elements, at_most: 0}%s]
 defaults: {repeat: %d, rest: 0s, verify: %s}
 workloads:
-  - {use: gpu_burn, size: 32, number: fp32, time: 100ms, batch: 3}
+  - {use: gpu_burn, size: 16, number: fp32, time: 100ms, batch: 3}
   - {use: h2d, size: 64KiB, copies: 8}
 """
 

@@ -25,7 +25,7 @@ def test_one_table_with_a_row_per_point(headrace):
     assert [line.split()[0] for line in table] == ["small_file_read", "workers:1", "workers:2", "workers:4"], result
     assert table[0].split()[1:] == ["mean", "median", "bounds", "min", "max", "relative"], result
     points = json.loads(headrace.path("t.json").read_text())["points"]
-    best = max(p["mean"] for p in points)
+    best = max(p["mean"] for p in points)  # of a rate: work over time
     recorded = {p["id"]: p for p in headrace.results()["points"]}
     def stored(point):
         return next(m["values"] for m in recorded["small_file_read/" + point["point"]]["metrics"] if m["name"] == "sample_rate")

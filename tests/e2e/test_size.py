@@ -160,7 +160,7 @@ def test_nodes_of_one_run_give_together_what_it_says(headrace, monkeypatch):
     assert done.code == 0, done
     point = headrace.results()["points"][0]
     assert point["nodes"] == 3
-    together = next(m for m in point["metrics"] if m["name"] == "durable_bandwidth")["median"]
+    together = next(m for m in point["metrics"] if m["name"] == "durable_bandwidth")["mean_over_time"]
     _, _, save = sized(headrace, "results")
     assert save["supply"]["clients"] == 3 and save["supply"]["basis"] == "measured"
     assert save["supply"]["median"] == pytest.approx(together, rel=1e-6)
@@ -170,15 +170,19 @@ def test_nodes_of_one_run_give_together_what_it_says(headrace, monkeypatch):
 def test_sessions_and_repetitions_are_counted(headrace):
     headrace.write("save.yaml", SAVE_JOB.replace("nodes: 3", "nodes: 1"))
     headrace.write("once.yaml", SAVES % 1)
+    headrace.write("twice.yaml", SAVES % 2)
     headrace.write("saves.yaml", SAVES % 5)
     assert headrace.run("once.yaml", out="once").code == 0
-    code, data, save = sized(headrace, "once")
+    once = headrace("size", "save.yaml", "--runs", "once")
+    assert once.code == 2 and "has one repetition, which bounds nothing" in once.err, once
+    assert headrace.run("twice.yaml", out="twice").code == 0
+    code, data, save = sized(headrace, "twice")
     assert (code, data["summary"]["word"], save["outcome"], save["reason"]) == (11, "INCONCLUSIVE", "INCONCLUSIVE", "few-reps")
-    medians, doubted = [], []
+    rates, doubted = [], []
     for number in range(2):
         assert headrace.run("saves.yaml", out=f"many/{number}").code == 0
         point = headrace.results(out=f"many/{number}")["points"][0]
-        medians.append(next(m for m in point["metrics"] if m["name"] == "durable_bandwidth")["median"])
+        rates.append(next(m for m in point["metrics"] if m["name"] == "durable_bandwidth")["mean_over_time"])
         counted = [r for r in point["repetitions"] if r["counted"]]
         doubted.append(any(3 * sum(marks) > len(counted) for marks in (
             [r["disturbance"]["disturbed"] for r in counted], [not r["steady"] for r in counted])))
@@ -186,7 +190,7 @@ def test_sessions_and_repetitions_are_counted(headrace):
             assert repetition["began_utc"].endswith("Z") and repetition["timed_s"] >= repetition["phases"][0]["elapsed_s"]
     _, _, save = sized(headrace, "many", "many/1")  # the same run twice is one session
     assert save["supply"]["sessions"] == 2 and save["supply"]["n"] == 10
-    used = [median for median, doubt in zip(medians, doubted) if not doubt] or medians
+    used = [rate for rate, doubt in zip(rates, doubted) if not doubt] or rates
     assert save["supply"]["median"] == pytest.approx(statistics.geometric_mean(used), rel=1e-6)
 
 

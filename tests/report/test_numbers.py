@@ -5,8 +5,9 @@ import pytest
 import sample_run
 
 from headrace_report import units, words
-from headrace_report.histogram import Merged, bucket_value
+from headrace_report.histogram import Merged, Typical, bucket_value
 from headrace_report.load import read_run
+from headrace_report.plots import tail, timeline
 from headrace_report.plots.tail import percentile_of, stretch
 from headrace_report.schema import Histogram
 
@@ -112,3 +113,44 @@ def test_the_noise_floor_is_told_or_that_there_is_none():
     data["noise_floor"] = {"source": "runs/aa/aa.json", "median": 0.0132, "false_alarm_rate": 0.004}
     told = words.noise_line(read_run(data).noise_floor).replace("\u00a0", " ")
     assert told == "\u00b11.3 %; 0.4 % false alarms (runs/aa/aa.json)"
+
+
+def passing_point(change):
+    """The first point of a sample run that reads files, changed and read back."""
+    data = sample_run.passing()
+    point = next(p for p in data["points"] if p["workload"] == "small_file_read")
+    change(point)
+    return next(p for p in read_run(data).points if p.id == point["id"])
+
+
+def test_a_point_has_one_rate_and_one_tail():
+    """Figures are of the repetitions that count, by the statistic that tables have."""
+    def left_out(point):
+        slow = point["repetitions"][1]
+        slow["counted"] = False
+        for phase in slow["phases"]:
+            phase["bytes"] *= 50
+            phase["latency"]["buckets"] = [[index + 256, count] for index, count in phase["latency"]["buckets"]]
+            phase["latency"]["max_ns"] = 10**10
+        point["metrics"] = sample_run.summaries([r for r in point["repetitions"] if r["counted"]])
+
+    point = passing_point(left_out)
+    counted = [r for r in point.repetitions if r.counted]
+    assert len(counted) == len(point.repetitions) - 1
+    phases = [phase for r in counted for phase in r.phases]
+    rate = sum(phase.bytes for phase in phases) / sum(phase.elapsed_s for phase in phases)
+    assert units.quantity(rate, "B/s") in timeline.draw(point, []).finding
+    each = [Merged([r.phases[0].latency]).percentile(0.99) for r in counted]
+    assert units.quantity(float(np.median(each)), "ns") in tail.draw(point, []).finding
+
+
+def test_a_tail_is_that_of_a_typical_repetition():
+    def of(values):
+        return [Histogram(min(values), max(values), [(value, values.count(value)) for value in sorted(set(values))])]
+
+    quiet, stalled = [10] * 99 + [20], [10] * 80 + [60] * 20
+    typical = Typical([of(quiet), of(quiet), of(stalled)])
+    assert typical.percentile(0.99) == 10 and typical.percentile(1.0) == 20
+    assert Merged(of(quiet) + of(quiet) + of(stalled)).percentile(0.99) == 60
+    assert typical.total == 300 and typical.fewest == 100
+    assert list(typical.curve(np.array([0.5, 1.0]))) == [10, 20]

@@ -249,12 +249,12 @@ class GpuBurn final : public Workload {
       worker.recorder.op(last, now, 0);
       last = now;
     };
-    while (worker.recorder.running() && now_ns() < end) {
+    do {  // once at least, however late this thread comes: a GPU without a product would leave all without values
       for (std::uint64_t i = 0; i < lane.batch; ++i) lane.multiplier->multiply();
       lane.multiplier->compare();
       lane.stream->mark(mark_of(++queued));
       if (queued - done >= kAhead) finish();
-    }
+    } while (worker.recorder.running() && now_ns() < end);
     while (done < queued) finish();
   }
 
