@@ -114,8 +114,10 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
   return "";
 }
 
-/// A server may repeat the request that it got: '*' in place of what has the length of its signature, or nearly, in hex.
-std::string without_signatures(std::string text) {
+}  // namespace
+
+std::string without_secrets(std::string_view words, const Settings& settings) {
+  std::string text = settings.secrets.struck_out(words);
   constexpr std::ptrdiff_t kNearly = 40;
   const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
   for (auto at = text.begin(); at != text.end();) {
@@ -125,8 +127,6 @@ std::string without_signatures(std::string text) {
   }
   return text;
 }
-
-}  // namespace
 
 void Answer::clear() noexcept {
   status = transport = tunnel_status = system_error = 0;
@@ -207,7 +207,7 @@ std::string told(const std::string& what, const Answer& answer, const Settings& 
       answer.transport != 0 ? connection_advice(answer, settings, address) : advice(answer, settings, address, doing);
   const std::string who = answer.transport != 0 ? "" : "the server answered ";
   const std::string words = who + words_of(answer) + (more.empty() ? "" : ": " + more);
-  return what + ": " + without_signatures(settings.secrets.struck_out(words));
+  return what + ": " + without_secrets(words, settings);
 }
 
 }  // namespace headrace::s3

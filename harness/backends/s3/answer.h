@@ -70,6 +70,10 @@ enum class Doing { reading, writing };
 std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
                  Doing doing = Doing::reading);
 
+/// What a server said, without what was sent to it as a secret: '*' in its place, and in that of runs of hexadecimal digits that have the
+/// length of a signature, or nearly.
+std::string without_secrets(std::string_view words, const Settings& settings);
+
 /// What stands between <name> and </name>; "" = it is not there.
 std::string_view element(std::string_view text, std::string_view name) noexcept;
 

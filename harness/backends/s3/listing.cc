@@ -46,7 +46,7 @@ class Lister {
           throw RunError(fmt::format("list {}: the store lists a name that repeats a secret of the request", url_));
         if (std::exchange(first, false) && !begins.emplace(object.key).second)
           throw RunError(fmt::format("list {}: the listing does not end: after {} objects comes {} again", url_, found,
-                                     requests_.settings().secrets.struck_out(object.key)));
+                                     without_secrets(object.key, requests_.settings())));
         ++found;
         each(object);
       });
@@ -73,8 +73,7 @@ class Lister {
       return parse_page(prefix, text, each);
     } catch (const std::invalid_argument& e) {
       throw RunError(fmt::format("list {}: {} answers, and not as an S3 store does ({}): look at AWS_ENDPOINT_URL",
-                                 url_, requests_.address().origin(),
-                                 requests_.settings().secrets.struck_out(e.what())));
+                                 url_, requests_.address().origin(), without_secrets(e.what(), requests_.settings())));
     }
   }
 
