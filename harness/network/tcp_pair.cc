@@ -1,7 +1,9 @@
 #include "harness/network/tcp_pair.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -11,6 +13,7 @@
 #include <exception>
 #include <optional>
 #include <thread>
+#include <type_traits>
 #include <vector>
 
 #include "harness/base/deadline.h"
@@ -177,12 +180,29 @@ bool only_small_packets_pass(const Streams& streams, const system::SocketAddress
   return error == 0 || error == ECONNREFUSED;
 }
 
+/// Until the other end has all that was sent: what is lost at the end would be its fault.
+void wait_acknowledged(const Streams& streams) {
+  const Deadline deadline(kSilence_s);
+  for (const UniqueFd& one : streams)
+    for (int left = 1; left > 0;) {
+      if (::ioctl(one.get(), SIOCOUTQ, &left) != 0 || (left > 0 && deadline.over())) gone(deadline);
+      if (left > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+}
+
 /// Sends; `port`: where the other end is called.
 template <class Send>
 auto full_packets(const Streams& streams, const std::string& interface, std::uint16_t port, Send send) {
   const auto to = other_end(streams.front().get(), port);
   try {
-    return send();
+    if constexpr (std::is_void_v<decltype(send())>) {
+      send();
+      wait_acknowledged(streams);
+    } else {
+      const auto sent = send();
+      wait_acknowledged(streams);
+      return sent;
+    }
   } catch (const RunError&) {
     if (!to || !only_small_packets_pass(streams, *to, interface)) throw;
     throw RunError(
