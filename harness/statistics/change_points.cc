@@ -214,7 +214,7 @@ double innovations(const std::vector<double>& x) {
     of_after += (x[i + 1] - after) * (x[i + 1] - after);
     together += (x[i] - before) * (x[i + 1] - after);
   }
-  return of_before > 0 ? of_after - together * together / of_before : of_after;
+  return of_before > 0 ? std::max(0.0, of_after - together * together / of_before) : of_after;
 }
 
 }  // namespace

@@ -177,10 +177,11 @@ def test_a_rate_of_zero_is_worse(made):
     base = copy(made, "base", scale(1))
     dead = copy(made, "dead", lambda run: values(run["points"][0], "sample_rate", [0.0] * 5))
     done = made("compare", base, dead, "--gate", "*.sample_rate", "--out", "died")
-    assert done.code == 10 and "worse: one side gave nothing" in done.out, done
+    assert done.code == 10 and "worse (gate)" in done.out, done
+    assert "worse: one side gave nothing" in made.path("died/comparison.json").read_text()
     assert "one side gave nothing" in made.path("died/report.html").read_text()
     back = made("compare", dead, base, "--gate", "*.sample_rate")
-    assert back.code == 0 and "better: one side gave nothing" in back.out, back
+    assert back.code == 0 and "better (gate)" in back.out, back
 
 
 def test_wild_values_are_told(made):
