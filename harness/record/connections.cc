@@ -119,8 +119,9 @@ bool Connections::is_closed(unsigned host, const std::vector<unsigned>& hosts, u
   if (own.reached.empty() || own.not_reached_by.empty() || failures_towards(host) < times) return false;
   // Whoever cannot call anybody says nothing of whom it calls.
   const auto witnesses =
-      static_cast<std::size_t>(std::count_if(own.not_reached_by.begin(), own.not_reached_by.end(),
-                                             [&](unsigned from) { return !ends(from).reached.empty(); }));
+      static_cast<std::size_t>(std::count_if(own.not_reached_by.begin(), own.not_reached_by.end(), [&](unsigned from) {
+        return !ends(from).reached.empty() || known_.contains(from);
+      }));
   if (own.reached_by.empty()) return witnesses >= kWitnesses || all_tried(host, own.not_reached_by, hosts);
   return own.reached_by.size() == 1 && witnesses >= kManyWitnesses &&
          std::any_of(own.not_reached_by.begin(), own.not_reached_by.end(),
@@ -130,8 +131,10 @@ bool Connections::is_closed(unsigned host, const std::vector<unsigned>& hosts, u
 bool Connections::cannot_call(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const {
   const Ends& own = ends(host);
   if (!own.reached.empty() || own.reached_by.empty() || failures_of(host) < times) return false;
-  const auto witnesses = static_cast<std::size_t>(std::count_if(
-      own.not_reached.begin(), own.not_reached.end(), [&](unsigned to) { return !ends(to).reached_by.empty(); }));
+  const auto witnesses =
+      static_cast<std::size_t>(std::count_if(own.not_reached.begin(), own.not_reached.end(), [&](unsigned to) {
+        return !ends(to).reached_by.empty() || known_.contains(to);
+      }));
   return witnesses >= kWitnesses || (witnesses > 0 && all_tried(host, own.not_reached, hosts));
 }
 

@@ -38,7 +38,10 @@ class Connections {
   /// It is not known whose call failed, or data stopped after the call.
   void failed_both(unsigned a, unsigned b, const std::string& why, unsigned times = 1);
   /// It reached others in an earlier session.
-  void known(unsigned host) { in_play_.insert(host); }
+  void known(unsigned host) {
+    in_play_.insert(host);
+    known_.insert(host);
+  }
 
   /// How often these two failed, whoever called.
   unsigned failures(unsigned a, unsigned b) const;
@@ -80,6 +83,7 @@ class Connections {
   std::map<Pair, unsigned> failures_;  // of both, the lower number first
   std::set<Pair> ways_worked_;
   std::map<unsigned, Ends> ends_;
+  std::set<unsigned> known_;
   std::set<unsigned> in_play_;  // reached somebody, or was reached
 };
 

@@ -170,6 +170,16 @@ TEST(Connections, FewAttemptsAccuseNobody) {
   EXPECT_EQ(word(found.front()), "10 is closed");
 }
 
+/// As where repaired hosts alone are tested again: the others meet nobody else.
+TEST(Connections, HostsThatWorkedBeforeAreWitnesses) {
+  Connections all;
+  for (unsigned host = 1; host < 6; ++host) all.known(host);
+  for (unsigned host = 1; host < 5; ++host) meet(all, 0, host, [](unsigned, unsigned to) { return to != 0; });
+  const auto found = all.faults({0, 1, 2, 3, 4, 5}, kTwice);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(word(found[0]), "0 is closed");
+}
+
 TEST(Connections, WhatFailedOnceAndThenWorkedIsNoFault) {
   Connections all;
   all.failed(0, 1, "timed out");
