@@ -312,7 +312,7 @@ def test_a_rehearsal_fills_the_jobs_shuffle_buffer(headrace, own):
     assert any("stands for 1000 and 100" in " ".join(s.split()) for s in point["unproven"]), point["unproven"]
 
 
-JOB = """\
+COUNTED_JOB = """\
 schema: 1
 job: small
 cluster: {nodes: 1, gpus_per_node: 1}
@@ -339,7 +339,7 @@ def small_samples(headrace, samples=200):
 
 def test_samples_per_second_count_samples(headrace):
     stored = small_samples(headrace)
-    headrace.write("job.yaml", JOB.replace("SAMPLES", "400").replace("SIZE", "1001B"))
+    headrace.write("job.yaml", COUNTED_JOB.replace("SAMPLES", "400").replace("SIZE", "1001B"))
     result = headrace("qualify", "job.yaml", "--data", "own", "--at", "scratch", "--budget", "8s", "--only", "shard_stream/job",
                       "--out", "out", "--no-report")
     assert result.code in (0, 10, 11, 12), result
@@ -363,7 +363,7 @@ def test_samples_per_second_count_samples(headrace):
     ("400", "2560B", 0, "")])
 def test_the_true_job_of_small_samples_is_not_refused(headrace, samples, size, code, told):
     small_samples(headrace)
-    headrace.write("job.yaml", JOB.replace("SAMPLES", samples).replace("SIZE", size))
+    headrace.write("job.yaml", COUNTED_JOB.replace("SAMPLES", samples).replace("SIZE", size))
     planned = headrace("plan", "job.yaml", "--data", "own", "--at", "scratch")
     assert planned.code == code and told in planned.out + planned.err, planned
 
@@ -376,6 +376,6 @@ def test_samples_of_another_size_are_refused(headrace):
             info = tarfile.TarInfo(f"{number}.bin")
             info.size = 100_000
             out.addfile(info, io.BytesIO(bytes(100_000)))
-    headrace.write("job.yaml", JOB.replace("SAMPLES", "8").replace("SIZE", "10kB"))
+    headrace.write("job.yaml", COUNTED_JOB.replace("SAMPLES", "8").replace("SIZE", "10kB"))
     planned = headrace("plan", "job.yaml", "--data", "own", "--at", "scratch")
     assert planned.code == 2 and "for each sample, and the job's samples are of 10 kB" in planned.err, planned
