@@ -323,7 +323,9 @@ def together(fleet, headrace):
         golden["judgements"] = []
         golden["points"] = [point | {"id": f"point{n}"} | ({} if status == "ok" else {"status": status, "reason": "as made up", "metrics": []})
                             for n, status in enumerate(statuses)]
-        golden["summary"] = {"word": "MEASURED", "exit_code": 0, "needs": 0, "pass": 0, "fail": 0, "inconclusive": 0, "skipped": 0, "error": 0}
+        errors = statuses.count("error")
+        golden["summary"] = {"word": "ERROR" if errors else "MEASURED", "exit_code": 1 if errors else 0, "needs": 0, "pass": 0, "fail": 0,
+                             "inconclusive": 0, "skipped": statuses.count("skipped"), "error": errors}
         headrace.write("run.json", json.dumps(golden))
         headrace.write("fleet.json", json.dumps({"run": "run.json", "answers": answers}))
         told = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
