@@ -6,6 +6,7 @@ import json
 import os
 import pathlib
 import subprocess
+import time
 
 import pytest
 from test_cold import COUNTED, MEMORY, file_system
@@ -31,7 +32,11 @@ class Bench:
 
     def end(self):
         for words in reversed(self.undo):
-            subprocess.run(list(map(str, words)), capture_output=True)
+            # The kernel lets go of a loop device's file some time after it was detached.
+            for _ in range(100):
+                if subprocess.run(list(map(str, words)), capture_output=True).returncode == 0:
+                    break
+                time.sleep(0.1)
 
     def new(self, name="m"):
         self.count += 1

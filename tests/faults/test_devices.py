@@ -20,10 +20,12 @@ def device(tmp_path):
     """A loop device; read-only would prove nothing: it could be written."""
     if os.geteuid() != 0:
         pytest.skip("needs root to make a loop device")
+    if subprocess.run(["stat", "-f", "-c", "%T", tmp_path], capture_output=True, text=True).stdout.strip() in ("tmpfs", "ramfs"):
+        pytest.skip(f"{tmp_path} is in memory: nothing from there is proven cold")
     image = tmp_path / "image"
     with open("/dev/urandom", "rb") as source:
         image.write_bytes(source.read(SIZE))
-    made = subprocess.run(["losetup", "--find", "--show", image], capture_output=True, text=True)
+    made = subprocess.run(["losetup", "--find", "--show", "--direct-io=on", image], capture_output=True, text=True)
     if made.returncode != 0:
         pytest.skip(f"no loop device: {made.stderr.strip()}")
     name = made.stdout.strip()

@@ -42,6 +42,10 @@ struct Made {
       r.cache = nothing_proven(CacheState::cold);
       r.cache.proven = one.proven;
       r.metrics = {{metric, one.value}};
+      if (metric == "accelerator_utilization") {  // the rest of the time the GPU waits for reads
+        r.metrics.push_back({"stall_fraction", 1 - one.value});
+        r.metrics.push_back({"reading_share", 1});
+      }
     }
     const std::vector<MetricInfo> catalogue{{.name = metric, .unit = "1/s", .description = ""}};
     result.status = PointStatus::ok;
