@@ -43,7 +43,8 @@ Value load_with_profiles(const std::string& file, const Location* asked_at, std:
   Value value = read_yaml(file, own);
   if (asked_at != nullptr && own.empty() && !value.is_map())
     own.error({file, 0, 0}, value.is_null() ? "is empty" : "is no configuration: it must be a map of keys");
-  if (asked_at != nullptr && own.empty() && !has_own_key(value)) {
+  if (asked_at != nullptr && value.is_map() && !has_own_key(value)) {
+    own = Diagnostics();  // which may repeat its lines
     own.error({file, 0, 0}, "is no configuration: none of its keys is known (keys: " + join(kConfigurationKeys) + ")");
     value.entries.clear();
   }

@@ -32,9 +32,8 @@ class Counter {
   CountedSamples count(std::uint64_t most) {
     while (at_ < std::min(size_, most) && read_more()) {
     }
-    if (damaged_) return {};
-    if (at_ >= size_) end();
-    return counted_;
+    if (!damaged_ && at_ >= size_) end();
+    return damaged_ ? CountedSamples{} : counted_;
   }
 
  private:
@@ -63,8 +62,10 @@ class Counter {
   }
 
   void end() {
-    for (Found found = parser_->end(); found.kind != Found::Kind::over; found = parser_->end())
+    for (Found found = parser_->end(); found.kind != Found::Kind::over; found = parser_->end()) {
       counted_.samples += found.kind == Found::Kind::sample;
+      damaged_ = damaged_ || found.kind == Found::Kind::bad;
+    }
     counted_.bytes = size_;
   }
 

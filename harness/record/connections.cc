@@ -63,6 +63,7 @@ void Connections::failed(unsigned from, unsigned to, const std::string& why) {
 void Connections::failed_both(unsigned a, unsigned b, const std::string& why, unsigned times) {
   note_failure(a, b, why, times);
   note_failure(b, a, why, times);
+  ways_[{a, b}].assumed = ways_[{b, a}].assumed = true;
   failures_[std::minmax(a, b)] += times;
 }
 
@@ -178,6 +179,8 @@ void Connections::add_paths(std::vector<ConnectionFault>& found, unsigned times)
     if (count < times || !in_play_.contains(a) || !in_play_.contains(b)) continue;
     const bool there = unexplained(a, b), back = unexplained(b, a);
     if (!there && !back) continue;
+    // Where it is not known whose call failed, what explains one way explains the pair.
+    if (there != back && fails(a, b) && fails(b, a) && ways_.at(pair).assumed) continue;
     const auto [from, to] = there ? pair : Pair{b, a};
     const auto other = ways_.find({to, from});
     const bool one_way = other != ways_.end() && other->second.works;

@@ -58,7 +58,8 @@ class Connections {
  private:
   struct Way {
     unsigned failures = 0;
-    bool works = false;  // the last attempt did
+    bool works = false;    // the last attempt did
+    bool assumed = false;  // the pair failed, and it is not known whose call did
     std::string why;
   };
   struct Ends {

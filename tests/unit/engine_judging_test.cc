@@ -111,7 +111,7 @@ TEST_F(EngineJudging, AFailThatDoesNotComeAgainIsInconclusive) {
 TEST_F(EngineJudging, MeasuredAgainTheMarginStillCounts) {
   auto w = plan.add();
   w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
-  w->fixed = [](const Repetition& r) { return r.index < 5 ? 10.0 : 45.0; };
+  w->fixed = [](const Repetition& r) { return r.index < 5 ? 10.0 : 42.0; };
   requirements::Need need;
   need.id = "host.something";
   need.unit = "count";

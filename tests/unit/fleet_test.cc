@@ -147,7 +147,7 @@ TEST(Fleet, ReadsRunFilesWithoutTheirRepetitions) {
   ASSERT_EQ(fleet.nodes.size(), 1u);
   EXPECT_EQ(fleet.nodes[0].name, "node17");
   EXPECT_EQ(fleet.saying(Outcome::fail), 1u);
-  EXPECT_EQ(*fleet.nodes[0].values[0], 9.1e8);
+  EXPECT_EQ(*fleet.nodes[0].values[0], 9.12e8);
 }
 
 TEST(Fleet, NoiseIsThatOfTheNodesThatToldTheirs) {

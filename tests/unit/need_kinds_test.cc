@@ -102,12 +102,10 @@ TEST(NeedKinds, OfALoadersWorkers) {
     EXPECT_EQ(of_processes["host.loader_processes"], "host_facts.processes_available") << kind;
     EXPECT_EQ(of_processes["host.loader_files"], "host_facts.open_files") << kind;
   }
-  for (const std::vector<std::string>& set : {std::vector<std::string>{"loader.kind=tfdata"},
-                                              {"loader.kind=in_flight"},
-                                              {"loader.kind=pytorch", "loader.workers_per_gpu=0"}}) {
-    auto of_threads = needs(set);
-    EXPECT_EQ(of_threads["host.prefetch_memory"], "host_facts.memory_available") << set.back();
-    EXPECT_FALSE(of_threads.contains("host.loader_processes")) << set.back();
+  for (const std::string set : {"loader.kind=tfdata", "loader.kind=in_flight"}) {
+    auto of_threads = needs({set});
+    EXPECT_EQ(of_threads["host.prefetch_memory"], "host_facts.memory_available") << set;
+    EXPECT_FALSE(of_threads.contains("host.loader_processes")) << set;
   }
 }
 

@@ -228,7 +228,7 @@ TEST(PairFindings, AClosedHostIsANodeWhereverItIs) {
     for (unsigned bad = 0; bad < nodes; ++bad) {
       const PairMatrix m = with_closed(nodes, bad);
       const auto found = pair_findings(blame(m), m);
-      ASSERT_EQ(found.size(), 1u) << nodes << " " << bad;
+      ASSERT_EQ(found.size(), 1u) << nodes << " " << bad << " " << found[0].part << ", " << found[1].part;
       EXPECT_EQ(found[0].part, "node node" + std::to_string(bad));
       if (bad + 1 == nodes) continue;  // it calls nobody
       EXPECT_EQ(found[0].kind, "closed node");

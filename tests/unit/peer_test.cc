@@ -25,12 +25,12 @@ struct Pair {
 };
 
 struct PeerTest : ::testing::Test {
-  Listener listener{{"127.0.0.1", 0}, "word"};
+  Listener listener{{"127.0.0.1", 0}, "a word of the listener"};
 
   Endpoint there() const { return parse_endpoint(listener.address(), "--peer"); }
   Pair meet_each_other() {
     auto follower = std::async(std::launch::async, [&] { return listener.accept(5, kNoLog, kNever); });
-    auto leader = meet(there(), "word", 5);
+    auto leader = meet(there(), "a word of the listener", 5);
     return {std::move(leader), follower.get()};
   }
   /// What a leader that is turned away is told.
@@ -181,23 +181,23 @@ TEST_F(PeerTest, RefusesAWrongToken) {
 
 TEST_F(PeerTest, TakesOneAtATime) {
   auto pair = meet_each_other();
-  const std::string why = thrown([&] { meet(there(), "word", 5); });
+  const std::string why = thrown([&] { meet(there(), "a word of the listener", 5); });
   EXPECT_NE(why.find("busy with " + pair.follower->host(0)), std::string::npos) << why;
-  EXPECT_NE(thrown([&] { meet(there(), "wrong", 5); }).find("wrong token"), std::string::npos);
+  EXPECT_NE(thrown([&] { meet(there(), "not the word of the listener", 5); }).find("wrong token"), std::string::npos);
 }
 
 TEST_F(PeerTest, SaysThatNobodyListens) {
   Endpoint nowhere = there();
   {
-    const Listener gone({"127.0.0.1", 0}, "word");
+    const Listener gone({"127.0.0.1", 0}, "a word of the listener");
     nowhere = parse_endpoint(gone.address(), "--peer");
   }
-  const std::string why = thrown([&] { meet(nowhere, "word", 5); });
+  const std::string why = thrown([&] { meet(nowhere, "a word of the listener", 5); });
   EXPECT_NE(why.find("Connection refused (ECONNREFUSED): nobody listens there: start `headrace serve"),
             std::string::npos)
       << why;
   EXPECT_NE(thrown([] {
-              meet({"no-such-host.invalid", 1}, "word", 5);
+              meet({"no-such-host.invalid", 1}, "a word of the listener", 5);
             }).find("peer no-such-host.invalid: "),
             std::string::npos);
 }
@@ -215,7 +215,7 @@ TEST_F(PeerTest, DropsStrangers) {
     const std::string noise(100'000, 'x');
     ::send(stranger.get(), noise.data(), noise.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   }
-  EXPECT_TRUE(meet(at, "word", 5));
+  EXPECT_TRUE(meet(at, "a word of the listener", 5));
   EXPECT_TRUE(follower.get());
 }
 
@@ -223,7 +223,7 @@ TEST_F(PeerTest, WaitsOnlySoLong) { EXPECT_FALSE(listener.accept(0.05, kNoLog, k
 
 TEST(Listener, RefusesAddressesThatThisMachineDoesNotHave) {
   EXPECT_NE(thrown([] {
-              Listener({"192.0.2.1", 0}, "word");
+              Listener({"192.0.2.1", 0}, "a word of the listener");
             }).find("this machine does not have this address"),
             std::string::npos);
 }
