@@ -62,8 +62,8 @@ int judge(const Arguments& a, const Shared& shared) {
   bool answered = false;
   for (Judgement& j : judging::judge_run(questions, run.points)) {
     // Facts of the host fit any job.
-    answered = answered ||
-               (j.outcome != Outcome::skipped && !judging::of_a_part(j) && !j.metric.starts_with("host_facts."));
+    answered =
+        answered || (j.outcome != Outcome::skipped && !judging::of_a_part(j) && !j.metric.starts_with("host_facts."));
     (j.outcome == Outcome::skipped ? unanswered : told.judgements).push_back(std::move(j));
   }
   if (!a.history.empty()) hold_across(a.history, a.run, told.judgements);

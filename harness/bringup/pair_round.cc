@@ -48,7 +48,8 @@ class OneRail {
     }
     auto ends = ask_(measure, time_s());
     std::map<unsigned, TcpPairEnd> read;
-    for (auto& [node, answer] : ends) read_end(answer, [&](const auto& json) { read[node] = agents::end_from(json); });
+    for (auto& [node, answer] : ends)
+      read_end(answer, [&, node = node](const auto& json) { read[node] = agents::end_from(json); });
     for (const Meeting& one : left_) {
       if (add_failure(one, ends, one.caller)) continue;
       add(one, [&] { return together(one, read[one.a], read[one.b]); });
@@ -74,7 +75,7 @@ class OneRail {
     auto ends = ask_(measure, time_s());
     std::map<unsigned, RdmaPairEnd> read;
     for (auto& [node, answer] : ends)
-      read_end(answer, [&](const auto& json) { read[node] = agents::rdma_end_from(json); });
+      read_end(answer, [&, node = node](const auto& json) { read[node] = agents::rdma_end_from(json); });
     for (const Meeting& one : left_)
       if (!add_failure(one, ends, std::nullopt)) add(one, [&] { return together(one, read[one.a], read[one.b]); });
   }

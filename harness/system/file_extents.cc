@@ -80,7 +80,7 @@ std::uint64_t encoded_bytes(int fd) {
   auto* const map = reinterpret_cast<fiemap*>(memory.data());
   std::uint64_t at = 0, encoded = 0;
   for (;;) {
-    *map = {};
+    std::memset(map, 0, sizeof *map);
     map->fm_start = at;
     map->fm_length = UINT64_MAX - at;
     map->fm_extent_count = kExtents;

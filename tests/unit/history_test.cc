@@ -106,7 +106,7 @@ TEST(ChangePointSimulation, AStepOfEightPercentIsFoundAtFourteenRuns) {
 
 TEST(ChangePointSimulation, RunsThatWanderAreSeldomCalledChanged) {
   const Found thirty = found_in(100, [](std::uint64_t seed) { return alike(30, seed, 0.04, 0.8); });
-  EXPECT_GE(thirty.any, 20);  // what permutations take for levels
+  EXPECT_GE(thirty.any, 20);     // what permutations take for levels
   EXPECT_LE(thirty.certain, 5);  // for the worse or for the better
   EXPECT_LE(found_in(100, [](std::uint64_t seed) { return alike(14, seed, 0.04, 0.8); }).certain, 5);
   EXPECT_EQ(found_in(60, [](std::uint64_t seed) { return alike(30, seed, 0.02, 0.8); }).certain, 0);
