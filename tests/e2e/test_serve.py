@@ -172,6 +172,8 @@ def test_a_short_token_is_refused(headrace, token):
 def test_a_peer_that_sends_the_token_back_is_not_quoted(headrace):
     token = "0123456789abcdef-secret"
     with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(60)
+
         def echo():
             there, _ = listening.accept()
             with there:
@@ -182,7 +184,8 @@ def test_a_peer_that_sends_the_token_back_is_not_quoted(headrace):
                 there.sendall(frame(WELCOME, said.replace("secret", "\\u0073ecret").encode()))
         with concurrent.futures.ThreadPoolExecutor() as other:
             done = other.submit(echo)
-            outcome = headrace("run", "tcp_stream", "--peer", f"127.0.0.1:{listening.getsockname()[1]}", HEADRACE_TOKEN=token)
+            outcome = headrace("measure", "rdma_write", "--peer", f"127.0.0.1:{listening.getsockname()[1]}", "--at", "scratch", "--no-report",
+                               "--out", "results", HEADRACE_TOKEN=token)
             done.result(timeout=120)
     assert outcome.code == 1 and "no: ****" in outcome.err, outcome
     assert token not in (outcome.err + outcome.out).lower(), outcome
