@@ -160,7 +160,7 @@ class LoopDevice : public ::testing::Test {
   }
   void TearDown() override { fs::remove(in_memory_); }
 
-  const Machine m;
+  const Machine m{};
   TemporaryFolder tmp_;
   std::string in_memory_ = "none";
 };
