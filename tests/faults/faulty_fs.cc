@@ -24,7 +24,7 @@
 //                                                     becomes of the page cache (needs uncached to be seen at once)
 //   lost     at=                                      a write to that block is acknowledged and forgotten
 //
-// op: open create read write fsync rename unlink close fallocate getattr readdir
+// op: open create read write fsync rename unlink close fallocate getattr opendir readdir
 #define FUSE_USE_VERSION 314
 #include <dirent.h>
 #include <errno.h>
@@ -258,6 +258,8 @@ int getattr(const char* path, struct stat* status, fuse_file_info*) {
   return failed(::fstatat(backing, below(path), status, AT_SYMLINK_NOFOLLOW));
 }
 
+int opendir(const char* path, fuse_file_info*) { return ordered(path, "opendir"); }
+
 int readdir(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info*, fuse_readdir_flags) {
   if (const int code = ordered(path, "readdir")) return code;
   const int fd = ::openat(backing, below(path), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -394,6 +396,7 @@ fuse_operations operations() {
   all.flush = flush;
   all.release = release;
   all.fsync = fsync;
+  all.opendir = opendir;
   all.readdir = readdir;
   all.init = init;
   all.create = create;

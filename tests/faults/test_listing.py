@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from conftest import BINARY, ROOT
 
-FAULTS = [("n01", "readdir", errno.EIO), ("n01", "readdir", errno.ESTALE), ("n01", "open", errno.EMFILE), ("n01", "readdir", errno.EACCES),
+FAULTS = [("n01", "readdir", errno.EIO), ("n01", "readdir", errno.ESTALE), ("n01", "opendir", errno.EMFILE), ("n01", "readdir", errno.EACCES),
           ("n01_3.jpg", "getattr", errno.EIO), ("n01_3.jpg", "getattr", errno.ESTALE)]
 
 
@@ -47,7 +47,7 @@ def test_measuring_a_part_of_the_data_is_refused(headrace, faults, name, op, cod
     assert name in result.point["reason"] and errno.errorcode[code] in result.point["reason"], result
 
 
-@pytest.mark.parametrize("op", ["readdir", "open"])
+@pytest.mark.parametrize("op", ["readdir", "opendir"])
 def test_cleaning_removes_nothing_of_what_it_cannot_list(headrace, faults, op):
     result = headrace({"use": "small_file_read", "files": 20, "file_size": "8KiB", "workers": 2, "cache": "asis", "repeat": 1})
     assert result.code == 0, result

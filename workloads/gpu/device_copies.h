@@ -53,9 +53,11 @@ class DeviceCopies : public Workload {
   void prepare(Node& node, const DataProgress&) override {
     backend_ = &node.backends().gpu();
     watch_.open(*backend_);
-    for (const auto& [from, to] : gpu_pairs(*backend_))
+    for (const auto& [source, target] : gpu_pairs(*backend_)) {
+      const unsigned from = source, to = target;  // lambdas of C++20 do not capture structured bindings in clang 14
       if (std::unique_ptr<Pair> pair; unless_lost(from, to, [&] { pair = std::make_unique<Pair>(*this, from, to); }))
         pairs_.push_back(std::move(pair));
+    }
     if (pairs_.empty()) throw RunError("the driver has lost the GPUs");
     names_ = devices();
   }
