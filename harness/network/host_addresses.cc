@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
+#include "harness/ranks/wire.h"
 #include "harness/system/kernel_files.h"
 #include "harness/system/network_links.h"
 
@@ -72,6 +74,31 @@ std::vector<SharedAddress> shared_addresses(const std::vector<HostAddresses>& of
     if (!of_most || !std::all_of(with.begin(), with.end(), has_own)) shared.push_back({address, with});
   }
   return shared;
+}
+
+std::string packed_addresses() {
+  std::vector<std::string> own{network_identity()};
+  for (const InterfaceAddress& one : host_addresses(system::interface_addresses())) own.push_back(one.address);
+  return wire::Writer().put(own).bytes();
+}
+
+std::string shared_address_fault(const std::vector<std::string>& packed, const std::vector<std::string>& hosts) {
+  std::set<std::string> identities;  // several processes of one host have its addresses
+  std::vector<HostAddresses> addresses;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < packed.size(); ++i) {
+    std::vector<std::string> own;
+    wire::Reader in(packed[i]);
+    in.get(own);
+    if (own.empty() || !identities.insert(own.front()).second) continue;
+    names.push_back(hosts[i]);
+    HostAddresses& of = addresses.emplace_back();
+    for (std::size_t a = 1; a < own.size(); ++a) of.push_back({"", own[a]});
+  }
+  const std::vector<SharedAddress> shared = shared_addresses(addresses);
+  if (shared.empty()) return "";
+  return fmt::format("{} and {} have the same IP address {}: give each node an address of its own",
+                     names[shared.front().hosts[0]], names[shared.front().hosts[1]], shared.front().address);
 }
 
 }  // namespace headrace

@@ -27,4 +27,11 @@ struct SharedAddress {
 /// is of a network inside each of them, and is left out.
 std::vector<SharedAddress> shared_addresses(const std::vector<HostAddresses>& of_hosts);
 
+/// Addresses of this host, as bytes for `shared_address_fault`.
+std::string packed_addresses();
+
+/// "node3 and node4 have the same IP address 10.78.0.3: give each node an address of its own"; "" = no two have. `packed`: of
+/// each process, one after another; `hosts`: the names of their hosts.
+std::string shared_address_fault(const std::vector<std::string>& packed, const std::vector<std::string>& hosts);
+
 }  // namespace headrace

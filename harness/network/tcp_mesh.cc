@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "harness/base/start_thread.h"
-#include "harness/network/host_addresses.h"
 #include "harness/network/tcp_door.h"
 #include "harness/ranks/wire.h"
 #include "harness/system/socket.h"
@@ -226,29 +225,6 @@ struct Told {
   }
 };
 
-/// Where two nodes have one IP address, connections reach the one or the other by chance, and would accuse a third.
-void check_addresses(Ranks& ranks, const std::vector<unsigned>& team, double timeout_s) {
-  std::vector<std::string> own{network_identity()};
-  for (const system::InterfaceAddress& one : host_addresses(system::interface_addresses())) own.push_back(one.address);
-  std::map<std::string, unsigned> ranks_of;  // by identity: several ranks of one node share its addresses
-  std::vector<HostAddresses> addresses;
-  std::vector<unsigned> first;
-  std::size_t i = 0;
-  for (const std::string& bytes : ranks.gather("IP addresses", team, wire::Writer().put(own).bytes(), timeout_s)) {
-    std::vector<std::string> all;
-    wire::Reader in(bytes);
-    in.get(all);
-    const unsigned rank = team[i++];
-    if (all.empty() || !ranks_of.emplace(all.front(), rank).second) continue;
-    first.push_back(rank);
-    HostAddresses& of = addresses.emplace_back();
-    for (std::size_t a = 1; a < all.size(); ++a) of.push_back({"", all[a]});
-  }
-  for (const SharedAddress& shared : shared_addresses(addresses))
-    throw RunError(fmt::format("{} and {} have the same IP address {}: give each node an address of its own",
-                               ranks.host(first[shared.hosts[0]]), ranks.host(first[shared.hosts[1]]), shared.address));
-}
-
 }  // namespace
 
 TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
@@ -259,7 +235,6 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
     for (const unsigned partner : some) sockets_[partner].resize(options.streams);
   Making making{ranks, team, options, sockets_, addresses_};
   Told own{making.open(), std::vector<std::string>(team.size()), {}};
-  check_addresses(ranks, team, options.timeout_s);
   const auto doors = ranks.gather("TCP addresses", team, making.own.packed(), options.timeout_s);
   try {
     if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);

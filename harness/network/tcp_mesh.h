@@ -33,7 +33,7 @@ class TcpMesh {
   };
   /// Called by all of `team` together. `pairs`: of team indices, which are to be connected; the
   /// same for all. Throws RanksError or RunError: which pair cannot be connected, at which address,
-  /// and why; which hosts have the same IP address.
+  /// and why.
   TcpMesh(Ranks& ranks, const std::vector<unsigned>& team, const std::vector<std::pair<unsigned, unsigned>>& pairs,
           const Options& options);
 

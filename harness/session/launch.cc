@@ -16,6 +16,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/version.h"
 #include "harness/engine/watched.h"
+#include "harness/network/host_addresses.h"
 #include "harness/ranks/hub.h"
 #include "harness/ranks/member.h"
 #include "harness/system/kernel_files.h"
@@ -127,6 +128,12 @@ Meeting meet(Backends& backends, const Launched& launched, double timeout_s, dou
   const std::vector<std::string> names = ask("the exchange of host names", host_name());
   const std::vector<RankPlace> places = places_of(hosts_of(
       names, ask("the exchange of kernels", system::read_line("/proc/sys/kernel/random/boot_id").value_or(""))));
+  std::vector<std::string> hosts;
+  for (const RankPlace& p : places) hosts.push_back(p.host);
+  // Else connections reach the one or the other by chance, and a third host seems to be at fault.
+  if (const std::string fault = shared_address_fault(ask("the exchange of IP addresses", packed_addresses()), hosts);
+      !fault.empty())
+    throw RanksError(fault);
   auto both = std::make_shared<Both>();
   if (launched.rank == 0) both->hub = std::make_unique<Hub>(places, silence_s);
   const std::string address = ask("the exchange of addresses", both->hub ? both->hub->address().packed() : "").front();
@@ -134,15 +141,9 @@ Meeting meet(Backends& backends, const Launched& launched, double timeout_s, dou
   Meeting meeting;
   meeting.ranks = std::shared_ptr<Ranks>(both, both->ranks.get());
   meeting.facts = mpi.facts();
-  std::set<std::string> hosts;
-  std::string each;
-  for (const RankPlace& p : places) {
-    hosts.insert(p.host);
-    each += (each.empty() ? "" : " ") + p.host;
-  }
   meeting.facts.emplace_back("ranks", std::to_string(places.size()));
-  meeting.facts.emplace_back("hosts", fmt::format("{}", fmt::join(hosts, " ")));
-  meeting.facts.emplace_back("host_of_rank", each);
+  meeting.facts.emplace_back("hosts", fmt::format("{}", fmt::join(std::set(hosts.begin(), hosts.end()), " ")));
+  meeting.facts.emplace_back("host_of_rank", fmt::format("{}", fmt::join(hosts, " ")));
   meeting.ranks->barrier("meeting", timeout_s);
   same_versions(*meeting.ranks, timeout_s);
   return meeting;
