@@ -59,7 +59,8 @@ unsigned Unreached::failures(const FailedPair& one) const {
 unsigned Unreached::caller(unsigned a, unsigned b, unsigned rail) const {
   const Connections& of = rails_[rail];
   if (of.fails(a, b) && of.fails(b, a)) return of.failures(a, b) % 2 == 0 ? a : b;
-  return of.fails(a, b) ? b : a;
+  if (of.fails(a, b)) return b;
+  return (a + b) % 2 == 0 || of.fails(b, a) ? a : b;  // each node calls some and is called by others
 }
 
 std::vector<unsigned> Unreached::with_rail(const std::vector<unsigned>& there, unsigned rail) const {
