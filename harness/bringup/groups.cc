@@ -146,7 +146,7 @@ std::vector<std::string> take_values(const StoredRun& run, GroupRun& group) {
     if (point.status == "error") group.why += (group.why.empty() ? "" : "; ") + point.id + ": " + point.reason;
     for (const results::StoredMetric& metric : point.metrics)
       if (!metric.values.empty() && results::MetricFilter().selects(unasked, point, metric.name))
-        group.values.push_back({point.id, metric.name, metric.unit, metric.median, metric.better,
+        group.values.push_back({point.id, metric.name, metric.unit, metric.shown(), metric.better,
                                 metric.better == Better::lower
                                     ? *std::min_element(metric.values.begin(), metric.values.end())
                                     : *std::max_element(metric.values.begin(), metric.values.end())});

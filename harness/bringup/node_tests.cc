@@ -40,7 +40,7 @@ bool is_compared(const StoredPoint& point, const results::StoredMetric& metric) 
   const bool time =
       metric.name.find("latency_") != metric.name.npos || metric.name == "elapsed_s" || metric.name == "cpu_s";
   const bool first = &metric == &point.metrics.front();
-  return !metric.values.empty() && metric.better != Better::neither && std::isfinite(metric.median) &&
+  return !metric.values.empty() && metric.better != Better::neither && std::isfinite(metric.shown()) &&
          point.cache_unproven_share == 0 && (first || !time) && !counts_faults(metric.name);
 }
 
@@ -90,7 +90,7 @@ void add_run(NodeTests& tests, unsigned node, const StoredRun& run) {
       const std::size_t place = place_of(tests, {point.workload, point.id, metric.name, scale.base, metric.description,
                                                  point.params, metric.better, &metric == &point.metrics.front()});
       if (tested.values.size() <= place) tested.values.resize(place + 1);
-      tested.values[place] = metric.median * scale.factor;
+      tested.values[place] = metric.shown() * scale.factor;
       told = told || &metric == &point.metrics.front();
     }
     repetitions += point.repetitions;

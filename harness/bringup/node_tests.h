@@ -27,7 +27,7 @@ struct TestedFault {
 
 struct TestedNode {
   unsigned node = 0;                           // its place in Record::nodes
-  std::vector<std::optional<double>> values;   // along the metrics, in their units; medians
+  std::vector<std::optional<double>> values;   // along the metrics, in their units; of rates the means over time
   double disturbed = 0;                        // share of its repetitions that other programs disturbed
   std::map<std::string, std::string> without;  // points that told nothing, and why; "" = all of them
   std::vector<TestedFault> faults{};

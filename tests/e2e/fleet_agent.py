@@ -43,7 +43,7 @@ def run(hosts):
     share = shares.pop(0) if hosts and shares else 1
     for metric in (metric for point in text["points"] for metric in point["metrics"]):
         metric["values"] = [value * share for value in metric["values"]]
-        metric |= {key: metric[key] * share for key in ("median", "low", "high")}
+        metric |= {key: metric[key] * share for key in ("median", "mean_over_time", "low", "high") if metric.get(key) is not None}
     return {"run": json.dumps(text)}
 
 

@@ -150,9 +150,10 @@ TEST(BringUpUnreached, OneRailOfSeveral) {
 TEST(BringUpUnreached, RolesSwapWhereACallFailed) {
   const Cluster of = cluster(3);
   Unreached unreached(of.record);
+  EXPECT_EQ(unreached.caller(0, 1, 0), 1u);  // host 0 is called by one and calls the other
+  EXPECT_EQ(unreached.caller(0, 2, 0), 0u);
+  unreached.failed({0, 1, 0, "timed out", false, 1});
   EXPECT_EQ(unreached.caller(0, 1, 0), 0u);
-  unreached.failed({0, 1, 0, "timed out", false, 0});
-  EXPECT_EQ(unreached.caller(0, 1, 0), 1u);
   unreached.failed({0, 2, 0, "went silent"});
   EXPECT_EQ(unreached.caller(0, 2, 0), 2u);
 }

@@ -100,7 +100,7 @@ TEST(SizingDecisions, SessionsLeftOutMustNotSayOtherwise) {
   runs[0] = reads(9.2e6);
   EXPECT_EQ(of(runs).reason, Reason::disturbed);
   EXPECT_NEAR(of(runs).supply.value.mean, 9.2e6, 1e4);  // of what was not disturbed
-  runs[1].points[0].disturbed_share = 1.0 / 3;          // not more than a third
+  disturb(runs[1].points[0], 1);                        // not more than a third
   EXPECT_EQ(of(runs).reason, Reason::straddles);
   // What was not disturbed misses: that is a FAIL, whatever the other one gave.
   runs[0] = reads(6e6);

@@ -58,7 +58,7 @@ TEST(Sizing, GpusFedAreG8OfTheSupply) {
 /// Local storage is each node's own: it says nothing of the storage that the job's nodes share.
 TEST(Sizing, ALocalDiskNeitherFeedsNorStarvesOtherNodes) {
   for (const auto& [rate, enough] :
-       {std::pair{42e6, "enough for that node (8 GPUs, x5.2)"}, {6e6, "not enough for that node (8 GPUs, x0.75)"}}) {
+       {std::pair{43e6, "enough for that node (8 GPUs, x5.4)"}, {6e6, "not enough for that node (8 GPUs, x0.75)"}}) {
     std::vector<StoredRun> runs{run_of()};
     add(runs[0], "small_file_read", "read_bandwidth", rate);
     add(runs[0], "checkpoint_write", "durable_bandwidth", 10e9, {}, "asis");
@@ -278,7 +278,11 @@ TEST(Sizing, FixesSayWhatTheyAreBuiltOn) {
 
 TEST(Sizing, TheLargestWriterSetsTheTimeOfASave) {
   std::vector<StoredRun> runs{run_of()};
-  add(runs[0], "checkpoint_write", "durable_bandwidth", 2e9, {}, "asis");
+  const auto add_of_all = [&runs](const char* metric, double rate) {
+    add(runs[0], "checkpoint_write", metric, rate, {}, "asis");
+    runs[0].points.back().nodes = 4;
+  };
+  add_of_all("durable_bandwidth", 2e9);
   const Sizing even = size(job({"parallelism.sharding=zero3"}), "job.yaml", runs),
                uneven = size(job({"parallelism.sharding=zero1"}), "job.yaml", runs);
   EXPECT_EQ(fix(even, "sharding"), nullptr);
@@ -286,14 +290,17 @@ TEST(Sizing, TheLargestWriterSetsTheTimeOfASave) {
   // 32 ranks on 4 nodes: one writes 2 GB of weights, each its part of 12 GB; 5 GB over 3.5 GB.
   EXPECT_NEAR(phase(uneven, "checkpoint_save").demand.required, 14e9 / 10 * 5 / 3.5, 1);
   EXPECT_NEAR(phase(even, "checkpoint_save").demand.required, 14e9 / 10, 1);
+  ASSERT_TRUE(even.calendar && uneven.calendar);
   EXPECT_NEAR(uneven.calendar->save_s, even.calendar->save_s * 5 / 3.5, 1e-6);
   // Writing behind, all wait for the same node.
   const Sizing behind = size(job({"parallelism.sharding=zero1", "checkpoint.mode=async"}), "job.yaml", runs);
-  EXPECT_NEAR(behind.calendar->save_s, 14e9 / 2e9 / 4 * 5 / 3.5, 1e-6);
+  ASSERT_TRUE(behind.calendar);
+  EXPECT_NEAR(behind.calendar->save_s, 14e9 / 2e9 * 5 / 3.5, 1e-6);
   // Training stands still while a node's part is copied to host memory: the largest one, where that was measured.
-  add(runs[0], "checkpoint_write", "stage_bandwidth", 7e9, {}, "asis");
+  add_of_all("stage_bandwidth", 28e9);
   const Sizing staged = size(job({"parallelism.sharding=zero1", "checkpoint.mode=async"}), "job.yaml", runs);
-  EXPECT_NEAR(staged.calendar->stall_s, 14e9 / 4 * 5 / 3.5 / 7e9, 1e-6);
+  ASSERT_TRUE(staged.calendar);
+  EXPECT_NEAR(staged.calendar->stall_s, 14e9 * 5 / 3.5 / 28e9, 1e-6);
 }
 
 TEST(Sizing, CalendarAndCapacity) {

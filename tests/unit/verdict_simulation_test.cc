@@ -248,7 +248,7 @@ TEST(ErrorsAtTheNeed, RepetitionsThatGiveNothing) {
               100 * c.pass_of_both);
   const Counts always =
       Simulation{.trials = 20}(0.7, [](Random&) -> System { return [] { return Given{.rate = 0}; }; });
-  EXPECT_EQ(always.fail, 1);
+  EXPECT_DOUBLE_EQ(always.fail, 1);
 }
 
 /// A repetition in which storage stands still for a twentieth of the time, in one stretch or three,
