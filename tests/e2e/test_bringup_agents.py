@@ -303,7 +303,7 @@ def test_a_group_that_is_slower_than_the_others(fleet, headrace):
     twice = brought_up("twice", n11=[0.8, 0.8])
     assert twice.code == 10 and named(twice) == [("group", "n[11-21]")], twice
     told = twice.record["faults"][0]["told"]
-    assert "728 MB/s, and 728 MB/s before, usually 910 MB/s (2 other groups of 11 nodes); its pairs alone: " in told, told
+    assert "730 MB/s, and 730 MB/s before, usually 912 MB/s (2 other groups of 11 nodes); its pairs alone: " in told, told
     assert "% of the usual rate in the middle" in told and "collectives again of n[11-21]" in twice.out, twice
     assert set(states(twice).values()) == {"accepted"}, twice
     once = brought_up("once", n11=[0.8, 1])

@@ -22,10 +22,10 @@ def fed() -> dict:
     data["job"].update(nodes=1, gpus=8, gpus_per_node=8)
     data["phases"] = [p for p in data["phases"] if p["phase"] in ("cold_epoch", "metadata")]
     for phase in data["phases"]:
-        phase.update(outcome="PASS", reason="", next_step="", headroom=1.5, headroom_low=1.4, headroom_high=1.6)
+        phase.update(nodes=1, gpus=8, outcome="PASS", reason="", next_step="", headroom=1.5, headroom_low=1.4, headroom_high=1.6)
         phase["supply"].update(basis="measured", clients=1)
         phase["gpus_fed"].update(median=12, low=11, high=12)
-    data["summary"] = {"word": "PASS", "exit_code": 0, "gpus_fed": 8, "low": 8, "high": 8, "gpus": 8, "basis": "measured",
+    data["summary"] = {"word": "PASS", "exit_code": 0, "gpus_fed": 8, "low": 8, "high": 8, "gpus": 8, "measured_nodes": 1, "basis": "measured",
                        "phase": "cold_epoch", "sentence": "Feeds 8 of 8 GPUs."}
     data["scaling"] = []
     data["fixes"] = data["assumptions"] = data["not_measured"] = data["cycle"] = []
