@@ -188,6 +188,32 @@ void Connections::add_paths(std::vector<ConnectionFault>& found, unsigned times)
   }
 }
 
+std::size_t Connections::partners_that_work(unsigned host) const {
+  std::set<unsigned> partners;
+  for (const auto& [way, attempts] : ways_)
+    if (attempts.works && (way.first == host || way.second == host))
+      partners.insert(way.first == host ? way.second : way.first);
+  return partners.size();
+}
+
+/// A host that lost most of its partners, each of whom lost nobody else, explains those paths: a switch port that drops large
+/// packets lets some pairs through by chance.
+void Connections::join_paths(std::vector<ConnectionFault>& found) const {
+  std::map<unsigned, std::vector<unsigned>> lost;
+  for (const ConnectionFault& one : found)
+    if (one.kind == Kind::path) lost[one.a].push_back(one.b), lost[one.b].push_back(one.a);
+  for (const auto& [host, partners] : lost) {
+    if (partners.size() < kManyWitnesses || partners.size() <= partners_that_work(host)) continue;
+    if (!std::ranges::all_of(partners, [&](unsigned other) { return lost.at(other).size() == 1; })) continue;
+    const auto is_its = [host = host](const ConnectionFault& one) {
+      return one.kind == Kind::path && (one.a == host || one.b == host);
+    };
+    const std::string why = std::ranges::find_if(found, is_its)->why;
+    std::erase_if(found, is_its);
+    found.insert(found.begin(), {Kind::cut_off, host, 0, false, partners, why});
+  }
+}
+
 std::vector<ConnectionFault> Connections::faults(const std::vector<unsigned>& hosts, unsigned times) const {
   if (nobody(hosts, times)) {
     ConnectionFault all{Kind::nobody, 0, 0, false, {}, ""};
@@ -201,6 +227,7 @@ std::vector<ConnectionFault> Connections::faults(const std::vector<unsigned>& ho
     if (is_cut_off(host)) found.push_back(of_host(Kind::cut_off, host));
   }
   add_paths(found, times);
+  join_paths(found);
   return found;
 }
 

@@ -79,6 +79,8 @@ class Connections {
   const Ends& ends(unsigned host) const;
   ConnectionFault of_host(ConnectionFault::Kind kind, unsigned host) const;
   void add_paths(std::vector<ConnectionFault>& found, unsigned times) const;
+  std::size_t partners_that_work(unsigned host) const;
+  void join_paths(std::vector<ConnectionFault>& found) const;
 
   std::map<Pair, Way> ways_;           // from, to
   std::map<Pair, unsigned> failures_;  // of both, the lower number first

@@ -131,6 +131,25 @@ TEST(Connections, APathBetweenTwoSoundHostsIsNamedAndNoHost) {
       }
 }
 
+TEST(Connections, AHostThatLosesMostOfItsPartnersIsNamedAndNoPath) {
+  const auto loses = [](std::vector<unsigned> partners) {
+    return [partners](unsigned from, unsigned to) {
+      return std::none_of(partners.begin(), partners.end(), [&](unsigned other) { return are(from, to, 2, other); });
+    };
+  };
+  EXPECT_EQ(explained(5, loses({1, 3, 4})), Words{"2 is cut off"});
+  EXPECT_EQ(explained(5, loses({1, 3})), (Words{"1 and 2", "2 and 3"}));  // as many work
+  EXPECT_EQ(explained(9, loses({1, 3, 4})), (Words{"1 and 2", "2 and 3", "2 and 4"}));
+  Connections once;  // pairs that passed by chance at first
+  for (unsigned a = 0; a < 5; ++a)
+    for (unsigned b = a + 1; b < 5; ++b) meet(once, a, b, loses({}));
+  for (const unsigned other : {0u, 1u, 3u, 4u}) once.failed_both(2, other, "went silent", kTwice);
+  const std::vector<ConnectionFault> found = once.faults({0, 1, 2, 3, 4}, kTwice);
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(word(found[0]), "2 is cut off");
+  EXPECT_EQ(found[0].others, (std::vector<unsigned>{0, 1, 3, 4}));
+}
+
 TEST(Connections, AClosedHostHidesNoBrokenPath) {
   EXPECT_EQ(explained(6, [](unsigned from, unsigned to) { return to != 2 && !are(from, to, 4, 5); }),
             (Words{"2 is closed", "4 and 5"}));
