@@ -196,14 +196,14 @@ std::size_t Connections::partners_that_work(unsigned host) const {
   return partners.size();
 }
 
-/// A host that lost most of its partners, each of whom lost nobody else, explains those paths: a switch port that drops large
+/// A host that lost half of its partners or more, each of whom lost nobody else, explains those paths: a switch port that drops large
 /// packets lets some pairs through by chance.
 void Connections::join_paths(std::vector<ConnectionFault>& found) const {
   std::map<unsigned, std::vector<unsigned>> lost;
   for (const ConnectionFault& one : found)
     if (one.kind == Kind::path) lost[one.a].push_back(one.b), lost[one.b].push_back(one.a);
   for (const auto& [host, partners] : lost) {
-    if (partners.size() < kManyWitnesses || partners.size() <= partners_that_work(host)) continue;
+    if (partners.size() < kWitnesses || partners.size() < partners_that_work(host)) continue;
     if (!std::ranges::all_of(partners, [&](unsigned other) { return lost.at(other).size() == 1; })) continue;
     const auto is_its = [host = host](const ConnectionFault& one) {
       return one.kind == Kind::path && (one.a == host || one.b == host);
