@@ -13,6 +13,7 @@ namespace {
 constexpr unsigned kTried = 12;          // partners that are looked at for one node, near and far each
 constexpr std::size_t kOfALink = 3;      // rates, before its ends are looked at again by turns
 constexpr unsigned kPairsOfASwitch = 4;  // a round, of one that is undecided
+constexpr double kManyTransients = 0.05;
 
 double entropy(const Weights& probability) {
   double sum = 0;
@@ -41,10 +42,7 @@ double Search::information(unsigned about, unsigned with) const {
   const Weights& own = posterior_.end(about, rail);
   std::array<Weights, kLosses.size()> told{};  // [own loss][rate]
   for (std::size_t rate = 0; rate < own.size(); ++rate) {
-    Weights likelihood{};
-    for (std::size_t loss = 0; loss < own.size(); ++loss)
-      likelihood[loss] = posterior_.likelihood(std::log1p(-kLosses[rate]), loss);
-    const Weights seen = seen_with(others, likelihood);
+    const Weights seen = seen_with(others, posterior_.likelihood(std::log1p(-kLosses[rate])));
     for (std::size_t loss = 0; loss < own.size(); ++loss) told[loss][rate] = seen[loss];
   }
   Weights all{};
@@ -188,16 +186,16 @@ void Search::add_unmet(Round& round) const {
     }
 }
 
-/// What a switch or a link loses, its ends seem to lose: that takes longer to tell apart. Of nodes alone few are undecided
-/// after half of the rounds, and near delta the others tell little of them.
+/// What a switch or a link loses, its ends seem to lose: that takes longer to tell apart, and so does what is low for once.
+/// Else few nodes are undecided after half of the rounds, and near delta the others tell little of them.
 bool Search::rounds_left() const {
   const auto cleared = [](PartState state) { return state == PartState::cleared || state == PartState::slower; };
   const bool more_than_nodes = !std::all_of(switches_.begin(), switches_.end(), cleared) ||
                                std::any_of(posterior_.links().begin(), posterior_.links().end(),
                                            [](const Posterior::Link& link) { return bad(link.belief) > 0.5; });
-  std::size_t most = more_than_nodes ? options_.most_rounds : (options_.most_rounds + 1) / 2;
-  if (options_.every_link)
-    most = std::max<std::size_t>(most, 2 * static_cast<std::size_t>(std::count(lost_.begin(), lost_.end(), false)));
+  const bool slow = more_than_nodes || posterior_.noise().transient > kManyTransients;
+  std::size_t most = slow ? options_.most_rounds : (options_.most_rounds + 1) / 2;
+  if (options_.every_link) most += 2 * static_cast<std::size_t>(std::count(lost_.begin(), lost_.end(), false));
   return rounds_ < options_.before + most;
 }
 

@@ -55,6 +55,7 @@ struct Prior {
 struct Noise {
   std::vector<double> reference;                   // of each rail: the usual rate
   double spread = 0, transient = 0, bad_ends = 0;  // shares
+  double most_transient = 0;                       // `transient` and its standard error
 };
 
 class Posterior {
@@ -66,43 +67,66 @@ class Posterior {
   void update();
 
   const Topology& topology() const { return topology_; }
-  const Noise& noise() const { return noise_; }
-  const Weights& end(unsigned node, unsigned rail) const { return belief_[rail * topology_.nodes + node]; }
-  const Weights& leaf_switch(unsigned number) const { return belief_[topology_.ends() + number]; }
+  const Noise& noise() const { return fit().noise; }
+  const Weights& end(unsigned node, unsigned rail) const { return fit().belief[rail * topology_.nodes + node]; }
+  const Weights& leaf_switch(unsigned number) const { return fit().belief[topology_.ends() + number]; }
 
   /// Two ends that met, once or more often.
   struct Link {
     unsigned a = 0, b = 0, rail = 0;
     std::vector<double> rates;
-    Weights belief{};  // of the way between them alone
+    double doubt = 0;  // probability that the way between them alone is bad, by OneRate::all
+    Weights belief{};  // of that way, by OneRate::bounded, as all beliefs of parts
   };
   const std::vector<Link>& links() const { return links_; }
   /// Over the rail, of those that both have, over which they met least often.
   std::size_t meetings(unsigned a, unsigned b) const;
-  /// How likely a rate of exp(`log_ratio`) times the usual one is where the slowest part loses kLosses[loss].
-  double likelihood(double log_ratio, std::size_t loss) const;
+  /// What one rate may say of a bad part against a sound one. bounded: no more than one divided by the share of rates that
+  /// are low for once, in either direction: they may look exactly like a fault, and a bad part may be fast for once.
+  enum class OneRate { all, bounded };
+  /// Of each loss of the slowest part: how likely a rate of exp(`log_ratio`) times the usual one is.
+  Weights likelihood(double log_ratio, OneRate weighs = OneRate::bounded) const;
 
  private:
   struct Factor {  // of a link
     std::array<unsigned, 4> parts{};
     std::array<Weights, 4> message{};  // to each part, as logarithms
     unsigned count = 0;
-    Weights measured{};  // likelihood of its rates by the loss of the slowest part
+    double sound = 1;    // probability that no part of it is bad, by all other measurements
+    Weights measured{};  // likelihood of its rates by the loss of the slowest part,
+    double most = 0;     // divided by this (a logarithm)
+    Weights link{};      // belief of the way between them alone
   };
-  void set_reference();
-  void set_likelihoods();
-  void propagate();
+  /// Beliefs that agree with each other. From another usual rate to begin with others may come out.
+  struct Fit {
+    Noise noise;
+    std::vector<Factor> factors;  // along the links
+    std::vector<Weights> belief;  // of each end, then of each switch
+    std::vector<Weights> sum;     // their messages together, as logarithms,
+    std::vector<double> total;    // and the logarithm of what these add up to
+    double evidence = 0;          // how likely all rates are (Bethe's approximation), as a logarithm
+  };
+  Fit& fit() { return fits_[at_]; }
+  const Fit& fit() const { return fits_[at_]; }
+  struct Rates {  // as logarithms
+    std::vector<double> all, better_half;
+  };
+  Rates rates_of(unsigned rail) const;
+  void begin_at_most_rates();
+  void begin_at_fast_rates();
+  void set_likelihoods(OneRate weighs);
+  void add_up();
+  void send(Factor& factor, const Weights& link_prior);
+  void propagate(OneRate weighs);
   void learn();
   Weights prior_of(unsigned part) const;
 
   const Topology topology_;
   const Prior prior_;
-  Noise noise_;
   std::vector<Link> links_;
-  std::vector<Factor> factors_;                                 // along the links
   std::map<std::pair<unsigned, unsigned>, std::size_t> index_;  // ends -> link
-  std::vector<Weights> belief_;                                 // of each end, then of each switch
-  std::vector<Weights> sum_;                                    // their messages together, as logarithms
+  std::array<Fit, 2> fits_;
+  std::size_t at_ = 0;  // the likelier one
 };
 
 }  // namespace headrace::bringup

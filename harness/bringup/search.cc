@@ -209,8 +209,7 @@ void Search::judge() {
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Posterior::Link& link = links[i];
     const std::size_t first = link.rail * of.nodes;
-    if (lost_[link.a] || lost_[link.b] || bad(link.belief) < doubtful || accused[first + link.a] ||
-        accused[first + link.b])
+    if (lost_[link.a] || lost_[link.b] || link.doubt < doubtful || accused[first + link.a] || accused[first + link.b])
       continue;
     const double slow_below = posterior_.noise().reference[link.rail] * (1 - kDelta / 2);
     const auto slow = static_cast<std::size_t>(

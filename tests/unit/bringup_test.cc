@@ -43,6 +43,57 @@ TEST(BringUp, AccusesNobodyWhereAllAreHealthy) {
   EXPECT_EQ(sum.fleets_with_false, 0u);
 }
 
+FleetPlan often_low_for_once(unsigned nodes, double bad) {
+  FleetPlan plan = plan_of(nodes, 0.2);
+  plan.bad = bad;
+  plan.transient = 0.15;
+  plan.transient_loss = 0.2;
+  return plan;
+}
+
+TEST(BringUp, AccusesNobodyWhereRatesAreOftenLowForOnce) {
+  for (const double bad : {0.0, 0.02}) {
+    const SimulationSummary sum = of(often_low_for_once(64, bad), 24);
+    EXPECT_EQ(sum.fleets_with_false, 0u) << bad;
+    EXPECT_EQ(sum.missed_nodes, 0u) << bad;
+    EXPECT_LE(sum.undecided_nodes, 2u) << bad;
+  }
+}
+
+/// Every way between these few is measured, once at least.
+FleetPlan eight_nodes(FleetPlan plan) {
+  plan.nodes = 8;
+  plan.nodes_per_switch = 0;
+  plan.search.every_link = true;
+  return plan;
+}
+
+TEST(BringUp, AccusesNoneOfEightWhereRatesAreOftenLowForOnce) {
+  EXPECT_EQ(of(eight_nodes(often_low_for_once(8, 0)), 100).fleets_with_false, 0u);
+}
+
+TEST(BringUp, NamesALinkThatIsSlowEachTimeBetweenEight) {
+  for (const double loss : {0.12, 0.5}) {
+    FleetPlan plan = eight_nodes(plan_of(8, loss));
+    plan.bad = 0;
+    plan.bad_links = 0.03;
+    const SimulationSummary sum = of(plan, 60);
+    EXPECT_GE(sum.bad_links_met, 40u) << loss;
+    EXPECT_GE(sum.found_links + 3, sum.bad_links_met) << loss;
+    EXPECT_EQ(sum.fleets_with_false, 0u) << loss;
+  }
+}
+
+TEST(BringUp, FindsThreeBadNodesInTen) {
+  FleetPlan plan = plan_of(256, 0.08);
+  plan.bad = 0.3;
+  const SimulationSummary sum = of(plan, 10);
+  EXPECT_EQ(sum.bad_nodes, 770u);
+  EXPECT_LE(sum.missed_nodes, 4u);
+  EXPECT_LE(sum.undecided_nodes, 8u);
+  EXPECT_EQ(sum.fleets_with_false, 0u);
+}
+
 TEST(BringUp, TellsASlowSwitchFromItsNodes) {
   FleetPlan plan = plan_of(300, 0.15);
   plan.bad_switches = 1;
