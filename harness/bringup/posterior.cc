@@ -127,7 +127,7 @@ void Posterior::add(const PairRate& measured) {
   const unsigned end_a = measured.rail * topology_.nodes + a, end_b = measured.rail * topology_.nodes + b;
   const auto [known, is_new] = index_.try_emplace({end_a, end_b}, links_.size());
   if (is_new) {
-    links_.push_back({.a = a, .b = b, .rail = measured.rail});
+    links_.push_back({.a = a, .b = b, .rail = measured.rail, .rates = {}});
     Factor factor;
     factor.parts[factor.count++] = end_a;
     factor.parts[factor.count++] = end_b;
