@@ -1,6 +1,7 @@
 #include "harness/base/secrets.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 #include <unordered_set>
@@ -52,21 +53,27 @@ std::pair<char, std::size_t> unescaped(std::string_view text) {
   return c == '\0' ? std::pair{text.front(), std::size_t{1}} : std::pair{c, size};
 }
 
-/// A text in lower case without escapes; begins[i] is where its character i begins in the text as it came.
+/// A text without escapes; begins[i] is where its character i begins in the text as it came.
 struct Plain {
   std::string text;
   std::vector<std::uint32_t> begins;
 };
 
-Plain plain_of(std::string_view text) {
+Plain unescaped_text(std::string_view text) {
   Plain plain;
   for (std::size_t at = 0; at < text.size();) {
     const auto [c, size] = unescaped(text.substr(at));
-    plain.text += folded(c);
+    plain.text += c;
     plain.begins.push_back(static_cast<std::uint32_t>(at));
     at += size;
   }
   plain.begins.push_back(static_cast<std::uint32_t>(text.size()));
+  return plain;
+}
+
+Plain plain_of(std::string_view text) {
+  Plain plain = unescaped_text(text);
+  std::ranges::transform(plain.text, plain.text.begin(), folded);
   return plain;
 }
 
@@ -105,6 +112,23 @@ bool Secrets::whole_one_in(std::string_view text) const {
   return std::any_of(secrets_.begin(), secrets_.end(), [&](const std::string& secret) {
     return secret.size() >= kSurelySecret && plain.text.find(secret) != std::string::npos;
   });
+}
+
+std::string signatures_struck_out(std::string_view text) {
+  // A signature has 64 lower-case digits. Upper-case ones of 16 are names of requests, which support asks for.
+  constexpr std::ptrdiff_t kNearly = 40, kPiece = 12;
+  const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
+  const auto is_upper = [](unsigned char c) { return std::isupper(c) != 0; };
+  std::string struck(text);
+  const Plain plain = unescaped_text(text);
+  for (auto at = plain.text.begin(); at != plain.text.end();) {
+    const auto begin = std::find_if(at, plain.text.end(), is_hex);
+    at = std::find_if_not(begin, plain.text.end(), is_hex);
+    if (at - begin < kNearly && (at - begin < kPiece || std::any_of(begin, at, is_upper))) continue;
+    std::fill(struck.begin() + plain.begins[static_cast<std::size_t>(begin - plain.text.begin())],
+              struck.begin() + plain.begins[static_cast<std::size_t>(at - plain.text.begin())], '*');
+  }
+  return struck;
 }
 
 }  // namespace headrace

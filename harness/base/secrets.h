@@ -27,4 +27,8 @@ class Secrets {
   std::size_t window_ = 0;
 };
 
+/// `text` with a '*' for each character of a run of hexadecimal digits that may be a signature or a piece of one: 40 or more, or
+/// 12 or more without upper-case ones. Escaped digits count as digits.
+std::string signatures_struck_out(std::string_view text);
+
 }  // namespace headrace

@@ -39,6 +39,23 @@ TEST(Secrets, ThatAreShortAreNone) {
   EXPECT_EQ(secrets.struck_out("abc"), "abc");
 }
 
+TEST(Secrets, SignaturesAreStruckOutInEveryForm) {
+  const struct {
+    const char *text, *struck;
+  } kCases[] = {
+      {"Signature=5d672d79c15b13162d9279b0855cfba6", "Signature=********************************"},
+      {"a piece: 5d672d79c15b, more", "a piece: ************, more"},
+      {"request 4442587FB7D0A2F9", "request 4442587FB7D0A2F9"},
+      {"too short 5d672d79c15", "too short 5d672d79c15"},
+      {"&#x35;d672d79c15b", "*****************"},
+      {"&#53;&#100;672d79c15b.", "*********************."},
+      {"5d672d79c15\\u0062", "*****************"},
+      {"5d672d79c15%62", "**************"},
+      {"5D672D79C15B13162D9279B0855CFBA6AABBCCDD", "****************************************"},
+  };
+  for (const auto& one : kCases) EXPECT_EQ(signatures_struck_out(one.text), one.struck);
+}
+
 TEST(Secrets, AreFoundWholeWhereTheyAreLong) {
   const Secrets secrets({"AKIAIOSFODNN7EXAMPLE", "minioadmin"});
   EXPECT_TRUE(secrets.whole_one_in("data/akiaiosfodnn7example/x"));

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cstring>
 
 namespace headrace::s3 {
@@ -117,17 +116,7 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
 }  // namespace
 
 std::string without_secrets(std::string_view words, const Settings& settings) {
-  std::string text = settings.secrets.struck_out(words);
-  // A signature has 64 lower-case digits. Upper-case ones of 16 are names of requests, which support asks for.
-  constexpr std::ptrdiff_t kNearly = 40, kPiece = 12;
-  const auto is_hex = [](unsigned char c) { return std::isxdigit(c) != 0; };
-  const auto is_upper = [](unsigned char c) { return std::isupper(c) != 0; };
-  for (auto at = text.begin(); at != text.end();) {
-    const auto begin = std::find_if(at, text.end(), is_hex);
-    at = std::find_if_not(begin, text.end(), is_hex);
-    if (at - begin >= kNearly || (at - begin >= kPiece && std::none_of(begin, at, is_upper))) std::fill(begin, at, '*');
-  }
-  return text;
+  return signatures_struck_out(settings.secrets.struck_out(words));
 }
 
 void Answer::clear() noexcept {
