@@ -106,6 +106,9 @@ ordered_json series_json(const Recording& recording, const Observation& seen) {
         taken += static_cast<double>(one.looked_calls);
       }
       if (seen.roles.is_worker(one.process)) working.add(one.lead);
+      if (!seen.roles.in_process) continue;
+      for (const ThreadSlice& thread : one.threads)
+        if (seen.roles.is_thread(thread.thread)) working.add(thread.waits);
     }
     time.push_back(slice.end_s);
     read.push_back(bytes / seconds);

@@ -22,9 +22,9 @@ double value(const std::vector<Share>& shares, std::string_view name) {
 
 StepShare find_step_share(const Observation& seen, const OwnTime& own, const LooksAtLead& looks) {
   const double part = 1 - seen.standing_still.value, queued = part * value(seen.training, "queued");
-  const double fed = std::max(kLeast, part * (1 - value(seen.training, "waiting_for_loader") -
-                                              (seen.roles.in_process ? value(seen.training, "reading") : 0)) -
-                                          queued);
+  double taking = value(seen.training, "waiting_for_loader") + value(seen.training, "interpreter_lock");
+  if (seen.roles.in_process) taking += value(seen.training, "reading") + value(seen.training, "making");
+  const double fed = std::max(kLeast, part * (1 - taking) - queued);
   // What taking batches costs, where that is known, stands for itself.
   StepShare step{.value = std::max(kLeast, fed - (own.known ? own.value : 0)), .low = 0, .high = 0, .evidence = {}};
   const double missed =

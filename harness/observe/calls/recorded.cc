@@ -265,6 +265,8 @@ class Recorder {
         if (call.offset < 0) place[call.file] = to;
         if (call.asked > 0 && !program_[call.file]) ++recording_.read_sizes[call.asked];
         one.process = log_.threads[call.thread].process;
+        if (one.first_s == 0) one.first_s = call.begin_s;
+        one.last_s = call.begin_s + call.seconds;
       } else if (call.kind == Kind::write) {
         more(one.written);
       } else if (call.kind == Kind::open) {
