@@ -108,6 +108,15 @@ def test_a_loader_that_is_fast_enough_does_not(headrace, data):
     assert "pack" not in json.dumps(seen.told["limit"]["advice"])
 
 
+def test_a_page_is_drawn_unless_it_is_not_wanted(headrace, data):
+    seen = observe(headrace, data, "--steps", "30", "--step", "0.03")
+    if "no Python that can draw it" in seen.outcome.err:
+        pytest.skip(seen.outcome.err)
+    assert "report.html" in seen.outcome.err and (headrace.path("seen") / "report.html").exists(), seen.outcome.err
+    assert headrace("observe", "--no-report", "--out", "plain", "--", "true").code == 0
+    assert sorted(path.name for path in headrace.path("plain").iterdir() if path.suffix) == ["job.yaml", "observe.json"]
+
+
 def test_saves_are_seen(headrace, data):
     seen = observe(headrace, data, "--step", "0.03", "--steps", "90", "--save", str(headrace.path("model.pt")), "--save-bytes",
                    str(64 << 20), "--save-every", "30")
