@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/observe/shares.h"
+
 namespace headrace::observe {
 namespace {
 
@@ -114,7 +116,8 @@ ordered_json series_json(const Recording& recording, const Observation& seen) {
     read.push_back(bytes / seconds);
     storage.push_back(from_storage / seconds);
     written.push_back(write / seconds);
-    starving.push_back(taking.share(Wait::hand_over));
+    const PartAndWhole starved = headrace::observe::starving(slice, seen.roles);
+    starving.push_back(starved.whole > 0 ? starved.part / starved.whole : 0);
     reading.push_back(working.on_storage());
     computing.push_back(working.share(Wait::running));
     consumers.add(taking);
