@@ -21,6 +21,7 @@
 #include "harness/comparison/blocks.h"
 #include "harness/comparison/output.h"
 #include "harness/files/marked_folder.h"
+#include "harness/observe/as_run.h"
 #include "harness/results/pair_metrics.h"
 
 namespace headrace::cli {
@@ -47,7 +48,7 @@ Comparison compare_blocks(const std::string& folder, comparison::Options options
   return comparison::compare(std::move(sides), options);
 }
 
-/// A run with what its pairs reached; of a bring-up the last session.
+/// A run with what its pairs reached; of a bring-up the last session; a job that was watched.
 results::StoredRun run_at(const std::string& source) {
   const fs::path record = fs::is_directory(source) ? fs::path(source) / bringup::kFile : fs::path(source);
   if (record.filename() == bringup::kFile && fs::is_regular_file(record)) {
@@ -55,6 +56,9 @@ results::StoredRun run_at(const std::string& source) {
     if (sessions.empty()) throw UsageError(record.string() + ": no pair of nodes was measured");
     return std::move(sessions.back());
   }
+  if (const fs::path seen = fs::is_directory(source) ? fs::path(source) / observe::kObservationFile : fs::path(source);
+      seen.filename() == observe::kObservationFile && fs::is_regular_file(seen))
+    return observe::run_in(seen.string());
   results::StoredRun run = results::read_run_file(source);
   results::add_pair_metrics(run);
   return run;
@@ -133,7 +137,7 @@ void add_compare(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("compare", "Which metrics of finished runs differ, by how much, and what cannot be said");
   auto a = std::make_shared<Arguments>();
   verb.option("RUN", a->runs,
-              "Run folders, run.json files or report pages, each held against the first; or one "
+              "Run folders, run.json files, report pages or observations, each beside the first; or one "
               "folder of interleaved blocks")
       .required()
       .at_most(1000);

@@ -7,6 +7,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/observe_live.h"
 #include "benches/headrace/observe_text.h"
+#include "benches/headrace/report_maker.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
 #include "harness/backends/gpu_activity.h"
@@ -33,7 +34,7 @@ using observe::Recording;
 struct Arguments {
   std::vector<std::string> command, from;
   std::string pid, out, duration, format = "text";
-  bool no_store = false, live = false, trace = false;
+  bool no_store = false, no_report = false, live = false, trace = false;
 };
 
 observe::WatchOptions watching() {
@@ -83,13 +84,17 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
                     root));
   if (traced != nullptr) observe::apply_trace(*traced, seen);
   const std::string document = observe::observation_json(recording, seen, command);
-  std::string job;
+  std::string job, written = "job.yaml, observe.json";
+  Drawn drawn;
   if (folder) {
     const std::string text = observe::job_text(recording, seen, name);
     std::vector<MarkedFolder::File> files{{"job.yaml", text}, {"observe.json", document}};
     const std::string calls = given.trace && traced != nullptr ? observe::calls::packed(*traced) : "";
     if (!calls.empty()) files.push_back({"trace.pfw.gz", calls});
     folder->write(files);
+    if (!given.no_report) drawn = draw_into(*folder, "observe.json");
+    if (!calls.empty()) written += ", trace.pfw.gz";
+    if (!drawn.page.empty()) written += ", report.html";
     job = given.out.empty() ? fs::relative(folder->path()).string() + "/job.yaml" : given.out + "/job.yaml";
   }
   if (given.format == "json") {
@@ -99,9 +104,8 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
   if (shared.verbosity < 0) return;
   const Terminal terminal(to_standard_output ? stdout : stderr, shared);
   Text out = observation_text(recording, seen, job, terminal);
-  if (folder)
-    out +=
-        Text::format("written: {} (job.yaml, observe.json{})\n", folder->path(), given.trace ? ", trace.pfw.gz" : "");
+  if (folder) out += Text::format("written: {} ({})\n", folder->path(), written);
+  if (!drawn.reason.empty()) out += Text::format("report not drawn: {}\n", drawn.reason);
   to_standard_output ? print(out) : tell(out);
 }
 
@@ -217,7 +221,8 @@ void add_observe(Verbs& verbs, Shared& shared) {
       "Learn it from calls that were written down: by strace -f -ttt -T -y, DFTracer (.pfw, .pfw.gz; all of a job's "
       "files), Darshan, or --trace (trace.pfw.gz)");
   verb.option("--duration TIME", given->duration, "With --pid: for so long, such as 60s");
-  verb.option("--out DIR", given->out, "Folder for observe.json and job.yaml; default headrace-runs/TIME-observe-NAME");
+  verb.option("--out DIR", given->out,
+              "Folder for observe.json, job.yaml and report.html; default headrace-runs/TIME-observe-NAME");
   verb.flag("--trace", given->trace,
             "Count every call of the command that concerns a file, by a library that is loaded into it (LD_PRELOAD): "
             "exact files, "
@@ -227,6 +232,7 @@ void add_observe(Verbs& verbs, Shared& shared) {
             "not write to; "
             "else a line every 10 seconds");
   verb.flag("--no-store", given->no_store, "Write no files");
+  verb.flag("--no-report", given->no_report, "Do not draw report.html");
   verb.format(given->format, {"text", "json"}, "What standard output gets, with --pid or --from");
   verb.example("headrace observe --no-store -- python3 -c pass",
                "Each thread's calls are looked at up to 500 times a second, from outside");

@@ -17,6 +17,8 @@ constexpr double kWorthTelling = 0.005;
 /// The words for shares.cc's names.
 std::string in_words(const std::string& name, bool consumer) {
   if (name == "waiting_for_loader") return "waiting for the loader";
+  if (name == "interpreter_lock") return "waiting for the interpreter lock";
+  if (name == "making") return "making batches";
   if (name == "reading") return "reading";
   if (name == "saving") return "writing files";
   if (name == "processor") return "on a processor";
@@ -82,7 +84,9 @@ Text observation_text(const observe::Recording& recording, const Observation& se
     out += shares_text(
         seen.roles.consumers.size() == 1 ? "the process that takes batches" : "the processes that take batches",
         seen.consumer, true);
-  if (!seen.workers.empty()) out += shares_text("the loader's workers", seen.workers, false);
+  if (!seen.workers.empty())
+    out += shares_text(seen.roles.workers.empty() ? "the threads that read or decode" : "the loader's workers",
+                       seen.workers, false);
   if (!seen.gpus.empty()) out += "the job's GPUs\n";
   for (const observe::GpuTold& gpu : seen.gpus) out += gpu_text(gpu);
   out += terminal.paint("what was learned of the job\n", Ink::strong);

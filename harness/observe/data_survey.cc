@@ -142,9 +142,34 @@ bool is_program_file(std::string_view path) {
   return path.find(".so.") != path.npos;
 }
 
+namespace {
+
+/// Were batches being taken, or soon after, when it was last found being read?
+bool read_for_batches(const FileSeen& file, const Roles& roles) {
+  return roles.end_s <= roles.begin_s || file.last_s >= roles.begin_s;
+}
+
+/// How often it was found being read; where `held`, found open.
+std::uint64_t weight_of(const FileSeen& file, bool held) {
+  return held ? file.held : std::uint64_t{file.read} + file.open + file.named;
+}
+
+/// Is any file of data found being read? One that is only open may be anything: a lock, a log.
+bool any_read(const Recording& recording, const Roles& roles, const std::string& root) {
+  return std::any_of(recording.files.begin(), recording.files.end(), [&](const FileSeen& file) {
+    struct stat status {};
+    return file.written == 0 && file.read + file.open > 0 && read_for_batches(file, roles) &&
+           !is_program_file(file.path) && (roles.is_worker(file.process) || roles.is_consumer(file.process)) &&
+           (::stat((root + file.path).c_str(), &status) != 0 || S_ISREG(status.st_mode));
+  });
+}
+
+}  // namespace
+
 DataSurvey survey_data(const Recording& recording, const Roles& roles, const std::string& root,
                        const SurveyBounds& bounds) {
   DataSurvey found;
+  found.read = any_read(recording, roles, root);
   std::vector<std::pair<std::string, std::uint64_t>> read;
   std::vector<const FileSeen*> away;  // not on this machine, or gone since
   std::uint64_t looks = 0;
@@ -152,11 +177,12 @@ DataSurvey survey_data(const Recording& recording, const Roles& roles, const std
   for (const FileSeen& file : recording.files) {
     if (file.written > 0 || is_program_file(file.path)) continue;
     if (!roles.is_worker(file.process) && !roles.is_consumer(file.process)) continue;
+    const std::uint64_t weight = weight_of(file, !found.read);
+    if (weight == 0 || (found.read && !read_for_batches(file, roles))) continue;
     struct stat status {};
     const bool here = ::stat((root + file.path).c_str(), &status) == 0;
-    if (here ? !S_ISREG(status.st_mode) : file.extent == 0) continue;
+    if (here ? !S_ISREG(status.st_mode) || status.st_size == 0 : file.extent == 0) continue;
     if (!here) away.push_back(&file);
-    const std::uint64_t weight = std::uint64_t{file.read} + file.open + file.named;
     read.emplace_back(file.path, weight);
     looks += weight;
     extensions[extension_of(file.path)] += weight;

@@ -16,6 +16,7 @@ struct DataSurvey {
   std::vector<std::string> extensions;  // of those
   formats::Format format = formats::Format::none;
   std::uint64_t seen = 0;                // different files that processes were found at
+  bool read = false;                     // those were found being read; else they were only open, or mapped
   std::uint64_t files = 0, folders = 0;  // that lie there, with these extensions
   std::uint64_t bytes = 0;
   double size_deviation = 0;    // standard deviation of the files' sizes [B]

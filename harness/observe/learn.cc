@@ -18,10 +18,14 @@ namespace {
 
 constexpr double kSmallFile = 32 << 20;  // [B]: larger ones hold many samples, unless their format says otherwise
 constexpr double kGuessedBatch = 1;
+constexpr double kWholeWorkers = 0.3;   // of each GPU, on average: further off they come and go
+constexpr double kWholeReads = 2.5;     // of a sample that is read whole: one that asks for its end, and some of others
 constexpr double kSomeStep = 0.02;      // of the time: less is waiting alone
 constexpr std::uint64_t kFewFiles = 5;  // met by looks: the folder that they lie below may be a part of the data set's
 
 Confidence less(Confidence confidence) { return confidence == Confidence::high ? Confidence::medium : Confidence::low; }
+/// Of what follows from both.
+Confidence least(Confidence a, Confidence b) { return std::max(a, b); }
 
 /// Everything that several keys follow from.
 struct Sums {
@@ -116,13 +120,20 @@ class Learner {
     const std::string what =
         fmt::format("{}{} files{} below {} folders of {}", data.complete ? "" : "at least ", data.files,
                     data.extensions.size() == 1 ? " *" + data.extensions.front() : "", data.folders, data.folder);
-    const bool mapped = sums_.faults * 4096 > sums_.worker_bytes;
+    const bool mapped = sums_.faults * 4096 > sums_.worker_bytes || (!data.read && sums_.faults > 0);
     if (mapped) {
       layout_ = "tokens";
       word("dataset.layout", layout_, Confidence::medium,
            fmt::format("read by {:.0f} page faults of mapped files; {}", sums_.faults, what));
       number("dataset.sample_size", 16384, 0, Dimension::bytes, Confidence::guess,
              "how many bytes of a mapped file are a sample cannot be seen from outside");
+      return;
+    }
+    // Those that are open, and were not found being read, may be anything: a lock, a log, a mapped file in memory.
+    if (!data.read) {
+      word("dataset.layout", "files", Confidence::guess,
+           what + "; they were open, and none was found being read: --trace sees what memory serves at once");
+      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess, "no file was found being read");
       return;
     }
     // It was open, and less than one of it was read by calls: mapped, it may be, and in memory.
@@ -136,11 +147,16 @@ class Learner {
     }
     const bool shards = data.format != formats::Format::none || data.mean_size() > kSmallFile;
     layout_ = shards ? "shards" : "files";
+    // Where few files were met, others may lie elsewhere; and where there are few, one may hold many samples.
+    const bool few = data.seen < kFewFiles && (data.files > data.seen || !shards);
     word("dataset.layout", layout_,
-         data.format != formats::Format::none || !shards ? Confidence::high : Confidence::low,
+         few                                               ? Confidence::low
+         : data.format != formats::Format::none || !shards ? Confidence::high
+                                                           : Confidence::low,
          fmt::format("{} different ones were seen being read; {}", data.seen, what));
     if (!data.folder.empty())
-      word("dataset.path", data.folder, Confidence::medium, "where nine tenths of the looks were");
+      word("dataset.path", data.folder, few ? Confidence::low : Confidence::medium,
+           "where nine tenths of the looks at reads were");
     const double per_file = shards ? data.samples_per_file : 1;
     if (per_file <= 0) {
       number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
@@ -157,8 +173,6 @@ class Learner {
                data.complete           ? "; as if the job reads all of them"
                : data.unlisted.empty() ? "; the listing was ended early"
                                        : "; cannot look at " + data.unlisted));
-    // Where few files were met, others may lie elsewhere; and where there are few, one may hold many samples.
-    const bool few = data.seen < kFewFiles && (data.files > data.seen || !shards);
     number("dataset.sample_size", sample_size_,
            spread_ / std::sqrt(std::max(1.0, static_cast<double>(few ? data.seen : data.files))), Dimension::bytes,
            few             ? Confidence::low
@@ -166,6 +180,7 @@ class Learner {
                            : Confidence::medium,
            fmt::format("mean of {} files{}{}", data.files, shards ? " over the samples in one" : "",
                        few ? fmt::format("; {} of them were met", data.seen) : ""));
+    size_confidence_ = seen_.learned.back().confidence;
     if (shards)
       number("dataset.samples_per_file", per_file, 0.02, Dimension::ratio, Confidence::medium,
              fmt::format("counted in the begin of {} shards", data.shards_parsed));
@@ -201,7 +216,7 @@ class Learner {
         if (ahead_ && std::abs(ahead_->batch - std::round(ahead_->batch)) + ahead_->batch_error < 0.4) {
           number(
               "step.micro_batch", std::max(1.0, std::round(ahead_->batch / gpus_of_each)), 0, Dimension::count,
-              steps_.confidence,
+              least(steps_.confidence, size_confidence_),
               fmt::format("while workers waited for room they read {:.2f} samples, give or take {:.2f}, for each batch "
                           "that was taken",
                           ahead_->batch, ahead_->batch_error));
@@ -209,7 +224,7 @@ class Learner {
         }
         const double whole = std::max(1.0, std::round(batch));
         number("step.micro_batch", whole, error, Dimension::count,
-               std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence),
+               least(std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence), size_confidence_),
                fmt::format("{:.0f} samples in {:.0f} steps of {:.0f} process{}: {:.2f} each", samples, steps_.count,
                            consumers, consumers == 1 ? "" : "es", batch));
         seen_.learned.back().low = batch * std::max(0.0, 1 - error) / steps_.most;
@@ -260,18 +275,20 @@ class Learner {
         if (size <= 65536) small += times;
       }
       const double mean = sums_.worker_reads > 0 ? sums_.worker_bytes / sums_.worker_reads : 0;
-      const bool pieces = small * 10 > looks * 9 && sample_size_ > 2 * 65536;
-      word("dataset.read_profile", pieces ? "pil" : "whole", Confidence::medium,
-           fmt::format("{:.0f} % of {} reads that threads were found in asked for 64 KiB or less; {} each on average",
-                       looks > 0 ? 100.0 * static_cast<double>(small) / static_cast<double>(looks) : 0, looks,
-                       format_quantity(mean, Dimension::bytes)));
+      const bool pieces = small * 10 > looks * 9 && sample_size_ > kWholeReads * mean;
+      word("dataset.read_profile", pieces ? "pil" : "whole", least(Confidence::medium, size_confidence_),
+           fmt::format(
+               "{:.0f} % of {} reads that threads were found in asked for 64 KiB or less; of a sample of {} they "
+               "got {} each on average",
+               looks > 0 ? 100.0 * static_cast<double>(small) / static_cast<double>(looks) : 0, looks,
+               format_quantity(sample_size_, Dimension::bytes), format_quantity(mean, Dimension::bytes)));
     }
     number("dataset.metadata_ops_per_open", 4, 0, Dimension::ratio, Confidence::guess,
            "looks from outside do not count calls; --trace does");
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
     if (samples >= 20 && !seen_.roles.in_process && sums_.worker_cpu_s > 0.2)
       number("dataset.cpu_time_per_sample", sums_.worker_cpu_s / samples,
-             0.02 + 0.02 / sums_.worker_cpu_s + spread_ / std::sqrt(samples), Dimension::seconds, Confidence::high,
+             0.02 + 0.02 / sums_.worker_cpu_s + spread_ / std::sqrt(samples), Dimension::seconds, size_confidence_,
              fmt::format("workers took {} of processor time, {:.0f} % of it in the kernel, for {:.0f} samples",
                          format_quantity(sums_.worker_cpu_s, Dimension::seconds),
                          100 * (1 - sums_.worker_user_s / sums_.worker_cpu_s), samples));
@@ -284,7 +301,8 @@ class Learner {
       if (seen_.roles.generations.size() > 1)
         started =
             fmt::format(", in {} generations, as a loader starts them anew each epoch", seen_.roles.generations.size());
-      number("loader.workers_per_gpu", each, 0, Dimension::count, Confidence::high,
+      const bool whole = std::abs(seen_.roles.workers_at_once / gpus_ - each) < kWholeWorkers;
+      number("loader.workers_per_gpu", each, whole ? 0 : 1, Dimension::count, Confidence::high,
              fmt::format("{} processes read for {} that took batches{}; {:.1f} at a time", seen_.roles.workers.size(),
                          seen_.roles.consumers.size(), started, seen_.roles.workers_at_once));
     } else if (!seen_.roles.consumers.empty()) {
@@ -295,9 +313,8 @@ class Learner {
       word("loader.kind", seen_.data.format == formats::Format::tfrecord ? "tfdata" : "pytorch_iterable",
            Confidence::low, fmt::format("shards are {}", formats::to_string(seen_.data.format)));
     if (ahead_ && ahead_->each) {
-      // Samples are bytes over their size, which is less sure where few files were met.
-      const bool few = seen_.data.seen < kFewFiles;
-      number("loader.prefetch_factor", *ahead_->each, 0, Dimension::count, few ? Confidence::low : Confidence::medium,
+      // Samples are bytes over their size.
+      number("loader.prefetch_factor", *ahead_->each, 0, Dimension::count, least(Confidence::medium, size_confidence_),
              fmt::format("while {} workers waited for room, so many batches of each were read and not yet taken, at {} "
                          "moments{}",
                          ahead_->workers, ahead_->moments,
@@ -362,6 +379,7 @@ class Learner {
   std::string layout_ = "files";
   double gpus_ = 1;  // of this node
   double sample_size_ = 0, spread_ = 0;
+  Confidence size_confidence_ = Confidence::guess;  // of sample_size_
   std::optional<Ahead> ahead_;
   std::string not_ahead_;  // why
   double edge_s_ = 0;      // bytes and batches are counted in slices, at whose edges they need not agree

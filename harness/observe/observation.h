@@ -59,7 +59,8 @@ struct StorageSeen {
   double read_rate = 0, requests = 0, request_bytes = 0;  // at the device
   double wait_s = 0, busy = 0, queue = 0;                 // of a request; share of the time; requests at the device
   double write_rate = 0;
-  double waiting_threads = 0;                         // of workers, on average, in reads, opens and faults
+  std::optional<double> own_rate{};  // [B/s] that the job had of storage; nothing: its counters may not be read
+  double waiting_threads = 0;        // of workers, on average, in reads, opens and faults
   std::optional<double> limit_bytes, limit_requests;  // of the control group
   std::optional<ClientSeen> client{};                 // of a file system that has one that counts
 };
@@ -75,7 +76,7 @@ struct Limit {
 struct Observation {
   Roles roles;
   DataSurvey data;
-  std::vector<Share> consumer, workers;  // where the time of those went
+  std::vector<Share> consumer, workers;  // where the time of those went; without worker processes, of threads
   Share standing_still;                  // of training, for saves
   std::vector<Share> training;           // of the consumers' time beside those
   StorageSeen storage;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/observe/shares.h"
+
 namespace headrace::observe {
 namespace {
 
@@ -106,12 +108,16 @@ ordered_json series_json(const Recording& recording, const Observation& seen) {
         taken += static_cast<double>(one.looked_calls);
       }
       if (seen.roles.is_worker(one.process)) working.add(one.lead);
+      if (!seen.roles.in_process) continue;
+      for (const ThreadSlice& thread : one.threads)
+        if (seen.roles.is_thread(thread.thread)) working.add(thread.waits);
     }
     time.push_back(slice.end_s);
     read.push_back(bytes / seconds);
     storage.push_back(from_storage / seconds);
     written.push_back(write / seconds);
-    starving.push_back(taking.share(Wait::hand_over));
+    const PartAndWhole starved = headrace::observe::starving(slice, seen.roles);
+    starving.push_back(starved.whole > 0 ? starved.part / starved.whole : 0);
     reading.push_back(working.on_storage());
     computing.push_back(working.share(Wait::running));
     consumers.add(taking);

@@ -40,11 +40,11 @@ std::optional<std::vector<int>> numbers_in(const UniqueFd& folder, const char* p
   return found;
 }
 
-std::string whole(const UniqueFd& folder, const char* path) {
+std::string whole(const UniqueFd& folder, const char* path, std::size_t most = 1 << 20) {
   std::string text;
   const UniqueFd file = open_in(folder, path);
   char part[4096];
-  while (file && text.size() < (1u << 20)) {
+  while (file && text.size() < most) {
     const ssize_t got = ::read(file.get(), part, sizeof part);
     if (got <= 0) break;
     text.append(part, static_cast<std::size_t>(got));
@@ -93,7 +93,8 @@ std::optional<Stat> parse_stat(std::string_view text) noexcept {
   if (name_end == text.npos || name_end + 2 >= text.size()) return std::nullopt;
   Stat stat;
   std::string_view rest = text.substr(name_end + 2);
-  for (unsigned field = 3; !rest.empty() && field <= 22; ++field) {
+  unsigned field = 3;
+  for (; !rest.empty() && field <= 28; ++field) {
     const std::size_t end = std::min(rest.find(' '), rest.size());
     const std::string_view word = rest.substr(0, end);
     std::uint64_t value = 0;
@@ -119,21 +120,74 @@ std::optional<Stat> parse_stat(std::string_view text) noexcept {
         break;
       case 22:
         stat.started_ticks = value;
-        return stat;
+        break;
+      case 28:
+        stat.stack = value;
+        break;
       default:
         break;
     }
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  return std::nullopt;
+  return field > 22 ? std::optional(stat) : std::nullopt;  // 28 is newer
 }
 
-std::optional<std::uint64_t> parse_queued_ns(std::string_view text) noexcept {
-  const std::size_t blank = text.find(' ');
-  if (blank == text.npos) return std::nullopt;
-  std::uint64_t value = 0;
-  if (std::from_chars(text.data() + blank + 1, text.data() + text.size(), value).ec != std::errc{}) return std::nullopt;
-  return value;
+std::optional<Scheduled> parse_schedstat(std::string_view text) noexcept {
+  Scheduled found;
+  const char* const end = text.data() + text.size();
+  const auto [blank, wrong] = std::from_chars(text.data(), end, found.ran_ns);
+  if (wrong != std::errc{} || blank == end || *blank != ' ') return std::nullopt;
+  if (std::from_chars(blank + 1, end, found.queued_ns).ec != std::errc{}) return std::nullopt;
+  return found;
+}
+
+namespace {
+
+/// A line of maps.
+struct Mapping {
+  AddressRange range;
+  std::string_view rights, path;
+};
+
+template <class Each>
+void each_mapping(std::string_view maps, const Each& each) {
+  while (!maps.empty()) {
+    const std::size_t end = std::min(maps.find('\n'), maps.size());
+    const std::string_view line = maps.substr(0, end);
+    maps.remove_prefix(std::min(end + 1, maps.size()));
+    const std::size_t dash = line.find('-'), blank = line.find(' ');
+    if (dash == line.npos || blank == line.npos || blank < dash) continue;
+    Mapping one{.rights = line.substr(blank + 1, 4), .path = {}};
+    std::from_chars(line.data(), line.data() + dash, one.range.begin, 16);
+    std::from_chars(line.data() + dash + 1, line.data() + blank, one.range.end, 16);
+    if (const std::size_t path = line.find_first_of("/["); path != line.npos) one.path = line.substr(path);
+    each(one);
+  }
+}
+
+}  // namespace
+
+AddressRange python_data(std::string_view maps) noexcept {
+  AddressRange found;
+  each_mapping(maps, [&](const Mapping& one) {
+    const std::string_view name = one.path.substr(one.path.rfind('/') + 1);
+    const bool python = name.starts_with("python") || name.starts_with("libpython");
+    if (python && one.rights.starts_with("rw"))
+      found = found.end == 0 ? one.range : AddressRange{found.begin, one.range.end};
+    // What is not written down in the file follows it.
+    if (one.path.empty() && one.rights.starts_with("rw") && found.end != 0 && one.range.begin == found.end)
+      found.end = one.range.end;
+  });
+  return found;
+}
+
+std::vector<std::string> mapped_files(std::string_view maps) {
+  std::vector<std::string> found;
+  each_mapping(maps, [&](const Mapping& one) {
+    if (one.path.empty() || one.rights.find('x') != one.rights.npos || fd_kind(one.path) != FdKind::file) return;
+    if (found.empty() || found.back() != one.path) found.emplace_back(one.path);
+  });
+  return found;
 }
 
 ProcessFiles::ProcessFiles(const std::string& proc, int pid)
@@ -179,8 +233,7 @@ bool ProcessFiles::read_counters(ProcessCounters& into, bool& io_refused) const 
   into.major_faults = stat->major_faults;
   into.user_s = static_cast<double>(stat->user_ticks) / ticks_per_s;
   into.system_s = static_cast<double>(stat->system_ticks) / ticks_per_s;
-  if (const auto queued = parse_queued_ns(read_at_start(schedstat_.get(), buffer)))
-    into.queued_s = static_cast<double>(*queued) * 1e-9;
+  if (const auto scheduled = read_schedstat()) into.queued_s = static_cast<double>(scheduled->queued_ns) * 1e-9;
   return true;
 }
 
@@ -194,6 +247,11 @@ std::optional<Stat> ProcessFiles::read_stat() const noexcept {
   return parse_stat(read_at_start(stat_.get(), buffer));
 }
 
+std::optional<Scheduled> ProcessFiles::read_schedstat() const noexcept {
+  char buffer[128];
+  return parse_schedstat(read_at_start(schedstat_.get(), buffer));
+}
+
 bool ProcessFiles::read_lead_io(ProcessCounters& into) const noexcept {
   char buffer[1024];
   return parse_io(read_at_start(lead_io_.get(), buffer), into);
@@ -205,6 +263,16 @@ std::vector<int> ProcessFiles::children() const {
     for (const std::string& word : system::split(whole(folder_, fmt::format("task/{}/children", tid).c_str()), ' '))
       if (const int pid = std::atoi(word.c_str()); pid > 0) found.push_back(pid);
   return found;
+}
+
+std::string ProcessFiles::maps() const { return whole(folder_, "maps", 16 << 20); }
+
+std::string ProcessFiles::thread_name(int tid) const {
+  return std::string(system::trim(whole(folder_, fmt::format("task/{}/comm", tid).c_str())));
+}
+
+bool ProcessFiles::read_thread_io(int tid, ProcessCounters& into) const {
+  return parse_io(whole(folder_, fmt::format("task/{}/io", tid).c_str()), into);
 }
 
 std::string ProcessFiles::name() const { return std::string(system::trim(whole(folder_, "comm"))); }
@@ -286,9 +354,9 @@ std::string ProcessFiles::written_file() const {
   return furthest;
 }
 
-std::vector<std::string> ProcessFiles::open_files() const {
-  std::vector<std::string> found;
-  each_file(false, [&](std::string_view path, std::uint64_t) { found.emplace_back(path); });
+std::vector<ProcessFiles::OpenFile> ProcessFiles::open_files() const {
+  std::vector<OpenFile> found;
+  each_file(false, [&](std::string_view path, std::uint64_t place) { found.push_back({std::string(path), place}); });
   return found;
 }
 

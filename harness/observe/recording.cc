@@ -68,6 +68,16 @@ void add_counters(ProcessCounters& to, const ProcessCounters& more) {
 void add_process(ProcessSlice& to, const ProcessSlice& more) {
   add(to.lead, more.lead);
   add(to.others, more.others);
+  add(to.behind, more.behind);
+  for (const ThreadSlice& one : more.threads) {
+    const auto same = std::find_if(to.threads.begin(), to.threads.end(),
+                                   [&](const ThreadSlice& have) { return have.thread == one.thread; });
+    if (same == to.threads.end())
+      to.threads.push_back(one);
+    else
+      add(same->waits, one.waits);
+  }
+  for (std::size_t i = 0; i < kStretches; ++i) to.stretches[i] += more.stretches[i];
   to.looks += more.looks;
   to.unsure += more.unsure;
   to.pauses += more.pauses;

@@ -34,11 +34,33 @@ struct ProcessSeen {
   bool counters_refused = false;   // /proc/PID/io may not be read
 };
 
+/// A thread beside its process's first one that brings data in: it was seen reading, fetching pages, or computing while the
+/// first one paused.
+struct ThreadSeen {
+  std::uint32_t process = 0;
+  int tid = 0;
+  std::string name{};
+};
+
+/// One such thread in one slice of time.
+struct ThreadSlice {
+  std::uint32_t thread = 0;  // into Recording::threads
+  WaitCounts waits{};        // looks
+};
+
+inline constexpr std::size_t kStretches = 12;
+
 /// One process in one slice of time.
 struct ProcessSlice {
   std::uint32_t process = 0;
   // Its first thread: for how many periods of looks it was found so; samples of all others together.
   WaitCounts lead{}, others{};
+  // At looks at which its first thread waited for others, what those were found at: running, a thread that brings data in;
+  // other, one that brings none; hand_over, none did anything.
+  WaitCounts behind{};
+  std::vector<ThreadSlice> threads{};
+  // Periods of processor time that its first thread had between two of its reads, without a pause: by the logarithm of how many.
+  std::array<std::uint32_t, kStretches> stretches{};
   std::uint32_t looks = 0;   // at its first thread
   std::uint32_t unsure = 0;  // of its periods: between looks that came late, and found different things
   std::uint32_t pauses = 0;  // times that its first thread began to sleep or to wait for a GPU
@@ -107,9 +129,12 @@ void add_slice(Slice& to, const Slice& next);
 struct FileSeen {
   std::string path;
   std::uint32_t read = 0, named = 0, written = 0;  // samples
-  std::uint32_t open = 0;                          // times that a process was found to have it open for reading
-  std::uint32_t process = 0;                       // the last that was found there
-  std::uint64_t extent = 0;  // how far it was read, where calls were written down [B]; 0: not known
+  std::uint32_t open = 0;          // times that a process had it open, and had read on since the last time
+  std::uint32_t held = 0;          // times that one had it open, or mapped
+  std::uint64_t place = 0;         // where it was read to when it was last found open [B]
+  std::uint32_t process = 0;       // the last that was found there
+  double first_s = 0, last_s = 0;  // when it was first and last found read or named
+  std::uint64_t extent = 0;        // how far it was read, where calls were written down [B]; 0: not known
 };
 
 inline constexpr std::uint64_t kLeastSave = 1 << 20;  // less is a log [B]
@@ -168,6 +193,7 @@ struct TakenBy {
 
 struct Recording {
   std::vector<ProcessSeen> processes;
+  std::vector<ThreadSeen> threads;
   std::vector<Slice> slices;
   std::vector<FileSeen> files;
   std::map<std::uint64_t, std::uint32_t>

@@ -1,8 +1,12 @@
 #include "harness/observe/roles.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
+
+#include "harness/observe/data_survey.h"
 
 namespace headrace::observe {
 namespace {
@@ -12,6 +16,12 @@ constexpr unsigned kFewHandOvers = 5;
 constexpr double kReaders = 0.02;  // of what all read: less is no worker
 constexpr double kTogether = 1.0;  // workers that start, or are there, together for so long are one generation [s]
 constexpr std::uint64_t kPage = 4096;
+constexpr double kSomeJob = 0.1;       // of what is read for the one that most is read for: less is a launcher
+constexpr std::size_t kAlikeBins = 2;  // up to four times as long
+constexpr double kFewStretches = 8, kFewSteps = 4;
+constexpr double kApart = 3;         // times as many longer ones as in between
+constexpr double kSomePause = 0.02;  // of the time
+constexpr double kOfEach = 1.5;      // stretches between reads for each step: fewer may be the steps
 
 /// By process: how often something was handed to it.
 std::vector<std::uint64_t> hand_overs(const Recording& recording) {
@@ -58,6 +68,16 @@ std::uint64_t data_bytes(const ProcessSlice& sum) {
   return sum.counted.read_calls_bytes + sum.counted.major_faults * kPage;
 }
 
+/// When the first file of data was found read; 0: none was.
+double first_data_s(const Recording& recording) {
+  double first_s = 0;
+  for (const FileSeen& file : recording.files)
+    if (file.first_s > 0 && file.read + file.open > 0 && (first_s == 0 || file.first_s < first_s) &&
+        !is_program_file(file.path))
+      first_s = file.first_s;
+  return first_s;
+}
+
 /// When batches were taken.
 void find_times(const Recording& recording, Roles& roles) {
   // What starts workers may read, too, before they hand anything over.
@@ -65,8 +85,10 @@ void find_times(const Recording& recording, Roles& roles) {
   for (const Slice& slice : recording.slices)
     for (const ProcessSlice& one : slice.processes) all += roles.is_consumer(one.process) ? one.takes : 0;
   const bool pauses = all >= kFewHandOvers;
+  const double data_s = roles.in_process ? first_data_s(recording) : 0;
   bool begun = false;
   for (const Slice& slice : recording.slices) {
+    if (slice.end_s < data_s) continue;
     unsigned living = 0;
     bool takes = false;
     for (const ProcessSlice& one : slice.processes) {
@@ -103,8 +125,8 @@ double at_once(const Recording& recording, const Roles& roles, const std::vector
   return covered > 0 ? lived / covered : 0;
 }
 
-/// Processes that read when they began, and not in the second half of their lives: a loader's helpers.
-void drop_idle_workers(const Recording& recording, Roles& roles) {
+/// Processes that read little, and not in the second half of their lives: a loader's helpers.
+void drop_idle_workers(const Recording& recording, const std::vector<ProcessSlice>& sums, Roles& roles) {
   std::vector<double> read(recording.processes.size()), seconds(recording.processes.size());
   for (const Slice& slice : recording.slices)
     for (const ProcessSlice& one : slice.processes) {
@@ -113,12 +135,62 @@ void drop_idle_workers(const Recording& recording, Roles& roles) {
       read[one.process] += static_cast<double>(data_bytes(one));
       seconds[one.process] += slice.seconds();
     }
-  double all = 0;
-  for (const std::uint32_t w : roles.workers) all += seconds[w] > 0 ? read[w] / seconds[w] : 0;
+  double all = 0, most = 0;
+  for (const std::uint32_t w : roles.workers) {
+    all += seconds[w] > 0 ? read[w] / seconds[w] : 0;
+    most = std::max(most, static_cast<double>(data_bytes(sums[w])));
+  }
   if (all <= 0) return;
   const double each = all / static_cast<double>(roles.workers.size());
-  std::erase_if(roles.workers,
-                [&](std::uint32_t w) { return seconds[w] > 0 && read[w] / seconds[w] < kReaders * each; });
+  std::erase_if(roles.workers, [&](std::uint32_t w) {
+    return seconds[w] > 0 && read[w] / seconds[w] < kReaders * each &&
+           static_cast<double>(data_bytes(sums[w])) * 2 < most;
+  });
+}
+
+/// Those that little is read for beside another, and who reads it: a launcher, as a script that reads scripts.
+void drop_launchers(const std::vector<ProcessSlice>& sums, const std::vector<int>& above, Roles& roles) {
+  std::vector<std::uint64_t> read_for(sums.size(), 0);
+  for (const std::uint32_t worker : roles.workers)
+    read_for[static_cast<std::size_t>(above[worker])] += data_bytes(sums[worker]);
+  const std::uint64_t most = read_for.empty() ? 0 : *std::max_element(read_for.begin(), read_for.end());
+  const auto little = [&](std::uint32_t consumer) {
+    return static_cast<double>(read_for[consumer]) < kSomeJob * static_cast<double>(most);
+  };
+  std::erase_if(roles.workers, [&](std::uint32_t worker) { return little(static_cast<std::uint32_t>(above[worker])); });
+  std::erase_if(roles.consumers, little);
+}
+
+/// Where a main thread reads many samples for each step, the stretches between them are shorter than those that hold a step, or
+/// those are ended by a pause.
+std::size_t making_bins(const Recording& recording, const Roles& roles) {
+  std::array<double, kStretches> count{};
+  double pauses = 0, paused = 0, looks = 0, all = 0;
+  for (const Slice& slice : recording.slices) {
+    if (slice.begin_s < roles.begin_s - 1e-9 || slice.end_s > roles.end_s + 1e-9) continue;
+    for (const ProcessSlice& one : slice.processes) {
+      if (!roles.is_consumer(one.process)) continue;
+      pauses += one.pauses;
+      paused += of(one.lead, Wait::sleep) + of(one.lead, Wait::gpu);
+      looks += total(one.lead);
+      for (std::size_t i = 0; i < kStretches; ++i)
+        count[i] += one.stretches[i] / (i == 0 ? 1 : 1.5 * std::exp2(static_cast<double>(i)));
+    }
+  }
+  for (const double one : count) all += one;
+  const auto between = [&](std::size_t from, std::size_t to) {
+    return std::accumulate(count.begin() + static_cast<std::ptrdiff_t>(from),
+                           count.begin() + static_cast<std::ptrdiff_t>(std::min(to, kStretches)), 0.0);
+  };
+  std::size_t median = 0;
+  while (median + 1 < kStretches && between(0, median + 1) * 2 < all) ++median;
+  const std::size_t bins = std::min(median + kAlikeBins + 1, kStretches);
+  const double shorter = between(0, bins), longer = between(bins, kStretches);
+  // Few that are in between: those are no late ones of one kind.
+  const bool two_kinds =
+      longer >= kFewSteps && longer >= kApart * between(median + 2, bins) && shorter >= kOfEach * longer;
+  const bool by_pauses = pauses >= kFewSteps && paused >= kSomePause * looks && shorter >= kOfEach * pauses;
+  return shorter >= kFewStretches && (two_kinds || by_pauses) ? bins : 0;
 }
 
 /// Processes that had ended before batches were taken: a launcher's, as pyenv's, which hand each other words.
@@ -134,6 +206,7 @@ void drop_early_ones(const Recording& recording, Roles& roles) {
 bool Roles::is_worker(std::uint32_t process) const {
   return std::binary_search(workers.begin(), workers.end(), process);
 }
+bool Roles::is_thread(std::uint32_t thread) const { return std::binary_search(threads.begin(), threads.end(), thread); }
 bool Roles::is_consumer(std::uint32_t process) const {
   return std::binary_search(consumers.begin(), consumers.end(), process);
 }
@@ -194,6 +267,7 @@ Roles find_roles(const Recording& recording) {
   }
   for (std::uint32_t i = 0; i < n; ++i)
     if (consumes[i]) roles.consumers.push_back(i);
+  drop_launchers(sums, above, roles);
   if (roles.workers.empty()) {
     roles.in_process = true;
     std::uint64_t most = 0;
@@ -202,9 +276,12 @@ Roles find_roles(const Recording& recording) {
       if (most > 0 && data_bytes(sums[i]) * 2 > most) roles.consumers.push_back(i);
   }
 
-  drop_idle_workers(recording, roles);
+  drop_idle_workers(recording, sums, roles);
   find_times(recording, roles);
   drop_early_ones(recording, roles);
+  for (std::uint32_t i = 0; i < recording.threads.size(); ++i)
+    if (roles.is_consumer(recording.threads[i].process)) roles.threads.push_back(i);
+  if (roles.in_process) roles.making = making_bins(recording, roles);
   roles.workers_at_once = at_once(recording, roles, roles.workers);
   roles.consumers_at_once = std::max(roles.consumers.empty() ? 0.0 : 1.0, at_once(recording, roles, roles.consumers));
   roles.generations = generations_of(recording, roles.workers);

@@ -18,12 +18,11 @@
 namespace headrace::observe {
 namespace {
 
-constexpr double kLeadsEvery = 0.002, kAllEvery = 0.010, kCountersEvery = 0.010, kTreeEvery = 0.1;  // [s]
+constexpr double kAllEvery = 0.010, kCountersEvery = 0.010, kTreeEvery = 0.1;  // [s]
 constexpr double kTreeSoon = 0.005;         // for each process that is known, where another began on this machine [s]
 constexpr std::size_t kOpenFilesEvery = 5;  // looks at the tree
 constexpr std::size_t kFewProcesses = 12;   // all of which are looked at as often as those that take batches
 constexpr std::size_t kMostPaths = 20000;   // that are kept
-constexpr std::size_t kMostCommand = 400;   // bytes of a command that are kept
 constexpr std::size_t kMostSizes = 4096;    // of reads, that are kept
 constexpr std::uint64_t kSavePiece = 64 << 10;  // so much written between two looks may begin a save [B]
 
@@ -100,6 +99,7 @@ void Sampler::adopt(int pid, int parent) {
   // One that was not there at the last look has counted all of it since.
   if (parent >= 0 && seen.first_s > kTreeEvery / 2) fresh->last = {};
   fresh->parent_pid = stat->parent;
+  fresh->stack = stat->stack;
   fresh->index = static_cast<std::uint32_t>(recording_.processes.size());
   fresh->slice.process = fresh->index;
   recording_.processes.push_back(std::move(seen));
@@ -117,6 +117,7 @@ void Sampler::look_for_processes() {
       one.gone = true;
       continue;
     }
+    if (stat->stack != one.stack) become_another(one, *stat);
     if (stat->threads != one.files.threads().size()) one.files.find_threads();
     // One that was let in may change its user.
     if (const int code = watched_.size() <= kFewProcesses ? one.files.look_refused() : 0;
@@ -126,8 +127,7 @@ void Sampler::look_for_processes() {
       continue;
     }
     // Files that memory serves never keep a thread waiting: of a few processes, those that are open tell.
-    if ((i + trees_) % std::max<std::size_t>(kOpenFilesEvery, watched_.size() / 4) == 0)
-      for (const std::string& path : one.files.open_files()) note_path(path, Wait::other, one.index);
+    if ((i + trees_) % std::max<std::size_t>(kOpenFilesEvery, watched_.size() / 4) == 0) note_files(one);
     if (!everybody && !one.has_children && watched_.size() > kFewProcesses) continue;
     const std::vector<int> children = one.files.children();
     if (!one.has_children && !children.empty()) {  // what it read before was not handed over
@@ -136,9 +136,6 @@ void Sampler::look_for_processes() {
       one.lead_calls = lead.read_calls;
       one.calls_at_pause = one.calls_at_look = 0;
       one.calls_before = lead.read_calls;
-      // It may have become another program since it was noticed.
-      recording_.processes[one.index].name = one.files.name();
-      recording_.processes[one.index].command = one.files.command().substr(0, kMostCommand);
     }
     one.has_children = !children.empty();
     for (const int pid : children)
@@ -159,28 +156,39 @@ void Sampler::look_for_processes() {
     if (!recording_.slices.empty()) recording_.slices.back().processes.push_back(one->slice);
   }
   std::erase_if(watched_, [](const auto& one) { return one->gone; });
+  lone_leaf_ = std::count_if(watched_.begin(), watched_.end(), [](const auto& one) { return !one->has_children; }) == 1;
   for (const auto& one : watched_)
     one->leads = watched_.size() <= kFewProcesses || one->has_children || recording_.processes[one->index].parent < 0;
 }
 
-void Sampler::note_path(std::string_view path, Wait wait, std::uint32_t process) {
-  if (path.empty() || path.front() != '/') return;
+FileSeen* Sampler::file_seen(std::string_view path, std::uint32_t process) {
+  if (path.empty() || path.front() != '/') return nullptr;
   key_.assign(path);
   auto found = paths_.find(key_);
   if (found == paths_.end()) {
     if (recording_.files.size() >= kMostPaths) {
       ++recording_.paths_left_out;
-      return;
+      return nullptr;
     }
     found = paths_.emplace(key_, static_cast<std::uint32_t>(recording_.files.size())).first;
     recording_.files.push_back({.path = key_});
   }
   FileSeen& file = recording_.files[found->second];
-  (wait == Wait::read    ? file.read
-   : wait == Wait::write ? file.written
-   : wait == Wait::other ? file.open
-                         : file.named) += 1;
   file.process = process;
+  return &file;
+}
+
+void Sampler::note_time(FileSeen& file) const {
+  const double now_s = seconds(now_ns());
+  if (file.first_s == 0) file.first_s = now_s;
+  file.last_s = now_s;
+}
+
+void Sampler::note_path(std::string_view path, Wait wait, std::uint32_t process) {
+  FileSeen* const file = file_seen(path, process);
+  if (file == nullptr) return;
+  (wait == Wait::read ? file->read : wait == Wait::write ? file->written : file->named) += 1;
+  note_time(*file);
 }
 
 void Sampler::note_read_size(long number, const SyscallLine& line) {
@@ -197,7 +205,10 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
   const auto line = parse_syscall(read_at_start(one.files.threads()[thread].syscall.get(), text));
   if (!line) return Wait::other;
   if (line->running) return Wait::running;
-  if (line->number < 0) return Wait::fault;
+  if (line->number < 0) {
+    one.faults = true;
+    return Wait::fault;
+  }
   const CallKind kind = call_kind(line->number);
   if (needs_fd(kind)) {
     const std::string_view target = one.files.link(line->arguments[0], link);
@@ -206,6 +217,7 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
     if (wait == Wait::read || wait == Wait::write) path = target;
     return wait;
   }
+  if (is_futex(line->number) && waits_for_python(one, line->arguments[0])) return Wait::lock;
   // As a thread waits for its GPU that was told not to spin (cudaDeviceScheduleBlockingSync).
   if (is_poll(line->number) && one.files.polls_gpu(line->arguments[0], line->arguments[1])) return Wait::gpu;
   if (const PathArgument at = path_argument(line->number); at.path >= 0) {
@@ -228,11 +240,13 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
   return wait_of(kind, FdKind::unknown);
 }
 
+bool Sampler::is_often_looked_at(const Watched& one) const { return one.has_children || lone_leaf_; }
+
 void Sampler::count_lead(Watched& one, Wait now_found) {
   // Looks come late where processors are busy, or a quota is used up, which goes with what the thread does: time decides, and no
   // number of looks. When a late one finds something else, it may have changed at any time since.
   constexpr double kPeriod = kLeadsEvery;
-  const double every = (one.has_children || watched_.size() == 1 ? kLeadsEvery : kAllEvery) * scale_;
+  const double every = (is_often_looked_at(one) ? kLeadsEvery : kAllEvery) * scale_;
   const std::uint64_t periods = system::grown(now_ns(), one.counted_ns) / ns(kPeriod),
                       planned = static_cast<std::uint64_t>(every / kPeriod + 0.5);
   one.counted_ns += periods * ns(kPeriod);
@@ -246,35 +260,20 @@ void Sampler::count_lead(Watched& one, Wait now_found) {
 void Sampler::look_at_lead(Watched& one) {
   if (one.files.threads().empty()) return;
   std::string_view path;
-  Wait wait = wait_of_thread(one, 0, path);
-  if (wait == Wait::hand_over && one.files.threads().size() > 1 && one.files.threads().size() <= 64) {
-    // It waits for threads of its own that compute: so does it.
-    std::string_view ignored;
-    for (std::size_t t = 1; t < one.files.threads().size() && wait == Wait::hand_over; ++t)
-      if (wait_of_thread(one, t, ignored) == Wait::running) wait = Wait::running;
-  }
+  const Wait wait = wait_of_thread(one, 0, path);
   const bool pauses = wait == Wait::sleep || wait == Wait::gpu;
   if (pauses && one.lead_wait != wait) {
     ++one.slice.pauses;
     if (one.has_children) note_taken(one);
   }
   count_lead(one, wait);
+  if (!one.has_children) follow_stretch(one, wait);
   one.lead_wait = wait;
   if (one.saving) {
     ++one.save_looks;
     if (wait == Wait::write || wait == Wait::hand_over || wait == Wait::name) ++one.save_held;
   }
   if (is_storage(wait)) note_path(path, wait, one.index);
-}
-
-void Sampler::look_at_others(Watched& one) {
-  for (std::size_t t = 1; t < one.files.threads().size(); ++t) {
-    std::string_view path;
-    const Wait wait = wait_of_thread(one, t, path);
-    ++one.slice.others[static_cast<std::size_t>(wait)];
-    if (is_storage(wait)) note_path(path, wait, one.index);
-    if (wait == Wait::write && one.saving) one.last_written_s = std::max(one.last_written_s, seconds(now_ns()));
-  }
 }
 
 HandOvers& Sampler::hand_overs_of(Watched& one) {
@@ -389,7 +388,7 @@ std::uint64_t Sampler::look(std::uint64_t now) {
   const bool all = now >= all_due_;
   if (all || now >= leads_due_) {
     for (const auto& one : watched_)
-      if (all || one->has_children || watched_.size() == 1) look_at_lead(*one);
+      if (all || is_often_looked_at(*one)) look_at_lead(*one);
     leads_due_ = now + ns(kLeadsEvery * scale_);
   }
   if (all) {

@@ -45,10 +45,20 @@ class Sampler {
 
  private:
   struct Watched;
+  bool is_often_looked_at(const Watched& one) const;
   void look_at_lead(Watched& one);
   /// Puts the time since the last look down to what was found then and now.
   void count_lead(Watched& one, Wait now_found);
   void look_at_others(Watched& one);
+  /// Does the thread, which waits for a word in memory, wait for Python's interpreter lock?
+  bool waits_for_python(Watched& one, std::uint64_t address);
+  /// Ends the stretch of computing, if the first thread has read since, or pauses.
+  void follow_stretch(Watched& one, Wait now_found);
+  /// Puts down what was found of threads, and which of them bring data in.
+  void end_threads(Watched& one);
+  void note_files(Watched& one);
+  /// It has become another program, which begins with nothing.
+  void become_another(Watched& one, const Stat& stat);
   Wait wait_of_thread(Watched& one, std::size_t thread, std::string_view& path);
   /// The calls that it read by since it last began to pause.
   void note_taken(Watched& one);
@@ -72,7 +82,9 @@ class Sampler {
   void end_slice(std::uint64_t now_ns);
   void take_paces(std::map<std::string, DeviceSlice>& devices);
   void merge_slices();
+  FileSeen* file_seen(std::string_view path, std::uint32_t process);
   void note_path(std::string_view path, Wait wait, std::uint32_t process);
+  void note_time(FileSeen& file) const;
   void note_read_size(long number, const SyscallLine& line);
   double seconds(std::uint64_t now_ns) const { return static_cast<double>(now_ns - began_ns_) * 1e-9; }
 
@@ -94,6 +106,7 @@ class Sampler {
   double slice_s_ = 0.25;
   double cpu_s_ = 0, gpu_cpu_s_ = 0;  // when the slice began
   std::uint64_t looks_ = 0;
+  bool lone_leaf_ = false;  // one process alone has no children
   unsigned trees_ = 0;
 };
 

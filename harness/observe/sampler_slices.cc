@@ -53,6 +53,7 @@ void Sampler::end_slice(std::uint64_t now) {
       one->last = counted;
     }
     one->ended = {};
+    end_threads(*one);
     slice.processes.push_back(one->slice);
     one->slice = {};
     one->slice.process = one->index;

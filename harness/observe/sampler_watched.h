@@ -3,9 +3,14 @@
 
 #include <time.h>
 
+#include <optional>
+
 #include "harness/observe/sampler.h"
 
 namespace headrace::observe {
+
+inline constexpr double kLeadsEvery = 0.002;      // [s]
+inline constexpr std::size_t kMostCommand = 400;  // bytes of a command that are kept
 
 /// Of the thread that looks [s].
 inline double thread_cpu_s() {
@@ -31,7 +36,13 @@ struct Sampler::Watched {
   ProcessCounters ended;       // of children that ended in this slice
   bool child_ended = false;    // since the last quick look
   Wait lead_wait = Wait::other;
-  std::uint64_t counted_ns = 0;  // until then its first thread's time is counted
+  std::uint64_t counted_ns = 0;         // until then its first thread's time is counted
+  std::uint64_t stack = 0;              // of the program that it is
+  std::optional<AddressRange> python;   // nothing: not asked yet
+  bool faults = false;                  // a thread was found fetching pages
+  std::uint64_t lead_bytes = 0;         // read by its first thread
+  std::optional<std::uint64_t> ran_ns;  // processor time that it had when it last did, without a pause since
+  std::uint32_t pause_looks = 0;        // at other threads while it paused
   std::uint64_t calls_at_pause = 0, calls_at_look = 0, lead_calls = 0;
   std::uint64_t calls_before = 0;     // by its first thread, when it began to have children
   bool lead_reads = false;            // since it has children

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 
 #include "harness/statistics/student.h"
 
@@ -14,14 +16,32 @@ constexpr std::size_t kGroups = 20, kFewestGroups = 3;
 /// Of looks at one process's first thread, in so many seconds: how many count.
 using Part = std::function<double(const ProcessSlice&, double)>;
 
+/// Of the looks at a first thread that waited for others, those at which these were found so.
+double behind(const ProcessSlice& one, Wait wait) {
+  const double all = total(one.behind);
+  return all > 0 ? of(one.lead, Wait::hand_over) * of(one.behind, wait) / all : 0;
+}
+/// Of a first thread that waits while others of its own compute for it.
+double computed_for(const ProcessSlice& one) { return behind(one, Wait::other); }
+
 /// Of a thread that is ready the kernel's own count tells how long it got no processor.
 double queued(const ProcessSlice& one, double seconds) {
   return seconds > 0 ? std::min(of(one.lead, Wait::running), one.counted.queued_s / seconds * total(one.lead)) : 0;
+}
+double making(const ProcessSlice& one, const Roles& roles) {
+  double periods = 0;
+  for (std::size_t i = 0; i < roles.making; ++i) periods += one.stretches[i];
+  return std::min(periods, of(one.lead, Wait::running));
 }
 double on_processor(const ProcessSlice& one, double seconds) {
   return of(one.lead, Wait::running) - queued(one, seconds);
 }
 
+double found_at(const WaitCounts& waits, std::initializer_list<Wait> which) {
+  double sum = 0;
+  for (const Wait wait : which) sum += of(waits, wait);
+  return sum;
+}
 Part found_in(std::initializer_list<Wait> waits) {
   return [waits = std::vector<Wait>(waits)](const ProcessSlice& one, double) {
     double sum = 0;
@@ -29,6 +49,39 @@ Part found_in(std::initializer_list<Wait> waits) {
     return sum;
   };
 }
+/// The same, and what threads of its own are found at while it waits for them.
+Part found_through(Wait wait) {
+  return [wait](const ProcessSlice& one, double) { return of(one.lead, wait) + behind(one, wait); };
+}
+
+/// While no thread of its own does anything either.
+double waiting_alone(const ProcessSlice& one) {
+  return total(one.behind) > 0 ? behind(one, Wait::hand_over) : of(one.lead, Wait::hand_over);
+}
+
+constexpr double kBusy = 0.5;  // of the busiest's share of the time: less is another loader, or a stage that waits
+
+/// Of what is numbered: those that are busy enough, by how much of their time they are not.
+class Busiest {
+ public:
+  void add(std::uint32_t number, double idle, double all) {
+    sums_[number].part += all - idle;
+    sums_[number].whole += all;
+  }
+  /// Numbers, ascending.
+  std::set<std::uint32_t> found() const {
+    double most = 0;
+    for (const auto& [number, sum] : sums_) most = std::max(most, share(sum));
+    std::set<std::uint32_t> busy;
+    for (const auto& [number, sum] : sums_)
+      if (share(sum) >= kBusy * most) busy.insert(number);
+    return busy;
+  }
+
+ private:
+  static double share(const PartAndWhole& sum) { return sum.whole > 0 ? sum.part / sum.whole : 0; }
+  std::map<std::uint32_t, PartAndWhole> sums_;
+};
 
 /// Shares of those that have a role.
 struct Sharing {
@@ -47,6 +100,24 @@ struct Sharing {
     });
   }
 };
+
+/// Of the first threads of those, and of what they wait for in threads of their own.
+std::vector<Share> process_shares(const std::vector<const Slice*>& slices, const std::set<std::uint32_t>& busy) {
+  const Sharing share{slices, [&busy](std::uint32_t process) { return busy.contains(process); }};
+  const Part computing = [](const ProcessSlice& one, double seconds) {
+    return on_processor(one, seconds) + behind(one, Wait::running) + computed_for(one);
+  };
+  return {share("reading", found_through(Wait::read)),
+          share("opening", found_through(Wait::name)),
+          share("faults", found_through(Wait::fault)),
+          share("writing", found_in({Wait::write})),
+          share("interpreter_lock", found_through(Wait::lock)),
+          share("processor", computing),
+          share("queued", queued),
+          share("consumer", [](const ProcessSlice& one, double) { return waiting_alone(one); }),
+          share("pause", found_in({Wait::sleep})),
+          share("other", found_in({Wait::other, Wait::gpu}))};
+}
 
 }  // namespace
 
@@ -90,7 +161,8 @@ PartAndWhole starving(const Slice& slice, const Roles& roles) {
   PartAndWhole sum;
   for (const ProcessSlice& one : slice.processes)
     if (roles.is_consumer(one.process)) {
-      sum.part += of(one.lead, Wait::hand_over);
+      sum.part += of(one.lead, Wait::hand_over) - computed_for(one) + of(one.lead, Wait::lock);
+      if (roles.in_process) sum.part += found_at(one.lead, {Wait::read, Wait::name, Wait::fault}) + making(one, roles);
       sum.whole += total(one.lead);
     }
   return sum;
@@ -98,10 +170,19 @@ PartAndWhole starving(const Slice& slice, const Roles& roles) {
 
 std::vector<Share> consumer_shares(const std::vector<const Slice*>& slices, const Roles& roles) {
   const Sharing share{slices, [&roles](std::uint32_t process) { return roles.is_consumer(process); }};
-  return {share("waiting_for_loader", found_in({Wait::hand_over})),
+  const Part waiting = [](const ProcessSlice& one, double) {
+    return of(one.lead, Wait::hand_over) - computed_for(one);
+  };
+  const Part making_one = [&roles](const ProcessSlice& one, double) { return making(one, roles); };
+  const Part computing = [&roles](const ProcessSlice& one, double seconds) {
+    return std::max(0.0, on_processor(one, seconds) - making(one, roles)) + computed_for(one);
+  };
+  return {share("waiting_for_loader", waiting),
+          share("interpreter_lock", found_in({Wait::lock})),
           share("reading", found_in({Wait::read, Wait::name, Wait::fault})),
+          share("making", making_one),
           share("saving", found_in({Wait::write})),
-          share("processor", on_processor),
+          share("processor", computing),
           share("queued", queued),
           share("gpu", found_in({Wait::gpu})),
           share("pause", found_in({Wait::sleep})),
@@ -109,15 +190,43 @@ std::vector<Share> consumer_shares(const std::vector<const Slice*>& slices, cons
 }
 
 std::vector<Share> worker_shares(const std::vector<const Slice*>& slices, const Roles& roles) {
-  const Sharing share{slices, [&roles](std::uint32_t process) { return roles.is_worker(process); }};
-  return {share("reading", found_in({Wait::read})),
-          share("opening", found_in({Wait::name})),
-          share("faults", found_in({Wait::fault})),
-          share("writing", found_in({Wait::write})),
-          share("processor", on_processor),
-          share("queued", queued),
-          share("consumer", found_in({Wait::hand_over, Wait::sleep})),
-          share("other", found_in({Wait::other, Wait::gpu}))};
+  Busiest busiest;
+  for (const Slice* slice : slices)
+    for (const ProcessSlice& one : slice->processes)
+      if (roles.is_worker(one.process))
+        busiest.add(one.process, waiting_alone(one) + of(one.lead, Wait::other), total(one.lead));
+  return process_shares(slices, busiest.found());
+}
+
+std::vector<Share> thread_shares(const std::vector<const Slice*>& slices, const Roles& roles) {
+  Busiest busiest;
+  for (const Slice* slice : slices)
+    for (const ProcessSlice& process : slice->processes)
+      for (const ThreadSlice& one : process.threads)
+        if (roles.is_thread(one.thread))
+          busiest.add(one.thread, found_at(one.waits, {Wait::hand_over, Wait::other}), total(one.waits));
+  const std::set<std::uint32_t> busy = busiest.found();
+  const auto share = [&](const char* name, std::initializer_list<Wait> which) {
+    return share_over(slices, name, [&](const Slice& slice) {
+      PartAndWhole sum;
+      for (const ProcessSlice& process : slice.processes)
+        for (const ThreadSlice& one : process.threads)
+          if (busy.contains(one.thread)) {
+            sum.part += found_at(one.waits, which);
+            sum.whole += total(one.waits);
+          }
+      return sum;
+    });
+  };
+  return {share("reading", {Wait::read}),          share("opening", {Wait::name}),
+          share("faults", {Wait::fault}),          share("writing", {Wait::write}),
+          share("interpreter_lock", {Wait::lock}), share("processor", {Wait::running}),
+          share("consumer", {Wait::hand_over}),    share("pause", {Wait::sleep}),
+          share("other", {Wait::other, Wait::gpu})};
+}
+
+std::vector<Share> own_reading_shares(const std::vector<const Slice*>& slices, const Roles& roles) {
+  return process_shares(slices, {roles.consumers.begin(), roles.consumers.end()});
 }
 
 bool stands_still(const SaveSeen& save) { return save.lead_bytes * 2 > save.bytes || save.lead_held_share > 0.9; }

@@ -18,10 +18,16 @@ struct PartAndWhole {
 Share share_over(const std::vector<const Slice*>& slices, const std::string& name,
                  const std::function<PartAndWhole(const Slice&)>& of);
 
-/// waiting_for_loader, reading, saving, processor, queued (ready, and no processor free), gpu, pause, other.
+/// Of the first thread of those: waiting_for_loader, interpreter_lock, reading, making (on a processor between reads of one batch),
+/// saving, processor, queued (ready, and no processor free), gpu, pause, other.
 std::vector<Share> consumer_shares(const std::vector<const Slice*>& slices, const Roles& roles);
-/// reading, opening, faults, writing, processor, queued, consumer, other.
+/// reading, opening, faults, writing, interpreter_lock, processor, queued, consumer, pause, other: of the workers. Of several
+/// loaders, those count that are busy at least half as much as the busiest.
 std::vector<Share> worker_shares(const std::vector<const Slice*>& slices, const Roles& roles);
+/// The same, but for queued, of the consumers' threads that bring data in.
+std::vector<Share> thread_shares(const std::vector<const Slice*>& slices, const Roles& roles);
+/// Where the time of main threads that read themselves goes when they take a batch, as worker_shares().
+std::vector<Share> own_reading_shares(const std::vector<const Slice*>& slices, const Roles& roles);
 
 /// Does the thread that takes batches write it, or wait while another does?
 bool stands_still(const SaveSeen& save);
@@ -31,7 +37,7 @@ std::vector<const Slice*> beside_saves(const Recording& recording, const std::ve
 /// How much of that time training stood still for saves.
 Share standing_still(const Recording& recording, const std::vector<const Slice*>& slices);
 
-/// How much of the time those who take batches waited for some, in one slice.
+/// How much of the time those who take batches waited for some, or made them, in one slice.
 PartAndWhole starving(const Slice& slice, const Roles& roles);
 
 }  // namespace headrace::observe

@@ -19,7 +19,7 @@ struct StepShare {
   std::string evidence;
 };
 /// Bounds hold what cannot be told apart: whether the main thread's own processor time is the step, whether it was the step that
-/// got no processor, and what looks leave open.
+/// got no processor or interpreter lock, and what looks leave open.
 StepShare find_step_share(const Observation& seen, const OwnTime& own, const LooksAtLead& looks);
 
 }  // namespace headrace::observe

@@ -124,15 +124,27 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
       .evidence = fmt::format("the main thread paused at least {:.0f} times after it had taken something", seen.takes)};
 }
 
+/// The jump that nine in ten are no larger than.
+std::uint32_t large_jump(const std::map<std::uint32_t, std::uint32_t>& jumps) {
+  double all = 0, so_far = 0;
+  for (const auto& [jump, times] : jumps) all += times;
+  for (const auto& [jump, times] : jumps)
+    if ((so_far += times) >= kAgreeing * all) return jump;
+  return 0;
+}
+
 /// One that never pauses.
 Steps by_looks(const std::map<std::uint32_t, std::uint32_t>& jumps, const Counted& seen) {
   double agreeing = 0;
   const std::uint32_t calls = calls_per_batch(jumps, agreeing);
   if (calls == 0) return {};
+  // Looks that come in the midst of taking a batch make its calls look like those of several.
+  const double fewest = calls / static_cast<double>(std::max(calls, large_jump(jumps)));
   return {.count = seen.looked / calls,
           .uncertainty = 0.05 + (1 - agreeing) / 2,
+          .fewest = fewest,
           .calls = static_cast<double>(calls),
-          .confidence = calls > 1 && agreeing >= kSure ? Confidence::medium : Confidence::low,
+          .confidence = calls > 1 && agreeing >= kSure && fewest == 1 ? Confidence::medium : Confidence::low,
           .evidence = fmt::format(
               "{:.0f} batches were taken, if each takes the {} reads that counts grew by in {:.0f} % of the looks",
               seen.looked / calls, calls, agreeing * 100)};

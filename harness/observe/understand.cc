@@ -52,6 +52,11 @@ StorageSeen storage_of(const std::vector<const Slice*>& slices, const Observatio
         if (is_storage(static_cast<Wait>(w))) stored += one.lead[w];
       }
       if (all > 0) waiting += stored / all * slice->seconds();
+      for (const ThreadSlice& thread : one.threads) {
+        const double looks = total(thread.waits);
+        for (const Wait wait : {Wait::read, Wait::name, Wait::write, Wait::fault})
+          if (looks > 0) waiting += of(thread.waits, wait) / looks * slice->seconds();
+      }
     }
     const auto device = slice->devices.find(storage.device);
     if (device == slice->devices.end()) continue;
@@ -81,6 +86,18 @@ StorageSeen storage_of(const std::vector<const Slice*>& slices, const Observatio
   return storage;
 }
 
+/// Of all processes of the job, wrappers and readers alike.
+std::optional<double> own_rate(const Recording& recording, const std::vector<const Slice*>& slices) {
+  double bytes = 0, seconds = 0;
+  for (const Slice* slice : slices) {
+    seconds += slice->seconds();
+    for (const ProcessSlice& one : slice->processes) bytes += static_cast<double>(one.counted.storage_read_bytes);
+  }
+  const bool refused = std::any_of(recording.processes.begin(), recording.processes.end(),
+                                   [](const ProcessSeen& one) { return one.counters_refused; });
+  return refused || seconds <= 0 ? std::nullopt : std::optional(bytes / seconds);
+}
+
 }  // namespace
 
 Observation understand(const Recording& recording, const std::string& root) {
@@ -89,10 +106,14 @@ Observation understand(const Recording& recording, const std::string& root) {
   const std::vector<const Slice*> slices = slices_within(recording, seen.roles.begin_s, seen.roles.end_s);
   seen.data = survey_data(recording, seen.roles, root);
   seen.consumer = consumer_shares(slices, seen.roles);
-  if (!seen.roles.workers.empty()) seen.workers = worker_shares(slices, seen.roles);
+  if (!seen.roles.workers.empty())
+    seen.workers = worker_shares(slices, seen.roles);
+  else if (!seen.roles.threads.empty())
+    seen.workers = thread_shares(slices, seen.roles);
   seen.standing_still = standing_still(recording, slices);
   seen.training = consumer_shares(beside_saves(recording, slices), seen.roles);
   seen.storage = storage_of(slices, seen);
+  seen.storage.own_rate = own_rate(recording, slices);
   find_gpus(recording, slices, seen);
   double seconds = 0;
   for (const Slice* slice : slices) {

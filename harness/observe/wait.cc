@@ -8,7 +8,8 @@ namespace headrace::observe {
 
 std::string_view to_string(Wait wait) {
   static constexpr std::array<std::string_view, kWaits> kWords{
-      "running", "storage_read", "storage_names", "storage_write", "page_fault", "hand_over", "gpu", "sleep", "other"};
+      "running",   "storage_read",     "storage_names", "storage_write", "page_fault",
+      "hand_over", "interpreter_lock", "gpu",           "sleep",         "other"};
   return kWords[static_cast<std::size_t>(wait)];
 }
 
@@ -192,6 +193,8 @@ PathArgument path_argument(long number) noexcept {
       return {};
   }
 }
+
+bool is_futex(long number) noexcept { return number == SYS_futex; }
 
 bool is_poll(long number) noexcept {
 #ifdef SYS_poll

@@ -18,11 +18,12 @@ enum class Wait : std::uint8_t {
   write,      // writing a file, syncing, renaming, removing
   fault,      // outside of any call and not running: a page of a mapped file, or of memory, is fetched
   hand_over,  // a lock, pipe, socket or other process: what is to come, or to be taken, is another's
+  lock,       // Python's interpreter lock: another thread of the process computes
   gpu,        // a call into a GPU's driver, or a wait for what it tells
   sleep,      // a pause of its own
   other,      // any other call
 };
-inline constexpr std::size_t kWaits = 9;
+inline constexpr std::size_t kWaits = 10;
 using WaitCounts = std::array<std::uint32_t, kWaits>;
 
 inline double of(const WaitCounts& counts, Wait wait) { return counts[static_cast<std::size_t>(wait)]; }
@@ -61,6 +62,9 @@ struct PathArgument {
   int folder = -1, path = -1;  // indices of arguments; -1: none
 };
 PathArgument path_argument(long number) noexcept;
+
+/// Does it wait for the word in memory that its first argument is the address of?
+bool is_futex(long number) noexcept;
 
 /// Are its first two arguments a list of descriptors and how many there are?
 bool is_poll(long number) noexcept;

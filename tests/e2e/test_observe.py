@@ -108,6 +108,29 @@ def test_a_loader_that_is_fast_enough_does_not(headrace, data):
     assert "pack" not in json.dumps(seen.told["limit"]["advice"])
 
 
+def test_a_page_is_drawn_unless_it_is_not_wanted(headrace, data):
+    seen = observe(headrace, data, "--steps", "30", "--step", "0.03")
+    if "no Python that can draw it" in seen.outcome.err:
+        pytest.skip(seen.outcome.err)
+    assert "report.html" in seen.outcome.err and (headrace.path("seen") / "report.html").exists(), seen.outcome.err
+    assert headrace("observe", "--no-report", "--out", "plain", "--", "true").code == 0
+    assert sorted(path.name for path in headrace.path("plain").iterdir() if path.suffix) == ["job.yaml", "observe.json"]
+
+
+def test_two_observations_are_compared(headrace, data):
+    for out, decode in (("before", "0.02"), ("after", "0.0005")):
+        observe(headrace, data, "--workers", "1", "--steps", "50", "--step", "0.05", "--decode", decode, out=out)
+    faster = headrace("compare", "before", "after", "--format", "json")
+    assert faster.code == 0, faster
+    rows = {row["metric"]: row["status"] for row in json.loads(faster.out)["pairs"][0]["rows"]}
+    assert rows["data_there"] == "better" and set(rows) <= {"data_there", "batch_rate"}, rows
+    slower = headrace("compare", "after", "before")
+    assert slower.code == 10 and "data_there" in slower.out, slower
+    (headrace.path("after") / "observe.json").write_text('{"kind": "headrace.observation", "schema": 7}')
+    refused = headrace("compare", "before", "after")
+    assert refused.code == 2 and "observe.json: is no observation of schema 1" in refused.err, refused
+
+
 def test_saves_are_seen(headrace, data):
     seen = observe(headrace, data, "--step", "0.03", "--steps", "90", "--save", str(headrace.path("model.pt")), "--save-bytes",
                    str(64 << 20), "--save-every", "30")

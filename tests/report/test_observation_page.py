@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import sample_observation
 from test_page import Reader
@@ -30,6 +32,11 @@ def test_figures_state_their_finding():
     assert "a step alone takes 80.2ms" in watched.steps(seen).finding
     short = read(sample_observation.short(), documents.TYPES)
     assert not any((watched.waits(short, "consumer"), watched.waits(short, "workers"), watched.rates(short), watched.steps(short)))
+
+
+def test_no_figure_keeps_a_colour_of_its_own(pages):
+    page = pages.text("observation_saves")
+    assert "<pattern" in page and not re.search(r"#0101[0-9a-f]{2}", page)
 
 
 def test_gpus_and_clients_are_drawn_where_something_tells_of_them(pages):

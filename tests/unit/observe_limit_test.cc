@@ -141,11 +141,10 @@ TEST(FindLimit, TellsATrainingThatItsMainThreadHoldsUp) {
   Job job(0, 0, 0);
   job.seen.gpus = {gpu(0.2)};
   const Limit limit = find_limit(job.recording, job.slices, job.seen);
-  EXPECT_EQ(limit.id, "consumer");
-  EXPECT_NE(limit.sentence.find("not its GPUs"), std::string::npos) << limit.sentence;
+  EXPECT_EQ(limit.id, "main_process");
   EXPECT_NE(limit.proof.back().find("busy 20 %"), std::string::npos) << limit.proof.back();
   job.seen.gpus = {gpu(0.95)};
-  EXPECT_EQ(find_limit(job.recording, job.slices, job.seen).sentence.find("not its GPUs"), std::string::npos);
+  EXPECT_EQ(job.limit(), "consumer");
 }
 
 TEST(FindLimit, IsTheNfsClientWhereReadsWaitToBeSent) {
@@ -171,6 +170,167 @@ TEST(FindLimit, IsTheNfsClientWhereReadsWaitToBeSent) {
   const Limit slow = find_limit(job.recording, job.slices, job.seen);
   EXPECT_EQ(slow.id, "storage_latency");
   EXPECT_NE(slow.proof[2].find("49.0 ms until the server's answer"), std::string::npos) << slow.proof[2];
+}
+
+/// One process without workers, in 40 slices: looks at its main thread, at a thread of it that brings data in, and what threads
+/// were found at while the main thread waited.
+struct Alone {
+  Recording recording;
+  Observation seen;
+  std::vector<const Slice*> slices;
+
+  void lay(const ProcessSlice& looks, bool has_thread) {
+    recording = {};
+    recording.processes = {{.pid = 1}};
+    recording.cpus = 4;
+    if (has_thread) recording.threads = {{.process = 0, .tid = 2, .name = "reader"}};
+    for (int i = 0; i < 40; ++i) {
+      Slice slice;
+      slice.begin_s = i * 0.25;
+      slice.end_s = slice.begin_s + 0.25;
+      slice.processes = {looks};
+      recording.slices.push_back(slice);
+    }
+    slices.clear();
+    for (const Slice& slice : recording.slices) slices.push_back(&slice);
+    Roles roles;
+    roles.consumers = {0};
+    roles.in_process = true;
+    roles.making = seen.roles.making;
+    if (has_thread) roles.threads = {0};
+    seen.roles = roles;
+    seen.consumer = seen.training = consumer_shares(slices, roles);
+    seen.workers = has_thread ? thread_shares(slices, roles) : std::vector<Share>{};
+    seen.standing_still = standing_still(recording, slices);
+    seen.idle_cpus = 3;
+  }
+  Limit limit() const { return find_limit(recording, slices, seen); }
+};
+
+/// Looks by what they found.
+using Found = std::initializer_list<std::pair<Wait, std::uint32_t>>;
+WaitCounts counts(Found found) {
+  WaitCounts all{};
+  for (const auto& [wait, looks] : found) all[static_cast<std::size_t>(wait)] = looks;
+  return all;
+}
+ProcessSlice looks(Found lead, Found behind = {}, Found thread = {}) {
+  ProcessSlice one;
+  one.lead = counts(lead);
+  one.behind = counts(behind);
+  if (thread.size() > 0) one.threads = {{.thread = 0, .waits = counts(thread)}};
+  return one;
+}
+
+TEST(FindLimitWithoutWorkers, IsWhatThreadsThatBringDataInWaitFor) {
+  Alone job;
+  const auto with_thread = [&](Found thread, Found behind) {
+    job.lay(looks({{Wait::hand_over, 87}, {Wait::sleep, 13}}, behind, thread), true);
+    return job.limit().id;
+  };
+  EXPECT_EQ(with_thread({{Wait::read, 20}}, {{Wait::read, 17}}), "storage_latency");
+  EXPECT_EQ(with_thread({{Wait::fault, 20}}, {{Wait::fault, 17}}), "storage_latency");
+  EXPECT_EQ(with_thread({{Wait::name, 15}, {Wait::read, 5}}, {{Wait::name, 17}}), "slow_opens");
+  EXPECT_EQ(with_thread({{Wait::running, 20}}, {{Wait::running, 17}}), "workers");
+  EXPECT_EQ(with_thread({{Wait::sleep, 20}}, {{Wait::hand_over, 17}}), "workers");
+  EXPECT_EQ(with_thread({{Wait::hand_over, 20}}, {{Wait::hand_over, 17}}), "hand_over");
+  job.seen.used_cpus = 1;
+  EXPECT_EQ(with_thread({{Wait::running, 4}, {Wait::lock, 16}}, {{Wait::lock, 17}}), "interpreter_lock");
+  job.seen.used_cpus = 3;  // they compute beside each other
+  EXPECT_EQ(with_thread({{Wait::running, 12}, {Wait::lock, 8}}, {{Wait::running, 17}}), "workers");
+}
+
+TEST(FindLimitWithoutWorkers, IsTrainingWhereThreadsThatBringNothingInComputeForTheMainThread) {
+  Alone job;
+  job.lay(looks({{Wait::hand_over, 87}, {Wait::sleep, 13}}, {{Wait::other, 17}}), false);
+  EXPECT_EQ(job.limit().id, "consumer");
+  EXPECT_NEAR(value_of(job.seen.consumer, "processor"), 0.87, 1e-9);
+}
+
+TEST(FindLimitWithoutWorkers, IsNotToldWhereNobodyIsSeenWhoMakesBatches) {
+  Alone job;
+  job.lay(looks({{Wait::hand_over, 87}, {Wait::sleep, 13}}, {{Wait::hand_over, 17}}), false);
+  EXPECT_EQ(job.limit().id, "unknown");
+}
+
+TEST(FindLimitWithoutWorkers, IsWhatTheMainThreadReadsOrMakesItself) {
+  Alone job;
+  job.lay(looks({{Wait::read, 80}, {Wait::sleep, 20}}), false);
+  EXPECT_EQ(job.limit().id, "storage_latency");
+  job.lay(looks({{Wait::fault, 80}, {Wait::sleep, 20}}), false);
+  EXPECT_EQ(job.limit().id, "storage_latency");
+  job.lay(looks({{Wait::name, 60}, {Wait::read, 20}, {Wait::sleep, 20}}), false);
+  EXPECT_EQ(job.limit().id, "slow_opens");
+  ProcessSlice computes = looks({{Wait::running, 90}, {Wait::sleep, 10}});
+  computes.stretches[2] = 70;
+  job.seen.roles.making = 4;
+  job.lay(computes, false);
+  EXPECT_EQ(job.limit().id, "main_process");
+  EXPECT_NEAR(value_of(job.seen.consumer, "making"), 0.7, 1e-9);
+  // A step of which nothing is a pause: whether it is training or making, nobody can tell.
+  job.seen.roles.making = 0;
+  ProcessSlice alike = looks({{Wait::running, 100}});
+  alike.stretches[5] = 90;
+  job.lay(alike, false);
+  EXPECT_EQ(job.limit().id, "unknown");
+  job.seen.gpus = {gpu(0.95)};
+  EXPECT_EQ(job.limit().id, "consumer");
+}
+
+TEST(FindLimit, IsAThreadThatCarriesBatchesWhereWorkersWaitForRoom) {
+  Job job(80, 80, 0);
+  job.recording.threads = {{.process = 0, .tid = 9, .name = "pin_memory"}};
+  job.seen.roles.threads = {0};
+  for (Slice& slice : job.recording.slices) {
+    slice.processes[0].threads = {{.thread = 0, .waits = counts({{Wait::running, 18}, {Wait::hand_over, 2}})}};
+    slice.processes[0].behind = counts({{Wait::running, 20}});
+    slice.processes[1].lead = counts({{Wait::hand_over, 100}});
+  }
+  job.seen.workers = worker_shares(job.slices, job.seen.roles);
+  const Limit limit = find_limit(job.recording, job.slices, job.seen);
+  EXPECT_EQ(limit.id, "hand_over");
+  EXPECT_NE(limit.sentence.find("pin_memory"), std::string::npos) << limit.sentence;
+}
+
+TEST(FindLimit, BlamesADeviceForTheJobsOwnBytesAlone) {
+  Job job(60, 60, 0);
+  job.seen.storage.device = "254:0";
+  job.seen.storage.read_rate = 234e6;
+  job.seen.storage.requests = 1770;
+  job.seen.storage.request_bytes = 133e3;
+  job.seen.storage.own_rate = 200e6;
+  EXPECT_EQ(job.limit(), "storage_bandwidth");
+  job.seen.storage.own_rate = 2e6;
+  EXPECT_EQ(job.limit(), "storage_latency");
+  job.seen.storage.limit_bytes = 240e6;  // which others use up
+  EXPECT_EQ(job.limit(), "storage_latency");
+  job.seen.storage.own_rate = 234e6;
+  EXPECT_EQ(job.limit(), "cgroup_io");
+  job.seen.storage.own_rate.reset();
+  EXPECT_EQ(job.limit(), "storage_latency");
+}
+
+TEST(WorkerShares, AreOfTheLoaderThatIsBusy) {
+  Job job(60, 60, 0);
+  job.recording.processes.push_back({.pid = 3, .parent = 0});
+  job.seen.roles.workers = {1, 2};
+  for (Slice& slice : job.recording.slices) {
+    ProcessSlice waits = looks({{Wait::hand_over, 90}, {Wait::running, 10}});
+    waits.process = 2;
+    slice.processes.push_back(waits);
+  }
+  EXPECT_DOUBLE_EQ(value_of(worker_shares(job.slices, job.seen.roles), "reading"), 1);
+}
+
+TEST(WorkerShares, SeeThroughToTheThreadsOfAWorker) {
+  Job job(60, 60, 0);
+  for (Slice& slice : job.recording.slices) {
+    slice.processes[1].lead = counts({{Wait::hand_over, 100}});
+    slice.processes[1].behind = counts({{Wait::read, 15}, {Wait::hand_over, 5}});
+  }
+  const std::vector<Share> shares = worker_shares(job.slices, job.seen.roles);
+  EXPECT_DOUBLE_EQ(value_of(shares, "reading"), 0.75);
+  EXPECT_DOUBLE_EQ(value_of(shares, "consumer"), 0.25);
 }
 
 }  // namespace

@@ -214,6 +214,114 @@ TEST_F(ObserveSampler, KeepsWhatADriverTellsOfGpus) {
   EXPECT_NEAR(sum.busy, 0.25 * sum.looks, 1e-9);
 }
 
+struct LaidThreads : ObserveSampler {
+  void thread(int tid, const std::string& syscall, int bytes = 0, int calls = 0) {
+    const std::string own = "10/task/" + std::to_string(tid) + "/";
+    proc.put(own + "syscall", syscall);
+    proc.put(own + "io", LaidProc::io(bytes, calls));
+    proc.put(own + "comm", "worker\n");
+    proc.put("10/stat", "10 (python3) S 1 1 1 0 -1 0 0 0 7 0 250 50 0 0 20 0 2 0 99 0 0\n");
+  }
+  ProcessSlice seen_of(const Recording& seen) {
+    ProcessSlice sum;
+    for (const Slice& slice : seen.slices)
+      for (const ProcessSlice& one : slice.processes) add_process(sum, one);
+    return sum;
+  }
+  Recording watched() {
+    Sampler sampler({.proc = proc.root()});
+    EXPECT_TRUE(sampler.watch(10)) << sampler.refused();
+    return looked(sampler, 0.7);
+  }
+};
+
+TEST_F(LaidThreads, BringDataInWhereTheyReadAndComputeForTheFirstElse) {
+  proc.process(10, 1, in_call(SYS_futex, 1));
+  thread(11, "running\n", 200000, 7);
+  Recording seen = watched();
+  ASSERT_EQ(seen.threads.size(), 1u);
+  EXPECT_EQ(seen.threads[0].name, "worker");
+  ProcessSlice one = seen_of(seen);
+  EXPECT_GT(of(one.behind, Wait::running), 0);
+  ASSERT_EQ(one.threads.size(), 1u);
+  EXPECT_GT(of(one.threads[0].waits, Wait::running), 0);
+  EXPECT_GT(of(one.lead, Wait::hand_over), 0);
+  thread(11, "running\n");
+  seen = watched();
+  EXPECT_TRUE(seen.threads.empty());
+  one = seen_of(seen);
+  EXPECT_GT(of(one.behind, Wait::other), 0);
+  EXPECT_EQ(of(one.behind, Wait::running), 0);
+}
+
+TEST_F(LaidThreads, BringDataInWhereTheyComputeWhileTheFirstPauses) {
+  proc.process(10, 1, in_call(SYS_clock_nanosleep, 0));
+  thread(11, "running\n");
+  EXPECT_EQ(watched().threads.size(), 1u);
+}
+
+TEST_F(LaidThreads, WaitForTheInterpreterLockWherePythonKeepsIt) {
+  proc.process(10, 1, fmt::format("{} 0x946100 0x189 0x0 0x7ffd 0x0 0x0 0x7ffd 0x7fe8\n", SYS_futex));
+  proc.put("10/maps",
+           "00400000-0041f000 r-xp 00000000 fe:00 247970   /usr/bin/python3.11\n"
+           "00945000-00947000 rw-p 00545000 fe:00 247970   /usr/bin/python3.11\n"
+           "00947000-00aca000 rw-p 00000000 00:00 0 \n"
+           "01000000-02000000 rw-p 00000000 00:00 0        [heap]\n");
+  EXPECT_GT(of(seen_of(watched()).lead, Wait::lock), 0);
+  proc.put("10/task/10/syscall", fmt::format("{} 0x1000100 0x189 0x0 0x7ffd 0x0 0x0 0x7ffd 0x7fe8\n", SYS_futex));
+  const ProcessSlice other = seen_of(watched());
+  EXPECT_EQ(of(other.lead, Wait::lock), 0);
+  EXPECT_GT(of(other.lead, Wait::hand_over), 0);
+}
+
+TEST_F(ObserveSampler, KeepsHowLongTheFirstThreadComputesBetweenItsReads) {
+  proc.process(10, 1, "running\n");
+  Sampler sampler({.proc = proc.root()});
+  ASSERT_TRUE(sampler.watch(10));
+  const std::uint64_t until = now_ns() + 500'000'000u;
+  for (int read = 1; now_ns() < until; ++read) {
+    proc.put("10/task/10/io", LaidProc::io(read * 100000, read));
+    proc.put("10/schedstat", fmt::format("{} 500000000 3\n", read * 12'000'000));  // six periods each
+    const std::uint64_t next = now_ns() + 20'000'000u;
+    while (now_ns() < next) sleep_until(std::min(next, sampler.look(now_ns())));
+  }
+  const Recording seen = sampler.finish(now_ns());
+  ProcessSlice sum;
+  for (const Slice& slice : seen.slices)
+    for (const ProcessSlice& one : slice.processes) add_process(sum, one);
+  EXPECT_GT(sum.stretches[2], 0u);
+  EXPECT_EQ(sum.stretches[2] % 6, 0u);
+}
+
+TEST_F(ObserveSampler, TakesAnotherProgramForAnotherProcess) {
+  const auto becomes = [&](unsigned long stack) {
+    proc.put("10/stat",
+             fmt::format("10 (a) S 1 1 1 0 -1 0 0 0 7 0 250 50 0 0 20 0 1 0 99 0 0 0 1 1 {} 0 0 0\n", stack));
+  };
+  proc.process(10, 1, in_call(SYS_futex, 1), "11");
+  becomes(4096);
+  proc.process(11, 10, in_call(SYS_futex, 1));
+  Sampler sampler({.proc = proc.root()});
+  ASSERT_TRUE(sampler.watch(10));
+  proc.put("10/cmdline", std::string("python3\0other.py", 16));
+  becomes(8192);
+  const Recording seen = looked(sampler, 0.6);
+  ASSERT_EQ(seen.processes.size(), 3u);
+  EXPECT_EQ(seen.processes[0].command, "python3 train.py");
+  EXPECT_EQ(seen.processes[2].command, "python3 other.py");
+  EXPECT_EQ(seen.processes[2].pid, 10);
+  EXPECT_LE(seen.processes[0].last_s, seen.processes[2].first_s);
+}
+
+TEST(MappedFiles, AreNoProgramsAndNoMemory) {
+  const std::vector<std::string> files = mapped_files(
+      "00400000-0041f000 r-xp 00000000 fe:00 247970   /usr/bin/python3.11\n"
+      "7f0000000000-7f0000100000 r--s 00000000 fe:00 12   /data/a b.arrow\n"
+      "7f0000100000-7f0000200000 r--s 00100000 fe:00 12   /data/a b.arrow\n"
+      "7f0000200000-7f0000300000 rw-p 00000000 00:00 0\nnonsense\n");
+  EXPECT_EQ(files, std::vector<std::string>{"/data/a b.arrow"});
+}
+
 TEST(Stat, KnowsNamesWithBrackets) {
   const auto stat = parse_stat("7 (a) b (c) R 3 1 1 0 -1 0 0 0 11 0 25 5 0 0 20 0 4 0 99 0 0\n");
   ASSERT_TRUE(stat);

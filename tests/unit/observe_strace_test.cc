@@ -11,6 +11,7 @@
 #include "harness/observe/calls/recorded.h"
 #include "harness/observe/calls/strace_line.h"
 #include "harness/observe/roles.h"
+#include "harness/observe/shares.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace::observe::calls {
@@ -156,6 +157,27 @@ nothing of the kind
   ASSERT_FALSE(log.notes.empty());
   EXPECT_EQ(log.notes[0].find("3 lines were left out: " + path + ":2: is no call; " + path + ":3: "), 0u)
       << log.notes[0];
+}
+
+TEST_F(ReadStrace, KnowsThreadsThatReadForTheFirst) {
+  std::string lines =
+      "10  100.0 clone3({flags=CLONE_VM|CLONE_THREAD|CLONE_SYSVSEM, stack=0x7f} => {parent_tid=[11]}, 88) = 11 "
+      "<0.001>\n";
+  for (int i = 0; i < 40; ++i)
+    lines += fmt::format(
+        "11  {0}.1 read(3</data/{1}>, \"\"..., 100000) = 100000 <0.8>\n"
+        "10  {0}.1 futex(0x7f, FUTEX_WAIT, 0, NULL) = 0 <0.8>\n"
+        "10  {0}.9 clock_nanosleep(CLOCK_MONOTONIC, 0, {{tv_sec=0}}, NULL) = 0 <0.19>\n",
+        101 + i, i % 7);
+  const Recording recording = recorded(read_strace({write(lines)}, "/"));
+  ASSERT_EQ(recording.threads.size(), 1u);
+  EXPECT_EQ(recording.threads[0].tid, 11);
+  const Roles roles = find_roles(recording);
+  EXPECT_TRUE(roles.in_process);
+  EXPECT_EQ(roles.threads, std::vector<std::uint32_t>{0});
+  const std::vector<const Slice*> slices = slices_within(recording, roles.begin_s, roles.end_s);
+  EXPECT_GT(value_of(thread_shares(slices, roles), "reading"), 0.7);
+  EXPECT_GT(value_of(consumer_shares(slices, roles), "waiting_for_loader"), 0.7);
 }
 
 TEST_F(ReadStrace, OfProcessesThatEachStartedTheOtherNoneIsAbove) {

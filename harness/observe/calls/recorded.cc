@@ -69,6 +69,7 @@ class Recorder {
       recording_.processes.push_back(
           {.pid = one.pid, .parent = one.parent, .name = one.name, .command = one.command, .first_s = end_s_});
     lay_slices(lives());
+    find_readers();
     for (const Call& call : log_.calls) take(call);
     for (std::size_t t = 0; t < log_.threads.size(); ++t) fill_between(t, last_[t]);
     files();
@@ -88,6 +89,18 @@ class Recorder {
       one.last_s = std::max(one.last_s, call.begin_s + call.seconds);
     }
     return all;
+  }
+
+  /// Threads beside the first of their process that read data.
+  void find_readers() {
+    reader_.assign(log_.threads.size(), UINT32_MAX);
+    for (const Call& call : log_.calls) {
+      const Thread& thread = log_.threads[call.thread];
+      const bool data = call.kind == Kind::read && call.bytes > 0 && call.file != kNoFile && !program_[call.file];
+      if (!data || thread.first || reader_[call.thread] != UINT32_MAX) continue;
+      reader_[call.thread] = static_cast<std::uint32_t>(recording_.threads.size());
+      recording_.threads.push_back({.process = thread.process, .tid = thread.tid});
+    }
   }
 
   void lay_slices(const std::vector<Life>& lives) {
@@ -135,9 +148,18 @@ class Recorder {
         rest -= whole;
         (thread.first ? slice->lead : slice->others)[static_cast<std::size_t>(wait)] +=
             static_cast<std::uint32_t>(whole);
+        if (const std::uint32_t reader = reader_[static_cast<std::size_t>(&thread - log_.threads.data())];
+            reader != UINT32_MAX)
+          part_of(*slice, reader)[static_cast<std::size_t>(wait)] += static_cast<std::uint32_t>(whole);
       }
       from = to;
     }
+  }
+
+  static WaitCounts& part_of(ProcessSlice& slice, std::uint32_t reader) {
+    for (ThreadSlice& one : slice.threads)
+      if (one.thread == reader) return one.waits;
+    return slice.threads.emplace_back(ThreadSlice{.thread = reader}).waits;
   }
 
   void fill_between(std::size_t thread, double since) {
@@ -265,6 +287,8 @@ class Recorder {
         if (call.offset < 0) place[call.file] = to;
         if (call.asked > 0 && !program_[call.file]) ++recording_.read_sizes[call.asked];
         one.process = log_.threads[call.thread].process;
+        if (one.first_s == 0) one.first_s = call.begin_s;
+        one.last_s = call.begin_s + call.seconds;
       } else if (call.kind == Kind::write) {
         more(one.written);
       } else if (call.kind == Kind::open) {
@@ -293,7 +317,8 @@ class Recorder {
   const Log& log_;
   const double end_s_;
   double slice_s_ = kSliceS;
-  std::vector<bool> program_;  // by file
+  std::vector<bool> program_;          // by file
+  std::vector<std::uint32_t> reader_;  // by thread: into Recording::threads; UINT32_MAX: it reads no data
   Recording recording_;
   std::vector<std::map<std::uint32_t, std::size_t>> places_;  // by slice: where a process's part of it is
   std::vector<double> last_;                                  // by thread: when its last call ended; below 0: none yet

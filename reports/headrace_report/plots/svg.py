@@ -38,6 +38,8 @@ def inline(figure: Figure, key: str, sheet: StyleSheet) -> Markup:
     body = body.replace("xlink:href", "href")
     body = _own_ids(body, key)
     body = re.sub(r'style="([^"]*)"', lambda match: f'class="{sheet.class_of(_colours(_style(match[1])))}"', body)
+    # Hatches have their colour in an attribute.
+    body = re.sub(r' (fill|stroke)="(#[0-9a-fA-F]{6})"', lambda match: f' class="{sheet.class_of(_colours(f"{match[1]}:{match[2]}"))}"', body)
     body = re.sub(r"<[^>]*>", lambda tag: re.sub(r"-?\d+\.\d{3,}", _short_number, tag[0]), body)
     body = re.sub(r"\s+", " ", body)
     body = re.sub(r"> <", "><", body)

@@ -15,10 +15,10 @@ from .style import COLOUR, WIDTH, canvas, place, series as colour_of, styled
 MOST_POINTS = 300
 HEIGHT = 190
 # By observe.json's names: how it is called, and which colour and hatching it has.
-CONSUMER = (("hand_over", "waiting for the loader", 1, "//"), ("running", "on a processor", 0, ""), ("gpu", "in the GPU's driver", 2, ""),
+CONSUMER = (("hand_over", "waiting for the loader", 1, "//"), ("running", "on a processor", 0, ""), ("interpreter_lock", "waiting for the interpreter lock", 4, "//"), ("page_fault", "fetching pages", 5, "//"), ("gpu", "in the GPU's driver", 2, ""),
             ("sleep", "pausing", 3, ""), ("storage_write", "writing files", 4, "\\\\"), ("storage_read", "reading", 5, ".."))
 WORKERS = (("storage_read", "reading", 5, ".."), ("storage_names", "opening files", 4, "\\\\"), ("page_fault", "fetching pages", 2, ""),
-           ("running", "on a processor", 0, ""), ("hand_over", "waiting for room", 3, ""))
+           ("running", "on a processor", 0, ""), ("interpreter_lock", "waiting for the interpreter lock", 1, "//"), ("hand_over", "waiting for room", 3, ""))
 
 
 def _thinned(time: List[float], lists: List[List[float]]) -> Tuple[np.ndarray, List[np.ndarray]]:

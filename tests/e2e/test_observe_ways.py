@@ -1,0 +1,121 @@
+"""headrace observe of loaders that are made in many ways, threads and main threads among them: the stage that limits is named."""
+
+import importlib.util
+import subprocess
+import sys
+
+import pytest
+from observed import LOADER, Seen, data
+
+WAYS = LOADER.parent / "ways.py"
+# As the tests' own Python may have no torch.
+HAS_TORCH = importlib.util.find_spec("torch") is not None
+needs_torch = pytest.mark.skipif(not HAS_TORCH, reason="needs PyTorch (Debian: python3-torch)")
+
+SERVER = """
+import socket, struct, time
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+job, _ = server.accept()
+while True:
+    time.sleep(0.01)
+    job.sendall(struct.pack("!I", 60000) + bytes(60000))
+"""
+
+
+def watched(headrace, data, way, *options):
+    outcome = headrace("observe", "--out", "seen", "--", sys.executable, WAYS, data, way, *map(str, options))
+    assert outcome.code == 0, outcome
+    return Seen(headrace, "seen", outcome)
+
+
+def limits(seen, *right):
+    """One of those; or the processors, where other programs leave the main thread none."""
+    busy = seen.told["consumer"].get("queued", {"share": 0})["share"] > 0.2
+    assert seen.limit in right + (("processor",) if busy else ()), (seen.told["limit"], seen.told["consumer"], seen.told["workers"])
+
+
+def is_fed(seen):
+    assert seen.told["consumer"]["waiting_for_loader"]["share"] < 0.1 or seen.limit == "processor", seen.told["consumer"]
+
+
+def test_threads_that_feed_training_do_not_limit(headrace, data):
+    seen = watched(headrace, data, "threads", "--step", "0.08", "--steps", "40")
+    limits(seen, "consumer")
+    is_fed(seen)
+
+
+def test_threads_that_compute_are_no_training(headrace, data):
+    seen = watched(headrace, data, "threads_in_c", "--step", "0.01", "--steps", "40", "--decode", "0.02")
+    limits(seen, "workers", "processor")
+    assert seen.told["consumer"]["waiting_for_loader"]["share"] > 0.5 and seen.told["workers"]["processor"]["share"] > 0.3
+
+
+def test_threads_that_wait_for_the_interpreter_lock(headrace, data):
+    seen = watched(headrace, data, "threads", "--step", "0.01", "--steps", "40", "--decode", "0.01", "--threads", "8")
+    limits(seen, "interpreter_lock")
+    assert seen.told["workers"]["interpreter_lock"]["share"] > seen.told["workers"]["processor"]["share"]
+
+
+def test_a_generator_in_a_thread(headrace, data):
+    limits(watched(headrace, data, "generator", "--step", "0.02", "--steps", "40", "--decode", "0.01"), "workers", "processor")
+
+
+@pytest.mark.parametrize("step", [("--step", "0.02"), ("--step", "0", "--busy", "0.12")], ids=["beside a GPU", "and trains"])
+def test_a_main_thread_that_decodes(headrace, data, step):
+    seen = watched(headrace, data, "alone", "--steps", "40", "--decode", "0.01", *step)
+    limits(seen, "main_process")
+    assert "decodes" in seen.told["limit"]["sentence"] or seen.limit == "processor", seen.told["limit"]
+    assert seen.told["workers"] == {}
+
+
+def test_a_main_thread_that_trains(headrace, data):
+    limits(watched(headrace, data, "alone", "--steps", "20", "--step", "0", "--busy", "0.5", "--decode", "0.004"), "consumer")
+
+
+def test_making_and_training_that_look_alike_are_not_told(headrace, data):
+    """One sample a step, or samples that memory serves at once: between two reads lie both."""
+    seen = watched(headrace, data, "alone", "--steps", "60", "--step", "0", "--busy", "0.05", "--batch", "1", "--decode", "0.02")
+    limits(seen, "unknown")
+    assert seen.limit != "unknown" or "num_workers=1" in seen.told["limit"]["advice"][0]
+
+
+def test_what_comes_over_a_network_is_not_told(headrace, data):
+    server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        seen = watched(headrace, data, "socket", "--step", "0.03", "--steps", "40", "--port", server.stdout.readline().strip())
+    finally:
+        server.kill()
+        server.wait()
+    limits(seen, "unknown")
+    assert "network" in seen.told["limit"]["sentence"] or seen.limit == "processor", seen.told["limit"]
+
+
+def test_workers_that_pause_by_themselves(headrace, data):
+    limits(watched(headrace, data, "workers_pause", "--step", "0.02", "--steps", "40", "--pause", "0.15"), "workers")
+
+
+def test_a_thread_that_carries_batches(headrace, data):
+    seen = watched(headrace, data, "carried", "--step", "0.01", "--steps", "50", "--own", "0.05")
+    limits(seen, "hand_over")
+    assert "A thread of the main process" in seen.told["limit"]["sentence"] or seen.limit == "processor", seen.told["limit"]
+
+
+@needs_torch
+def test_collation_in_the_main_process(headrace, data):
+    limits(watched(headrace, data, "torch_collate", "--step", "0.02", "--steps", "40", "--own", "0.06"), "main_process")
+
+
+@needs_torch
+def test_augmentation_in_the_main_process_beside_workers(headrace, data):
+    limits(watched(headrace, data, "torch_workers", "--step", "0.02", "--steps", "40", "--own", "0.05"), "main_process")
+
+
+@needs_torch
+def test_training_on_processors_beside_workers(headrace, data):
+    limits(watched(headrace, data, "torch_workers", "--step", "0", "--steps", "40", "--busy", "0.1"), "consumer")
+
+
+@needs_torch
+def test_workers_that_decode(headrace, data):
+    limits(watched(headrace, data, "torch_workers", "--step", "0.02", "--steps", "40", "--decode", "0.02"), "workers", "processor")
