@@ -89,12 +89,17 @@ constexpr const char* kNamesRefused = "names and inodes may be in memory: the ke
 void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& proof, const DataProgress& progress) {
   // Dirty pages cannot be dropped; what fails here shows as resident. A device is not even synced.
   if (!files.is_device()) ::syncfs(files.root_fd());
-  for_each_file(files, progress, "dropping from the page cache", [&](unsigned, std::uint32_t file, int fd, auto& done) {
-    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    done += files.size(file);
-  });
   const bool dropped = options.drop_caches && drop_all_caches();
-  proof.resident_before = resident_share(files, proof.method, options.seed);
+  if (dropped) proof.resident_before = resident_share(files, proof.method, options.seed);
+  // Where opens are slow it takes long to open each file: only where pages may be left.
+  if (proof.resident_before != 0) {
+    for_each_file(files, progress, "dropping from the page cache",
+                  [&](unsigned, std::uint32_t file, int fd, auto& done) {
+                    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+                    done += files.size(file);
+                  });
+    proof.resident_before = resident_share(files, proof.method, options.seed);
+  }
   if (dropped) {
     proof.method += ", drop_caches";
     drop_all_caches();  // looking has brought names, inodes and their blocks back
