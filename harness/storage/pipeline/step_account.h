@@ -65,6 +65,11 @@ struct Utilization {
 /// `settling`: steps at the begin that were prepared while the first was waited for; windows begin after them.
 Utilization utilization(const StepAccount& account, std::uint64_t settling);
 
+/// The same, but that all shares are of the steps after the start: the first `filling`, which were prepared while the first was
+/// waited for, and `settling` more, but no more than half of all. Where nothing is left, utilization and waiting are of all
+/// steps with the first.
+Utilization settled_utilization(const StepAccount& account, std::uint64_t filling, std::uint64_t settling);
+
 /// Steps per second after the first `settling`, or after the first where there are too few; 0 = fewer than two steps.
 double settled_step_rate(const StepAccount& account, std::uint64_t settling);
 
