@@ -8,7 +8,9 @@ namespace headrace::time_share {
 
 using config::Value;
 
-double repetition_s(double own_s) { return std::clamp(own_s / kFewest / kBeside, kShortest_s, kLongest_s); }
+double repetition_s(double own_s, unsigned repetitions) {
+  return std::clamp(own_s / repetitions / kBeside, kShortest_s, kLongest_s);
+}
 
 Value repeat_within(double own_s, bool one_look) {
   Value looks, repeat;
