@@ -70,6 +70,12 @@ bool gains_nothing(const std::vector<TriedLoader>& rising) {
   return more.rate < kGains * best;
 }
 
+/// Is it not the loader's rate that is missing, and does another prefetch_factor mend that, or may one?
+bool prefetch_helps(const LoaderTrials& trials, double target) {
+  const auto [enough, too_few] = bracket(series(trials, false), target);
+  return trials.fast_enough && (enough != nullptr || between(trials.prefetch, too_few->prefetch_factor, INFINITY, 0));
+}
+
 /// As the framework of the job's loader has it.
 std::string setting(const Job& job, const TriedLoader& one) {
   const double batch = job.step.micro_batch;
@@ -183,7 +189,7 @@ std::optional<double> next_workers(const LoaderTrials& trials, double target) {
   const double by_rate =
       too_few == nullptr ? 0 : std::ceil(too_few->workers * target / too_few->utilization.high - 0.01);
   if (enough == nullptr) {
-    if (gains_nothing(rising)) return std::nullopt;
+    if (gains_nothing(rising) || prefetch_helps(trials, target)) return std::nullopt;
     return between(trials.workers, too_few->workers, INFINITY, std::max(by_rate, too_few->workers + 1));
   }
   const double low = too_few == nullptr ? 0 : too_few->workers;

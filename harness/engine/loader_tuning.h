@@ -42,7 +42,8 @@ struct LoaderTrials {
 };
 
 /// The number of workers that decides the most: the fewest that can be enough by what is known (of twice the workers no more
-/// than twice the rate is had), then the next smaller one. None: all is decided, or more workers gain nothing.
+/// than twice the rate is had), then the next smaller one. None: all is decided, more workers gain nothing, or more batches
+/// ahead come first, as the job's workers are fast enough on average.
 std::optional<double> next_workers(const LoaderTrials& trials, double target);
 
 /// Likewise of batches ahead, with the job's own workers: more where those are fast enough on average and miss the target,

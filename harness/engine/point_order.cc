@@ -73,6 +73,7 @@ int rank(const std::string& id) {
 
 double weight(const Point& point) {
   if (point.id == id_of(rehearsal::kJob)) return time_share::kRehearsed;
+  if (point.id == id_of(rehearsal::kNoStep)) return 2 * time_share::kAdvice;
   return point.id == "host_facts" ? 0 : is_tried_on_demand(point) ? time_share::kTried : time_share::kAdvice;
 }
 

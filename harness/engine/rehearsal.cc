@@ -321,6 +321,9 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
     look_at_saves(points, *whole, plan.job->step.target_utilization, r);
     predict(points, *whole->point, r);
   }
+  // Few repetitions of one session lie closer together than what a long epoch would give: their own windows tell more.
+  r.utilization.low = std::min(r.utilization.low, value(whole, "accelerator_utilization_low"));
+  r.utilization.high = std::max(r.utilization.high, value(whole, "accelerator_utilization_high"));
   if (const auto trials = loader_trials(plan, points)) r.tuning = tune_loader(*plan.job, *trials);
   for (const PointResult& p : points)
     if (has_unproven(p)) r.not_cold.push_back(p.point->id);

@@ -35,7 +35,7 @@ using requirements::LoaderKind;
 constexpr double kSteps = 16;             // that show how even they are
 constexpr double kStepsOfEachWorker = 4;  // the first of each is prepared while the pipeline fills
 constexpr double kFewestSteps = 6;
-constexpr unsigned kFewestOfTry = 2;  // repetitions of a setting that is tried
+constexpr unsigned kFewestBeside = 3;  // repetitions of each other point: longer ones tell more of an epoch
 
 std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
 
@@ -72,7 +72,7 @@ class Rehearsal {
       add(with(whole, "checkpoint_left_out", "true"), rehearsal::kNoCheckpoint);
     }
     Value free = with(without, "step_time", "0s");
-    add(free, rehearsal::kNoStep);
+    add(free, rehearsal::kNoStep, 2 * time_share::kAdvice);
     if (tables_)
       add(with(free, "table_decoded", "false"), rehearsal::kNoDecode);
     else if (rehearsal::decodes(job_))
@@ -297,9 +297,9 @@ class Rehearsal {
   /// The share of the budget that goes to data: they are there already, or may have to be made.
   double making() const { return means_.data.empty() ? time_share::kMaking : 0; }
   double measuring_s() const { return means_.budget_s * (1 - making()); }
-  /// Of all points that are expected to be measured: the whole pipeline, four or five others, and settings that are tried.
+  /// Of all points that are expected to be measured: the whole pipeline, five or six others, and settings that are tried.
   double weights() const {
-    return time_share::kRehearsed + (has_no_decode() ? 5 : 4) + (rehearsal::decodes(job_) ? 1 : 0) +
+    return time_share::kRehearsed + (has_no_decode() ? 6 : 5) + (rehearsal::decodes(job_) ? 1 : 0) +
            (on_gpus() ? 1 : 0) + (saves_ ? 1 : 0) + (tier_ ? 1 : 0) +
            (others_.empty() && aheads_.empty() ? 0 : time_share::kTries * time_share::kTried);
   }
@@ -314,10 +314,10 @@ class Rehearsal {
       const bool epochs = entry.find("use")->text == "local_cache";
       const bool stepped = weights_[i] == time_share::kTried;
       const double each_s = whole     ? longest_s_
-                            : stepped ? std::max(time_share::repetition_s(own_s, kFewestOfTry), kFewestSteps * step_s_)
-                                      : time_share::repetition_s(own_s) / (epochs ? 2 : 1);
+                            : stepped ? std::max(time_share::repetition_s(own_s, kFewestBeside), kFewestSteps * step_s_)
+                                      : time_share::repetition_s(own_s, kFewestBeside) / (epochs ? 2 : 1);
       entry = with(std::move(entry), "duration", fmt::format("{:.3g}s", each_s));
-      entry.set("repeat", time_share::repeat_within(own_s, !whole));
+      entry.set("repeat", time_share::repeat_within(own_s, whole ? 0 : kFewestBeside));
     }
   }
 

@@ -21,7 +21,7 @@ inline constexpr double kShortest_s = 1, kLongest_s = 10;  // of a repetition
 /// Of a point that has `own_s` in all: as long as useful, and short enough for so many repetitions.
 double repetition_s(double own_s, unsigned repetitions = kFewest);
 
-/// `repeat:` of such a point; with one look, or as many as a verdict takes.
-config::Value repeat_within(double own_s, bool one_look);
+/// `repeat:` of such a point; with one look at so many repetitions, or with 0 as many looks as a verdict takes.
+config::Value repeat_within(double own_s, unsigned one_look);
 
 }  // namespace headrace::time_share

@@ -104,10 +104,16 @@ TEST(LoaderTuningTest, MoreBatchesAheadAreTriedWhereTheLoaderIsFastEnoughOnAvera
   LoaderTrials t = trials(tried(4, 0.7, 0.72), {tried(5, 0.71, 0.73)});
   EXPECT_FALSE(next_workers(t, kTarget)) << "more workers gain nothing";
   EXPECT_FALSE(next_prefetch(t, kTarget)) << "what gives too little on average gains nothing, either";
+  t.others.clear();
+  EXPECT_TRUE(next_workers(t, kTarget));
   t.fast_enough = true;
+  EXPECT_FALSE(next_workers(t, kTarget)) << "batches ahead come first";
   EXPECT_EQ(next_prefetch(t, kTarget), 4);
   t.others.push_back(tried(4, 0.8, 0.82, 4));
   EXPECT_EQ(next_prefetch(t, kTarget), 8);
+  LoaderTrials all_tried = t;
+  all_tried.others.push_back(tried(4, 0.81, 0.83, 8));
+  EXPECT_TRUE(next_workers(all_tried, kTarget)) << "where they do not help, more workers may";
   t.others.push_back(tried(4, 0.95, 0.96, 8));
   EXPECT_FALSE(next_prefetch(t, kTarget));
   const LoaderTuning found = tune_loader(job(), t);

@@ -49,9 +49,9 @@ void bound(const std::vector<double>& step_ns, double compute_ns, Utilization& u
 }
 
 /// Shares of the records from `counted` on, and bounds from `windowed` on.
-Utilization of_records(const StepAccount& account, std::size_t counted, std::size_t windowed) {
+Utilization of_records(const StepAccount& account, const std::vector<Record>& records, std::size_t counted,
+                       std::size_t windowed) {
   Utilization u;
-  const std::vector<Record>& records = account.others();
   const Record all = sum(records, counted, records.size());
   const auto compute = static_cast<double>(account.compute_ns());
   const auto time = static_cast<double>(all.time_ns), steps = static_cast<double>(all.steps);
@@ -135,26 +135,54 @@ void StepAccount::starved(std::uint64_t ns) noexcept {
   if (records_.empty()) return;
   records_.back().time_ns += ns;
   records_.back().wait_ns += ns;
+  starved_ns_ += ns;
 }
 
 Utilization utilization(const StepAccount& account, std::uint64_t settling) {
-  return of_records(account, 0, settled_from(account, settling));
+  return of_records(account, account.others(), 0, settled_from(account, settling));
 }
 
 Utilization settled_utilization(const StepAccount& account, std::uint64_t filling, std::uint64_t settling) {
   const std::uint64_t most = std::max(filling, std::min(filling + settling, account.steps() / 2));
   const std::size_t from = record_after(account, most);
-  if (from < account.others().size()) return of_records(account, from, from);
-  // Batches that the workers prepared side by side were all there is: their mean counts the time in which they did.
-  Utilization u = of_records(account, 0, account.others().size());
-  u.rule = u.dlio = u.low = u.high = u.ideal;
-  u.wait = 1 - u.ideal;
+  std::vector<Record> records = account.others();
+  if (from >= records.size()) {
+    // Batches that the workers prepared side by side were all there is: their mean counts the time in which they did.
+    Utilization u = of_records(account, records, 0, records.size());
+    u.rule = u.dlio = u.low = u.high = u.ideal;
+    u.wait = 1 - u.ideal;
+    return u;
+  }
+  // A wait that the time cut off belongs to a step that is not counted.
+  Record& last = records.back();
+  last.time_ns -= account.starved_ns();
+  last.wait_ns -= account.starved_ns();
+  std::uint64_t longest = 0;
+  for (std::size_t i = from; i < records.size(); ++i)
+    longest = std::max(longest, records[i].wait_ns / records[i].steps);
+  if (account.starved_ns() > 2 * longest + account.compute_ns()) {
+    last.time_ns += account.starved_ns();
+    last.wait_ns += account.starved_ns();
+  }
+  Utilization u = of_records(account, records, from, from);
+  if (account.steps() >= (filling + settling) * (1 + kSettledOver)) return u;
+  // What was read ahead at the start may be used up at the end: the truth lies between both.
+  const std::size_t filled = record_after(account, filling);
+  const Utilization all = of_records(account, records, filled, filled);
+  u.rule = (u.rule + all.rule) / 2;
+  u.wait = (u.wait + all.wait) / 2;
+  u.low = std::min(u.low, all.low);
+  u.high = std::max(u.high, all.high);
   return u;
 }
 
 double settled_step_rate(const StepAccount& account, std::uint64_t settling) {
-  const Record all = sum(account.others(), settled_from(account, settling), account.others().size());
-  return all.time_ns == 0 ? 0 : 1e9 * static_cast<double>(all.steps) / static_cast<double>(all.time_ns);
+  const std::size_t from = settled_from(account, settling);
+  Record all = sum(account.others(), from, account.others().size());
+  if (all.time_ns == 0) return 0;
+  // The first batches of all workers came together after the first step: without it too few steps would count for too much.
+  if (from == 0 && settling > 1) all.add(account.first());
+  return 1e9 * static_cast<double>(all.steps) / static_cast<double>(all.time_ns);
 }
 
 }  // namespace headrace::pipeline

@@ -212,8 +212,10 @@ class InputPipeline final : public Workload {
     // Where batches are taken as they come, what was read tells more than whole batches do.
     const double held = all.samples > 0 ? static_cast<double>(all.held) / static_cast<double>(all.samples) : 0;
     const bool by_batches = steps() || processes() > 0;  // what lies ready is much of what few of them took
-    own.rate = by_batches ? settled_step_rate(pipeline_->account(), pipeline_->settling()) * set_.samples_per_step()
-                          : repetition.phases.front().operations_per_s() * set_.samples_per_operation() * (1 + held);
+    own.rate = set_.settled && steps()
+                   ? 1e9 * own.gpus.rule / static_cast<double>(set_.compute_ns()) * set_.samples_per_step()
+               : by_batches ? settled_step_rate(pipeline_->account(), pipeline_->settling()) * set_.samples_per_step()
+                            : repetition.phases.front().operations_per_s() * set_.samples_per_operation() * (1 + held);
     const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
     const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
     own.reading = share(all.reading_ns);
