@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "benches/headrace/against.h"
+#include "benches/headrace/calibrate.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/expected_text.h"
 #include "benches/headrace/plan_options.h"
@@ -16,6 +17,7 @@
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal_audience.h"
+#include "harness/base/units.h"
 #include "harness/engine/rehearsal.h"
 #include "harness/files/marked_folder.h"
 #include "harness/files/output.h"
@@ -34,7 +36,7 @@ struct RunArguments {
   PlanArguments plan;
   AgainstArguments against;
   std::string out;
-  std::string peer, token, rules, trace, expectations;
+  std::string peer, token, rules, trace, expectations, calibrate;
   bool json = false, dry_run = false, no_report = false, tune = false;
 };
 
@@ -194,6 +196,26 @@ PlanOptions rehearsal_options(const RunArguments& arguments) {
   return options;
 }
 
+/// The plan of a rehearsal, whose decoder is measured first where that is asked for.
+Plan rehearsal_plan(const RunArguments& arguments) {
+  PlanOptions options = rehearsal_options(arguments);
+  if (arguments.calibrate.empty()) return make_plan(options);
+  if (!arguments.rules.empty()) throw UsageError("rehearse: --rules leaves decoding out: without --calibrate");
+  if (options.processes > 1)
+    throw UsageError("rehearse: --calibrate is for one process: give several dataset.cpu_time_per_sample");
+  if (arguments.dry_run) {
+    Plan plan = make_plan(options);
+    plan.remarks.emplace_back("--calibrate: nothing is decoded by --dry-run, and the points have no time of it");
+    return plan;
+  }
+  const Calibration found = calibrate(arguments.calibrate, options);
+  options.job_overrides.push_back("dataset.cpu_time_per_sample=" +
+                                  exact_quantity(found.cpu_time_s, Dimension::seconds));
+  Plan plan = make_plan(options);
+  plan.calibration = found.told;
+  return plan;
+}
+
 int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
   if (!arguments.trace.empty()) check_trace_file(arguments.trace);
   if (!arguments.against.with.empty()) {
@@ -202,7 +224,7 @@ int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
     return compare_with(arguments, shared);
   }
   const auto plan = [&] {
-    Plan made = make_plan(kind == Kind::rehearse ? rehearsal_options(arguments) : plan_options(arguments.plan));
+    Plan made = kind == Kind::rehearse ? rehearsal_plan(arguments) : make_plan(plan_options(arguments.plan));
     if (kind == Kind::qualify) check_judges(made);
     check_room(made);
     if (!arguments.trace.empty()) keep_trace(made);
@@ -249,6 +271,10 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
               "Try other numbers of workers, and of batches ahead, too, and tell the fewest that feed the GPUs, as "
               "settings of "
               "the loader");
+    verb.option(
+        "--calibrate DECODER", arguments->calibrate,
+        "Measure first what the job's own decoder takes: pillow, torchvision, opencv, dali, or a command that gets "
+        "samples' files and prints the seconds of one");
     verb.option("--rules NAME", arguments->rules,
                 "Hold the run against a benchmark's rules, and tell which it broke: mlperf-v2, mlperf-v3 (MLPerf "
                 "Storage 2.0, 3.0)");

@@ -12,6 +12,7 @@
 #include "harness/backends/loader.h"
 #include "harness/engine/evidence.h"
 #include "harness/engine/fits.h"
+#include "harness/engine/point_order.h"
 #include "harness/engine/point_run.h"
 #include "harness/engine/questions.h"
 #include "harness/engine/rank_sync.h"
@@ -94,37 +95,60 @@ class Run {
   double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
   bool is_over_budget() const { return plan_.budget_s > 0 && elapsed_s() > plan_.budget_s; }
 
-  PointRunner runner(const Point& point) { return {plan_, point, questions_, node_, observer_, limits_}; }
+  PointRunner runner(const Point& point, std::optional<double> budget_s = std::nullopt) {
+    EngineLimits limits = limits_;
+    limits.budget_s = budget_s;
+    return {plan_, point, questions_, node_, observer_, limits};
+  }
 
   void measure_points() {
-    for (std::size_t i = 0; i < plan_.points.size(); ++i) {
-      const Point& point = plan_.points[i];
-      if (hung_ || stop_signal.load() != 0) {
-        result_.points.push_back(
-            not_reached(point, hung_ ? "the run ended: an earlier point hung, or lost a rank" : "interrupted before"));
-        continue;
-      }
-      if (is_over_budget()) {
-        result_.points.push_back(not_reached(
-            point,
-            fmt::format("the {:.0f} s of --budget were used up before: a longer one measures it", plan_.budget_s)));
-        result_.points.back().status = PointStatus::skipped;
-        continue;
-      }
-      observer_.point_started(point, i + 1, plan_.points.size());
-      PointRunner one = runner(point);
-      result_.points.push_back(one.measure());
+    for (const Point& point : plan_.points) result_.points.push_back(not_reached(point, "the run was killed before"));
+    for (std::size_t begun = 1; !hung_ && stop_signal.load() == 0 && !is_over_budget(); ++begun) {
+      const auto next = engine::next_point(plan_, result_.points);
+      if (!next) break;
+      const Point& point = plan_.points[next->index];
+      observer_.point_started(point, begun, plan_.points.size());
+      PointRunner one = runner(point, budget_of(*next));
+      result_.points[next->index] = one.measure();
       hung_ = one.hung();
-      observer_.point_done(result_.points.back());
-      if (limits_.after_point && !hung_ && i + 1 < plan_.points.size()) limits_.after_point([&] { return so_far(); });
+      observer_.point_done(result_.points[next->index]);
+      if (limits_.after_point && !hung_ && engine::next_point(plan_, result_.points))
+        limits_.after_point([&] { return so_far(); });
+    }
+    leave_out_the_rest();
+  }
+
+  /// Of what is left of the plan's budget, without the time of making the point's data.
+  std::optional<double> budget_of(const engine::NextPoint& next) const {
+    if (!next.share || plan_.budget_s <= 0) return std::nullopt;
+    const double making_s = plan_.points[next.index].making_s.value_or(0);
+    return *next.share * std::max(0.0, plan_.budget_s - elapsed_s() - making_s);
+  }
+
+  /// Says of each point that was not begun why not.
+  void leave_out_the_rest() {
+    std::erase_if(result_.points, [](const PointResult& p) {
+      return p.status == PointStatus::not_reached && engine::is_tried_on_demand(*p.point);
+    });
+    const std::vector<PointResult> known = result_.points;
+    for (PointResult& p : result_.points) {
+      if (p.status != PointStatus::not_reached) continue;
+      const bool stopped = hung_ || stop_signal.load() != 0;
+      const std::string needless = engine::why_not_needed(plan_, known, *p.point);
+      p.reason = hung_                     ? "the run ended: an earlier point hung, or lost a rank"
+                 : stop_signal.load() != 0 ? "interrupted before"
+                 : !needless.empty()       ? needless
+                                           : fmt::format(
+                                                 "the {:.0f} s of --budget were used up before: a longer one "
+                                                       "measures it",
+                                                 plan_.budget_s);
+      if (!stopped) p.status = PointStatus::skipped;
     }
   }
 
   /// As if the run was killed now.
   RunResult so_far() const {
     RunResult known = result_;
-    for (std::size_t i = known.points.size(); i < plan_.points.size(); ++i)
-      known.points.push_back(not_reached(plan_.points[i], "the run was killed before"));
     const std::vector<judging::RecordedPoint> recorded = engine::recorded(known.points);
     known.judgements = judging::judge_run(questions_, recorded);
     known.signal = SIGKILL;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 namespace headrace {
@@ -16,6 +17,8 @@ struct EngineLimits {
   bool mind_neighbours = true;  // mark repetitions that something else disturbed
   bool touch_memory = true;     // that the page cache will grow into, on a virtual machine
   unsigned retakes = 2;         // of disturbed or failed repetitions, per look
+  /// No repetition of a point begins after so long [s]; none: as the plan has it.
+  std::optional<double> budget_s{};
   /// Which other process of the run is gone, or "": then nothing that waits for it will end. Any thread.
   std::function<std::string()> lost{};
   /// Called after each point but the last; `so_far` makes the result of a run that is killed now, by SIGKILL. Copies, so

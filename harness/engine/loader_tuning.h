@@ -1,4 +1,5 @@
-// How few workers of a loader feed its GPUs, and how few batches ahead, of those that were tried, and what a framework calls that.
+// How few workers of a loader feed its GPUs, and how few batches ahead: which numbers to try, what follows from those that
+// were, and what a framework calls them.
 #pragma once
 
 #include <optional>
@@ -10,39 +11,45 @@
 
 namespace headrace {
 
+/// A setting of the loader, with which the whole pipeline was rehearsed, steps and all.
+struct TriedLoader {
+  double workers = 0, prefetch_factor = 0;  // of each GPU; of each worker
+  Estimate utilization;                     // of the GPUs
+  double rate = 0;                          // samples/s of the node
+};
+
 struct LoaderTuning {
-  struct Tried {
-    double workers = 0;  // of each GPU
-    Estimate rate;       // samples/s of all of them, GPUs taking batches as fast as they come
-  };
-  struct Ahead {
-    double prefetch_factor = 0;
-    Estimate utilization;  // of GPUs that compute, with the job's own workers
-  };
-  std::vector<Tried> tried;      // by workers, rising
-  std::vector<Ahead> ahead;      // by prefetch_factor, rising
-  double needed = 0;             // samples/s with which the GPUs are as busy as the job asks (A18)
-  std::optional<double> fewest;  // workers of each GPU whose lower bound is that; none: no number that was tried
-  /// With those workers: as many batches ahead of each GPU as the least that were tried whose lower bound is the job's target;
-  /// none: no number that was tried, or none was.
-  std::optional<double> prefetch_factor;
-  double
-      memory = 0,
-      cores =
-          0;  // with those: prefetched batches [B] (B4), 0 where none suffice; cores that decoding takes (B2), 0 = not told
-  std::vector<std::string> told;  // a sentence or a setting each
+  std::vector<TriedLoader> tried;      // by workers, then prefetch_factor
+  double target = 0;                   // utilization that the job asks for
+  std::optional<TriedLoader> advised;  // the least that was tried whose lower bound reaches it; none: none does
+  double memory = 0;                   // prefetched batches with it [B] (B4)
+  double cores = 0;                    // that decoding takes (B2); 0 = not known
+  /// The answer, the setting as a framework has it where there is one, and what was not tried: a sentence or line each.
+  std::vector<std::string> told;
 };
 
-/// What was rehearsed.
+/// What was rehearsed, and what could be.
 struct LoaderTrials {
-  double gpus = 1;         // of the node
-  double taken = 0;        // samples/s that they take when they never wait
-  double own_workers = 0;  // of each GPU, with which prefetch_factors were tried
-  std::vector<LoaderTuning::Tried> tried;
-  std::vector<LoaderTuning::Ahead> ahead;
-  double cpu_time_s = 0;  // what decoding one sample was measured to cost; 0: the job tells it, or nothing is decoded
+  double gpus = 1;                        // of the node
+  double taken = 0;                       // samples/s that they take when they never wait
+  std::optional<TriedLoader> own;         // the job's setting; none: it was not measured
+  std::vector<TriedLoader> others;        // one thing is another than in the job's
+  std::vector<double> workers, prefetch;  // that can be tried beside the job's, rising
+  double busy_share = 0;                  // of the time of the job's workers: they read or decode; 0 = not known
+  double cpu_time_s = 0;             // what decoding one sample was measured to cost; 0: the job tells it, or none is
+  bool fast_enough = false;          // on average the job's loader gives what the GPUs need
+  bool client_cache_unseen = false;  // no counter proves that what was tried came from storage
 };
 
-LoaderTuning tune_loader(const requirements::Job& job, LoaderTrials trials);
+/// The number of workers that decides the most: the fewest that can be enough by what is known (of twice the workers no more
+/// than twice the rate is had), then the next smaller one. None: all is decided, more workers gain nothing, or more batches
+/// ahead come first, as the job's workers are fast enough on average.
+std::optional<double> next_workers(const LoaderTrials& trials, double target);
+
+/// Likewise of batches ahead, with the job's own workers: more where those are fast enough on average and miss the target,
+/// fewer where no other number of workers is advised.
+std::optional<double> next_prefetch(const LoaderTrials& trials, double target);
+
+LoaderTuning tune_loader(const requirements::Job& job, const LoaderTrials& trials);
 
 }  // namespace headrace

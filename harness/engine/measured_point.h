@@ -23,6 +23,15 @@ inline const PointResult* measured_point(const std::vector<PointResult>& points,
   return nullptr;
 }
 
+/// A number that the point was planned with; 0: it has none of that name.
+inline double param(const Point& point, const char* name) {
+  const auto at = point.params.find(name);
+  if (at == point.params.end()) return 0;
+  if (const auto* count = std::get_if<std::uint64_t>(&at->second)) return static_cast<double>(*count);
+  const auto* number = std::get_if<double>(&at->second);
+  return number == nullptr ? 0 : *number;
+}
+
 /// Does a repetition that counts prove nothing, as its cache state was not proven?
 inline bool has_unproven(const PointResult& point) {
   return std::ranges::any_of(point.repetitions,

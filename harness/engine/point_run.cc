@@ -259,7 +259,7 @@ class PointRunner::Session {
 
   bool must_stop() const {
     return stop_signal.load() != 0 || owner_.hung_ || failed_in_a_row_ >= kFailuresToGiveUp ||
-           seconds_since(started_) > point_.repeat.budget_s;
+           seconds_since(started_) > owner_.limits_.budget_s.value_or(point_.repeat.budget_s);
   }
 
   void take(unsigned count, unsigned look, unsigned target) {

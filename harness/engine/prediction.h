@@ -1,6 +1,7 @@
 // What separate measurements predict of an input pipeline.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "harness/engine/limit_proof.h"
@@ -9,7 +10,9 @@ namespace headrace {
 
 /// What the parts of a pipeline were found to be.
 struct MeasuredParts {
-  Estimate storage;       // samples/s that its workers read when they do nothing else
+  Estimate storage;  // samples/s that its workers read when they do nothing else
+  std::optional<Estimate>
+      memory{};           // that they hand over when all is in memory; none: cpu_time_s and cores stand for it
   double cpu_time_s = 0;  // to decode one sample; 0 = nothing is decoded
   double cores = 0;       // that decode; 0 = not known
   double workers = 1;     // that read and decode one after the other

@@ -66,6 +66,7 @@ Question from_declared(const DeclaredNeed& need) {
   q.blank.higher_is_better = need.at_least;
   q.blank.substituted = need.source;
   q.measured_by = {need.metric};
+  q.with = need.with;
   q.per_node = true;
   q.workload = first_known(q.measured_by);
   return q;

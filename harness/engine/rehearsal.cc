@@ -6,17 +6,20 @@
 #include <cmath>
 
 #include "harness/base/units.h"
+#include "harness/engine/loader_trials.h"
 #include "harness/engine/measured_point.h"
 #include "harness/engine/rules_kept.h"
 #include "harness/plan/rehearsal.h"
 #include "harness/requirements/formula.h"
 #include "harness/statistics/summary.h"
 #include "harness/storage/pipeline/limiting_stage.h"
+#include "harness/verdict/answers.h"
 
 namespace headrace::engine {
 namespace {
 
-constexpr std::string_view kPipeline = "input_pipeline";
+using rehearsal::kPipeline;
+
 /// A prediction that is as close says what happens; the numbers that decide about GPUs are no finer.
 constexpr double kClose = 0.03;
 
@@ -39,23 +42,6 @@ const PointResult* storage_alone(const std::vector<PointResult>& points) {
   return nullptr;
 }
 
-double param(const Point& point, const char* name) {
-  const auto at = point.params.find(name);
-  if (at == point.params.end()) return 0;
-  if (const auto* count = std::get_if<std::uint64_t>(&at->second)) return static_cast<double>(*count);
-  const auto* number = std::get_if<double>(&at->second);
-  return number == nullptr ? 0 : *number;
-}
-
-/// Samples per second of GPUs that never wait, of all nodes: A1 of what the pipeline was run with.
-double taken_by(const Point& point, double nodes) {
-  return requirements::apply(
-             "A1", {{"global_batch_samples_count",
-                     nodes * param(point, "batch_size") * param(point, "gpus") * param(point, "batches_per_step")},
-                    {"step_time_s", param(point, "step_time")}})
-      .value();
-}
-
 /// Of nodes that step together each gets what the slowest does: the share of all nodes' samples that is so many times the
 /// slowest one's, the median of the repetitions that count.
 double share_in_step(const PointResult& point) {
@@ -71,6 +57,13 @@ double share_in_step(const PointResult& point) {
     if (sum > 0) shares.push_back(least * static_cast<double>(r.phases.front().ranks.size()) / sum);
   }
   return shares.empty() ? 1 : std::min(1.0, statistics::median(shares));
+}
+
+/// Are images decoded, by headrace's own decoder?
+bool has_images(const Point& point) {
+  const auto codec = point.params.find("codec");
+  return codec != point.params.end() &&
+         (codec->second == ParamValue{std::string("jpeg")} || codec->second == ParamValue{std::string("png")});
 }
 
 void predict(const std::vector<PointResult>& points, const Point& whole, Rehearsal& r) {
@@ -95,6 +88,7 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   r.storage_alone = *storage;
   r.predicted =
       predict_utilization({.storage = *storage,
+                           .memory = r.rates.in_memory,
                            .cpu_time_s = value(decoding, "cpu_time_per_sample") + param(whole, "cpu_time_per_sample"),
                            .cores = nodes * value(measured_point(points, "host_facts", ""), "cpu_cores"),
                            .workers = nodes * param(whole, "workers"),
@@ -236,61 +230,20 @@ std::string told_of(const RehearsedTier& t, double taken) {
          fmt::format(", staging it before the run after {:.0f}", staged);
 }
 
-/// By workers, of one node: every point that has the whole pipeline's loader and no step. Nothing: no tuning was asked for.
-std::optional<std::vector<LoaderTuning::Tried>> tried_workers(const std::vector<PointResult>& points,
-                                                              const Point& whole) {
-  std::vector<LoaderTuning::Tried> tried;
-  bool asked = false;
-  for (const PointResult& p : points) {
-    const std::string& id = p.point->id;
-    const bool other = id.starts_with(fmt::format("{}/{}", kPipeline, rehearsal::kWorkers));
-    asked |= other;
-    if (!other && id != fmt::format("{}/{}", kPipeline, rehearsal::kNoStep) &&
-        id != fmt::format("{}/{}", kPipeline, rehearsal::kDoubleWorkers))
-      continue;
-    const double nodes = p.processes;
-    if (const auto rate = proven(&p, "sample_rate"))
-      tried.push_back({.workers = param(*p.point, "workers") / param(whole, "gpus"),
-                       .rate = {rate->value / nodes, rate->low / nodes, rate->high / nodes}});
-  }
-  return asked ? std::optional(std::move(tried)) : std::nullopt;
-}
-
-/// By prefetch_factor: the job's own point, of one that saves that without saves, and those beside it.
-std::vector<LoaderTuning::Ahead> tried_prefetch(const std::vector<PointResult>& points, const Point& whole) {
-  std::vector<LoaderTuning::Ahead> tried;
-  for (const PointResult& p : points)
-    if (const auto utilization = proven(&p, "accelerator_utilization");
-        utilization && p.point->id.starts_with(fmt::format("{}/{}", kPipeline, rehearsal::kPrefetch)))
-      tried.push_back({param(*p.point, "prefetch_factor"), *utilization});
-  if (tried.empty()) return tried;
-  auto own = proven(measured_point(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
-  if (!own) own = proven(measured_point(points, kPipeline, rehearsal::kJob), "accelerator_utilization");
-  if (own) tried.push_back({param(whole, "prefetch_factor"), *own});
-  return tried;
-}
-
-/// What each counter-experiment gives, of those that are evidence.
-void look_at_rates(const std::vector<PointResult>& points, const PointResult& whole, LoaderRates& rates) {
-  const auto rate = [&](const char* label) { return proven(measured_point(points, kPipeline, label), "sample_rate"); };
-  rates.taken = taken_by(*whole.point, whole.processes);
-  rates.loader = rate(rehearsal::kNoStep);
-  rates.no_decode = rate(rehearsal::kNoDecode);
-  rates.in_memory = rate(rehearsal::kInMemory);
-  rates.more_workers = rate(rehearsal::kDoubleWorkers);
-  for (const char* label : {rehearsal::kNoStep, rehearsal::kDoubleWorkers})
-    if (const PointResult* p = measured_point(points, kPipeline, label); p != nullptr && !proven(p, "sample_rate"))
-      rates.unproven.push_back(p->point->id);
-  if (const double taking = param(*whole.point, "cpu_time_per_batch"); taking > 0)
-    rates.handed = whole.processes * param(*whole.point, "gpus") * param(*whole.point, "batch_size") / taking;
-  if (const auto busy = proven(measured_point(points, kPipeline, rehearsal::kNoStep), "taking_share"))
-    rates.taking_share = busy->value;
+bool other_decoder_could_limit(const Rehearsal& r) {
+  return r.decode_headroom && *r.decode_headroom < judging::kSlowestDecoder;
 }
 
 /// The limit, by the counter-experiments and, where it is proven what the whole pipeline read, by the time that the GPUs
 /// waited for.
 LimitProof limit_of(const Rehearsal& r, bool whole_is_proven) {
   const LimitProof by_rates = prove_limit(r.rates);
+  if (other_decoder_could_limit(r) && (by_rates.limit == Limit::gpus || r.by_times == "gpus"))
+    return {
+        Limit::unknown,
+        fmt::format("not proven: headrace's own decoder feeds the GPUs, and one that takes {:.1f} times as long would "
+                    "use up the workers or the processors",
+                    std::max(1.0, *r.decode_headroom))};
   if (!whole_is_proven) return by_rates;
   // GPUs that never waited are not limited by what feeds them, whatever a loader gives that is measured without them.
   if (r.by_times == "gpus" && by_rates.limit != Limit::gpus)
@@ -307,6 +260,32 @@ LimitProof limit_of(const Rehearsal& r, bool whole_is_proven) {
 
 }  // namespace
 
+double taken_by(const Point& whole, double nodes) {
+  return requirements::apply(
+             "A1", {{"global_batch_samples_count",
+                     nodes * param(whole, "batch_size") * param(whole, "gpus") * param(whole, "batches_per_step")},
+                    {"step_time_s", param(whole, "step_time")}})
+      .value();
+}
+
+LoaderRates loader_rates(const std::vector<PointResult>& points, const PointResult& whole) {
+  const auto rate = [&](const char* label) { return proven(measured_point(points, kPipeline, label), "sample_rate"); };
+  LoaderRates rates;
+  rates.taken = taken_by(*whole.point, whole.processes);
+  rates.loader = rate(rehearsal::kNoStep);
+  rates.no_decode = rate(rehearsal::kNoDecode);
+  rates.in_memory = rate(rehearsal::kInMemory);
+  rates.more_workers = rate(rehearsal::kDoubleWorkers);
+  for (const char* label : {rehearsal::kNoStep, rehearsal::kDoubleWorkers})
+    if (const PointResult* p = measured_point(points, kPipeline, label); p != nullptr && !proven(p, "sample_rate"))
+      rates.unproven.push_back(p->point->id);
+  if (const double taking = param(*whole.point, "cpu_time_per_batch"); taking > 0)
+    rates.handed = whole.processes * param(*whole.point, "gpus") * param(*whole.point, "batch_size") / taking;
+  if (const auto busy = proven(measured_point(points, kPipeline, rehearsal::kNoStep), "taking_share"))
+    rates.taking_share = busy->value;
+  return rates;
+}
+
 std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points) {
   if (!plan.rehearsal) return std::nullopt;
   const PointResult* whole = measured_point(points, kPipeline, rehearsal::kJob);
@@ -315,11 +294,13 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   const bool whole_is_proven = proven(whole, "accelerator_utilization").has_value();
   Rehearsal r;
   r.point = whole->point->id;
+  r.calibration = plan.calibration;
   r.utilization = *utilization;
   r.stall = value(whole, "stall_fraction");
   r.host = value(whole, "host_fraction");
   if (const auto copies = measured(whole, "copy_fraction")) r.copies = copies->value;
   r.ready = value(whole, "queue_occupancy");
+  if (has_images(*whole->point)) r.decode_headroom = value(whole, judging::kDecodeHeadroom);
   r.by_times = std::string(pipeline::to_string(pipeline::limiting_stage({.stall = r.stall,
                                                                          .host = r.host,
                                                                          .reading = value(whole, "reading_share"),
@@ -332,7 +313,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
       if (m.name == "longest_read_s") r.longest_s = std::max(r.longest_s, m.value);
     }
   r.nodes = nodes_of(*whole, plan);
-  look_at_rates(points, *whole, r.rates);
+  r.rates = loader_rates(points, *whole);
   r.proof = limit_of(r, whole_is_proven);
   r.on_gpus = decoding_on_gpus(points);
   r.tier = tier_of(points);
@@ -340,21 +321,17 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
     look_at_saves(points, *whole, plan.job->step.target_utilization, r);
     predict(points, *whole->point, r);
   }
-  if (auto tried = tried_workers(points, *whole->point))
-    r.tuning = tune_loader(
-        *plan.job, {.gpus = param(*whole->point, "gpus"),
-                    .taken = r.rates.taken / whole->processes,
-                    .own_workers = param(*whole->point, "workers") / param(*whole->point, "gpus"),
-                    .tried = std::move(*tried),
-                    .ahead = tried_prefetch(points, *whole->point),
-                    .cpu_time_s = value(measured_point(points, "decode", rehearsal::kJob), "cpu_time_per_sample")});
+  // Few repetitions of one session lie closer together than what a long epoch would give: their own windows tell more.
+  r.utilization.low = std::min(r.utilization.low, value(whole, "accelerator_utilization_low"));
+  r.utilization.high = std::max(r.utilization.high, value(whole, "accelerator_utilization_high"));
+  if (const auto trials = loader_trials(plan, points)) r.tuning = tune_loader(*plan.job, *trials);
   for (const PointResult& p : points)
     if (has_unproven(p)) r.not_cold.push_back(p.point->id);
   return r;
 }
 
 std::vector<std::string> told(const Rehearsal& r) {
-  std::vector<std::string> all;
+  std::vector<std::string> all = r.tuning ? r.tuning->told : std::vector<std::string>{};  // the answer first
   all.push_back(fmt::format(
       "GPUs compute {} of the time{}, wait for data {}, for the host {}{}; {:.0f} % of the "
       "batches that can be are ready when a step begins",
@@ -369,6 +346,12 @@ std::vector<std::string> told(const Rehearsal& r) {
                     "for {}; the notes of {} name files and places, and the time is in the utilization",
                     r.stalled, r.stalled == 1 ? "" : "s", format_quantity(r.longest_s, Dimension::seconds), r.point));
   all.push_back(r.proof.sentence);
+  if (!r.calibration.empty()) all.push_back(r.calibration);
+  if (r.decode_headroom)
+    all.push_back(
+        fmt::format("decoded by headrace's own decoder: what is said here holds for decoders that take up to {:.1f} "
+                    "times as long; --calibrate pillow measures the job's own",
+                    std::max(1.0, *r.decode_headroom)));
   if (r.proof.limit != Limit::unknown && r.proof.limit != Limit::workers && r.by_times != to_string(r.proof.limit))
     all.push_back(fmt::format("where its time went named {}: counter-experiments did not confirm it", r.by_times));
   if (!r.not_cold.empty())
@@ -391,7 +374,6 @@ std::vector<std::string> told(const Rehearsal& r) {
   if (r.saves) all.push_back(told_of(*r.saves, r.utilization));
   if (r.tier) all.push_back(told_of(*r.tier, r.rates.taken));
   if (r.on_gpus) all.push_back(told_of(*r.on_gpus, r.rates.taken / (r.nodes ? r.nodes->count : 1)));
-  if (r.tuning) all.insert(all.end(), r.tuning->told.begin(), r.tuning->told.end());
   return all;
 }
 

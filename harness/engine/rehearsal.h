@@ -11,6 +11,12 @@
 
 namespace headrace::engine {
 
+/// Samples per second of GPUs that never wait, of so many nodes: A1 of what the pipeline is run with.
+double taken_by(const Point& whole, double nodes);
+
+/// What the loader gave in the counter-experiments, as far as they were measured. `whole`: the job's own pipeline.
+LoaderRates loader_rates(const std::vector<PointResult>& points, const PointResult& whole);
+
 /// Of a plan that is a rehearsal and whose whole pipeline was measured; nothing else.
 std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points);
 

@@ -127,9 +127,12 @@ struct Rehearsal {
   Estimate utilization;                   // of the accelerators (A21)
   double stall = 0, host = 0, ready = 0;  // as in input_pipeline's metrics
   std::optional<double> copies;           // copy_fraction, where batches were copied to GPUs
-  std::string by_times;                   // the stage that where its time went names
-  std::vector<std::string> not_cold;      // points of which it is not proven that they read from storage alone
-  LoaderRates rates;                      // of the counter-experiments
+  std::optional<double>
+      decode_headroom;                // where headrace's own decoder stands for the job's: how much slower that may be
+  std::string calibration;            // how what the job's decoder takes was measured; "" = it was not
+  std::string by_times;               // the stage that where its time went names
+  std::vector<std::string> not_cold;  // points of which it is not proven that they read from storage alone
+  LoaderRates rates;                  // of the counter-experiments
   LimitProof proof;
   std::string predicted_from;           // the point that measured storage alone
   Estimate storage_alone;               // samples/s

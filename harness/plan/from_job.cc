@@ -405,7 +405,8 @@ class Points {
       if (entry.weight == 0) continue;
       const double own_s = time_s * entry.weight / weights;
       if (entry.timed) entry.put("duration", fmt::format("{:.2g}s", time_share::repetition_s(own_s)));
-      entry.value.set("repeat", time_share::repeat_within(own_s, entry.weight < time_share::kOwn));
+      entry.value.set("repeat",
+                      time_share::repeat_within(own_s, entry.weight < time_share::kOwn ? time_share::kFewest : 0));
     }
   }
 

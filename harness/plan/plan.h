@@ -24,7 +24,8 @@ struct DeclaredNeed {
   bool at_least = true;
   double value = 0;  // SI
   std::string unit;
-  std::string source;  // free text: where the number comes from
+  std::string source;                              // free text: where the number comes from
+  std::vector<requirements::JobParameter> with{};  // of points with these parameters alone
   Location where;
 };
 
@@ -72,6 +73,7 @@ struct Plan {
   std::vector<std::string> remarks;       // what is left out, and why; a sentence each
   std::vector<DeclaredNeed> declared_needs;
   bool rehearsal = false;              // the job's input pipeline, and counter-experiments
+  std::string calibration;             // how what decoding takes was measured before; "" = it was not
   std::string rules;                   // of a benchmark, that a rehearsal is held against; "" = none
   std::vector<RuleCheck> rule_checks;  // what the plan keeps of them
 };

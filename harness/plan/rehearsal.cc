@@ -32,9 +32,10 @@ using requirements::Job;
 using requirements::Layout;
 using requirements::LoaderKind;
 
-constexpr double kSteps = 64;             // that show how even they are
-constexpr double kStepsOfEachWorker = 8;  // the first of each is prepared while the pipeline fills
+constexpr double kSteps = 16;             // that show how even they are
+constexpr double kStepsOfEachWorker = 4;  // the first of each is prepared while the pipeline fills
 constexpr double kFewestSteps = 6;
+constexpr unsigned kFewestBeside = 3;  // repetitions of each other point: longer ones tell more of an epoch
 
 std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
 
@@ -65,13 +66,13 @@ class Rehearsal {
     const Value without = pipeline(alone);
     const Value whole = saves_ ? rehearsal::saving(job_, means_, without, step_s_, steps_, told_) : without;
     made_.workloads.kind = Value::Kind::list;
-    add(whole, rehearsal::kJob, time_share::kOwn);
+    add(whole, rehearsal::kJob, time_share::kRehearsed);
     if (saves_) {
       told_.unproven.pop_back();  // of the points that do not save
       add(with(whole, "checkpoint_left_out", "true"), rehearsal::kNoCheckpoint);
     }
     Value free = with(without, "step_time", "0s");
-    add(free, rehearsal::kNoStep);
+    add(free, rehearsal::kNoStep, 2 * time_share::kAdvice);
     if (tables_)
       add(with(free, "table_decoded", "false"), rehearsal::kNoDecode);
     else if (rehearsal::decodes(job_))
@@ -86,14 +87,14 @@ class Rehearsal {
     if (2 * workers <= kMostWorkers && shards_left)
       add(with(free, "workers", fmt::format("{:.0f}", 2 * workers)), rehearsal::kDoubleWorkers);
     for (const double each : others_)
-      add(with(free, "workers", fmt::format("{:.0f}", each * workers / own_workers_)),
-          fmt::format("{}{:.0f}", rehearsal::kWorkers, each).c_str());
+      add(with(without, "workers", fmt::format("{:.0f}", each * workers / own_workers_)),
+          fmt::format("{}{:.0f}", rehearsal::kWorkers, each).c_str(), time_share::kTried);
     for (const double ahead : aheads_)
       add(with(without, "prefetch_factor", fmt::format("{:.0f}", ahead)),
-          fmt::format("{}{:.0f}", rehearsal::kPrefetch, ahead).c_str());
+          fmt::format("{}{:.0f}", rehearsal::kPrefetch, ahead).c_str(), time_share::kTried);
     add(rehearsal::entry_of("host_facts", alone, {}), "", 0);
     if (decoding && on_gpus()) add(rehearsal::decoded_on_gpus(*decoding), rehearsal::kGpuDecode);
-    if (decoding) add(std::move(*decoding), rehearsal::kJob);
+    if (decoding && rehearsal::decodes(job_)) add(std::move(*decoding), rehearsal::kJob);
     if (tier_) add(rehearsal::tier(job_, means_, alone), rehearsal::kTier);
     add(alone, rehearsal::kJob);
     share_time();
@@ -186,7 +187,11 @@ class Rehearsal {
                    fmt::format("{:.0f}", std::clamp(job_.loader.prefetch_factor, 1.0, 64.0)));
     own_workers_ = workers / gpus;
     if (means_.tune) {
-      others_ = rehearsal::other_workers(job_, gpus, own_workers_);
+      // Each worker has a shard; made are some for twice the job's workers.
+      const double shards = layout != 1           ? INFINITY
+                            : means_.data.empty() ? 2 * workers
+                                                  : files_of_own_data(means_.data) / means_.processes;
+      others_ = rehearsal::other_workers(own_workers_, std::floor(std::min<double>(kMostWorkers, shards) / gpus));
       aheads_ = rehearsal::other_prefetch(job_);
     }
     // Of tf.data all workers prepare each batch together.
@@ -217,7 +222,7 @@ class Rehearsal {
     const double wanted = std::max(kSteps, kStepsOfEachWorker * at_once / parts);
     const double least =
         (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : rows_of_group(entry);
-    longest_s_ = time_share::repetition_s(measuring_s() * time_share::kOwn / weights());
+    longest_s_ = time_share::repetition_s(measuring_s() * time_share::kRehearsed / weights());
     // A benchmark's batch is its own as long as there is data for a few: fewer steps are told, other batches are another
     // workload.
     const bool by_rules = !means_.rules.empty();
@@ -235,7 +240,7 @@ class Rehearsal {
                       gpus, std::floor(samples), format_quantity(data_bytes_, Dimension::bytes)));
     if (kFewestSteps * step_s > longest_s_) {
       const double budget = kFewestSteps * step_s * time_share::kFewest * time_share::kBeside * weights() /
-                            time_share::kOwn / (1 - time_share::kMaking);
+                            time_share::kRehearsed / (1 - making());
       throw UsageError(
           fmt::format("no rehearsal: a step takes {}, and {} of --budget have no room for {:.0f} of them "
                       "in each repetition: --budget {:.0f}min has",
@@ -262,6 +267,7 @@ class Rehearsal {
                                    .data_bytes = data_bytes_,
                                    .host_memory = means_.host_memory});
     }
+    if (!by_rules) entry = with(std::move(entry), "settled", "true");
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
     if (job_.loader.cpu_time_per_batch)  // of smaller batches less: what a sample costs is the same
@@ -288,11 +294,14 @@ class Rehearsal {
     if (rehearsal::decodes(job_))
       told_.remarks.emplace_back("dataset.codec: of tables arrays are made, and nothing else is decoded");
   }
-  double measuring_s() const { return means_.budget_s * (1 - time_share::kMaking); }
-  /// Of all points: the whole pipeline, four or five others.
+  /// The share of the budget that goes to data: they are there already, or may have to be made.
+  double making() const { return means_.data.empty() ? time_share::kMaking : 0; }
+  double measuring_s() const { return means_.budget_s * (1 - making()); }
+  /// Of all points that are expected to be measured: the whole pipeline, five or six others, and settings that are tried.
   double weights() const {
-    return time_share::kOwn + (has_no_decode() ? 5 : 4) + (rehearsal::decodes(job_) ? 1 : 0) + (on_gpus() ? 1 : 0) +
-           (saves_ ? 1 : 0) + (tier_ ? 1 : 0) + static_cast<double>(others_.size() + aheads_.size());
+    return time_share::kRehearsed + (has_no_decode() ? 6 : 5) + (rehearsal::decodes(job_) ? 1 : 0) +
+           (on_gpus() ? 1 : 0) + (saves_ ? 1 : 0) + (tier_ ? 1 : 0) +
+           (others_.empty() && aheads_.empty() ? 0 : time_share::kTries * time_share::kTried);
   }
 
   void share_time() {
@@ -303,13 +312,12 @@ class Rehearsal {
       Value& entry = made_.workloads.items[i];
       // Through a tier three epochs are a repetition, the first of which takes a third of this.
       const bool epochs = entry.find("use")->text == "local_cache";
-      const Value* const label = entry.find("label");
-      const bool stepped = label != nullptr && label->text.starts_with(rehearsal::kPrefetch);
-      const double each_s =
-          whole ? longest_s_
-                : std::max(time_share::repetition_s(own_s) / (epochs ? 2 : 1), stepped ? kFewestSteps * step_s_ : 0);
+      const bool stepped = weights_[i] == time_share::kTried;
+      const double each_s = whole     ? longest_s_
+                            : stepped ? std::max(time_share::repetition_s(own_s, kFewestBeside), kFewestSteps * step_s_)
+                                      : time_share::repetition_s(own_s, kFewestBeside) / (epochs ? 2 : 1);
       entry = with(std::move(entry), "duration", fmt::format("{:.3g}s", each_s));
-      entry.set("repeat", time_share::repeat_within(own_s, !whole));
+      entry.set("repeat", time_share::repeat_within(own_s, whole ? 0 : kFewestBeside));
     }
   }
 
@@ -368,6 +376,21 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   throw UsageError(fmt::format("no rehearsal: {}", join(all.remarks)));
 }
 
+namespace {
+
+/// What tells the job's own pipeline from those with another setting of its loader.
+std::vector<requirements::JobParameter> of_job(const std::vector<Point>& points) {
+  std::vector<requirements::JobParameter> own;
+  for (const Point& point : points)
+    if (point.id == fmt::format("{}/{}", rehearsal::kPipeline, rehearsal::kJob))
+      for (const auto& [name, key] :
+           {std::pair("workers", "loader.workers_per_gpu"), std::pair("prefetch_factor", "loader.prefetch_factor")})
+        own.push_back({name, key, static_cast<double>(std::get<std::uint64_t>(point.params.at(name)))});
+  return own;
+}
+
+}  // namespace
+
 void judge_rehearsal(Plan& plan) {
   plan.not_asked.clear();
   if (!plan.rules.empty() && benchmark_model(plan.rules, *plan.job) != nullptr) {
@@ -383,6 +406,7 @@ void judge_rehearsal(Plan& plan) {
                                  .value = plan.job->step.target_utilization,
                                  .unit = "ratio",
                                  .source = "step.target_utilization of the job",
+                                 .with = of_job(plan.points),
                                  .where = {}});
 }
 

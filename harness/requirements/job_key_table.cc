@@ -161,7 +161,7 @@ std::vector<JobKey> make_keys() {
       optional("dataset.cpu_time_per_sample", D::seconds, kPositive, put<&Job::dataset, &Set::cpu_time_per_sample>,
                "core-seconds to decode and augment one sample"),
       derived_word("dataset.codec", {"none", "jpeg", "png", "zstd", "npz"}, "none", put<&Job::dataset, &Set::codec>,
-                   "format of the samples, which rehearse then decodes for real"),
+                   "format of the samples, which rehearse decodes where cpu_time_per_sample is not known"),
       shown_as("224",
                optional("dataset.image_size", D::count, {.min = 0, .max = 8192, .integer = true},
                         put<&Job::dataset, &Set::image_size>,

@@ -205,21 +205,21 @@ Json pipeline(const Rehearsal& r) {
            {"sentence", r.proof.sentence},
            {"sample_rates", std::move(rates)}};
   if (r.copies) all["copy_fraction"] = *r.copies;
+  if (!r.calibration.empty()) all["calibration"] = r.calibration;
+  if (r.decode_headroom) all["decode_headroom"] = *r.decode_headroom;
   if (r.tuning) {
+    const auto json_of = [](const TriedLoader& one) {
+      return Json{{"workers_per_gpu", one.workers},
+                  {"prefetch_factor", one.prefetch_factor},
+                  {"utilization", bounded(one.utilization)},
+                  {"sample_rate", one.rate}};
+    };
     Json tried = Json::array();
-    for (const LoaderTuning::Tried& one : r.tuning->tried)
-      tried.push_back({{"workers_per_gpu", one.workers}, {"sample_rate", bounded(one.rate)}});
-    Json ahead = Json::array();
-    for (const LoaderTuning::Ahead& one : r.tuning->ahead)
-      ahead.push_back({{"prefetch_factor", one.prefetch_factor}, {"utilization", bounded(one.utilization)}});
-    all["tuning"] = {{"needed", r.tuning->needed},
-                     {"tried", std::move(tried)},
-                     {"tried_ahead", std::move(ahead)},
-                     {"told", r.tuning->told}};
-    if (r.tuning->fewest) {
-      all["tuning"]["workers_per_gpu"] = *r.tuning->fewest;
-      if (r.tuning->prefetch_factor) all["tuning"]["prefetch_factor"] = *r.tuning->prefetch_factor;
-      if (r.tuning->memory > 0) all["tuning"]["prefetch_bytes"] = r.tuning->memory;
+    for (const TriedLoader& one : r.tuning->tried) tried.push_back(json_of(one));
+    all["tuning"] = {{"target", r.tuning->target}, {"tried", std::move(tried)}, {"told", r.tuning->told}};
+    if (r.tuning->advised) {
+      all["tuning"]["advised"] = json_of(*r.tuning->advised);
+      all["tuning"]["prefetch_bytes"] = r.tuning->memory;
       if (r.tuning->cores > 0) all["tuning"]["cores"] = r.tuning->cores;
     }
   }

@@ -9,9 +9,11 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <thread>
 #include <vector>
 
+#include "harness/base/deadline.h"
 #include "harness/base/error.h"
 #include "harness/base/parallel.h"
 #include "harness/system/client_counters.h"
@@ -23,6 +25,9 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kChunk = 1 << 20;
+constexpr double kReadAhead_s = 3;                         // that is waited for what is read ahead, at most
+constexpr double kLittle = CacheProof::kMostOfOther / 10;  // of the bytes, which need not be waited for
+constexpr double kMuch = 0.5;                              // so much is kept, and not on its way
 
 /// Enough to keep storage busy while each thread waits for its own file.
 unsigned threads() { return std::clamp(std::thread::hardware_concurrency(), 8u, 32u); }
@@ -89,12 +94,21 @@ constexpr const char* kNamesRefused = "names and inodes may be in memory: the ke
 void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& proof, const DataProgress& progress) {
   // Dirty pages cannot be dropped; what fails here shows as resident. A device is not even synced.
   if (!files.is_device()) ::syncfs(files.root_fd());
-  for_each_file(files, progress, "dropping from the page cache", [&](unsigned, std::uint32_t file, int fd, auto& done) {
-    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    done += files.size(file);
-  });
   const bool dropped = options.drop_caches && drop_all_caches();
-  proof.resident_before = resident_share(files, proof.method, options.seed);
+  if (dropped) proof.resident_before = resident_share(files, proof.method, options.seed);
+  // Where opens are slow it takes long to open each file: only where pages may be left. What is still read ahead for the
+  // repetition before, a small part of the data, cannot be dropped until it came.
+  const Deadline patience(kReadAhead_s);
+  while (proof.resident_before != 0) {
+    for_each_file(files, progress, "dropping from the page cache",
+                  [&](unsigned, std::uint32_t file, int fd, auto& done) {
+                    ::posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+                    done += files.size(file);
+                  });
+    proof.resident_before = resident_share(files, proof.method, options.seed);
+    if (proof.resident_before < kLittle || proof.resident_before > kMuch || patience.over()) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
   if (dropped) {
     proof.method += ", drop_caches";
     drop_all_caches();  // looking has brought names, inodes and their blocks back

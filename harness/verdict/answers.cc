@@ -47,9 +47,13 @@ Fit fit(const requirements::JobCollective& c, const RecordedPoint& point) {
 
 bool has(const RecordedPoint& point, const requirements::JobParameter& wanted) {
   const auto at = point.params.find(wanted.name);
-  const double* value = at == point.params.end() ? nullptr : std::get_if<double>(&at->second);
+  if (at == point.params.end()) return false;
+  const auto* const count = std::get_if<std::uint64_t>(&at->second);
+  const auto* const number = std::get_if<double>(&at->second);
+  if (count == nullptr && number == nullptr) return false;
+  const double value = count != nullptr ? static_cast<double>(*count) : *number;
   constexpr double kRounding = 1e-9;  // of what was written as text
-  return value != nullptr && std::abs(*value - wanted.value) <= kRounding * wanted.value;
+  return std::abs(value - wanted.value) <= kRounding * wanted.value;
 }
 
 bool contains(const std::vector<std::string>& all, const std::string& one) {
@@ -254,6 +258,28 @@ void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
   j.explanation += fmt::format(" It was measured with {}{}.", fmt::join(like.differs, "; "), what);
 }
 
+/// headrace decodes faster than what training frameworks do: a PASS that another decoder would undo is none.
+void hold_decoder(const RecordedPoint& point, const std::string& metric, Judgement& j) {
+  const auto codec = point.params.find("codec");
+  const bool images = codec != point.params.end() && (codec->second == ParamValue(std::string("jpeg")) ||
+                                                      codec->second == ParamValue(std::string("png")));
+  if (!images || metric != "accelerator_utilization" || j.outcome != Outcome::pass) return;
+  const std::vector<double> room = point.values(kDecodeHeadroom);
+  const double least = room.empty() ? 0 : *std::ranges::min_element(room);
+  if (least >= kSlowestDecoder) return;
+  j.outcome = Outcome::inconclusive;
+  j.reason = Reason::other_settings;
+  j.thin = false;
+  j.explanation += fmt::format(
+      " It was decoded by headrace's own decoder, and a decoder that takes {:.1f} times as long uses up the workers or "
+      "the processors; those of training frameworks take up to {:.0f} times as long.",
+      std::max(1.0, least), kSlowestDecoder);
+  j.next_step =
+      "measure what the job's own decoder takes: --calibrate pillow, or torchvision, opencv, dali, or a command of "
+      "your "
+      "own; or state it: dataset.cpu_time_per_sample";
+}
+
 }  // namespace
 
 Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look) {
@@ -285,6 +311,7 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   a.undecided = undecided(e, j);
   j.unproven = fmt::format("{}", fmt::join(point.unproven, "; "));
   hold_way(q, point, j);
+  hold_decoder(point, name, j);
   tell_throttling(point, j);
   return a;
 }

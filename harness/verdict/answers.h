@@ -34,6 +34,11 @@ struct Question {
   std::string cannot;        // not "": why these machines cannot answer it
 };
 
+/// So many times as long as headrace's own decoder those of training frameworks take at most: Pillow with torchvision takes
+/// about three times as long (docs/rehearsal.md).
+inline constexpr double kSlowestDecoder = 4;
+inline constexpr std::string_view kDecodeHeadroom = "decode_headroom";  // the metric that is compared with it
+
 /// The point's metric that answers the question, or "".
 std::string answering_metric(const Question& question, const RecordedPoint& point);
 

@@ -303,7 +303,9 @@ def test_a_rehearsal_decodes_the_users_own_shards(headrace):
     points = {p["id"]: p for p in run["points"]}
     own, memory = points["input_pipeline/job"], points["input_pipeline/in-memory"]
     assert own["params"]["codec"] == "jpeg" and any("8 tar shards, parsed" in note for note in own["notes"]), own["notes"]
-    assert not any("drawn" in note for note in own["notes"]) and any("of the samples" in note for note in memory["notes"]), memory["notes"]
+    assert not any("drawn" in note for note in own["notes"]), own["notes"]
+    if memory["status"] == "ok":  # else it could decide nothing
+        assert any("of the samples" in note for note in memory["notes"]), memory["notes"]
 
 
 @pytest.mark.parametrize("more, told", [

@@ -120,3 +120,26 @@ def test_an_unreadable_file_decides_no_need(headrace, faults):
     need = {"id": "rate", "metric": "shard_stream.read_bandwidth", "at_least": "1B/s"}
     result = headrace(reading("shard_stream", "posix", repeat=5), needs=[need])
     assert result.code == 1 and result.judged("rate")["outcome"] == "ERROR", result
+
+
+def test_a_file_that_is_read_whole_is_read_to_its_end(headrace, faults):
+    """As open().read() of Python does: where nothing is cached, storage is asked once more, and says that there is no more."""
+    faults.set("uncached *", "delay * op=read ms=1")
+    run = headrace({"use": "small_file_read", "files": 40, "file_size": "16KiB", "workers": 2, "cache": "asis", "verify": False,
+                    "repeat": 2})
+    assert run.code in (0, 12), run
+    data_is_checked = 40  # after the last repetition
+    asked = faults.used()[1]
+    assert 2 * 2 * 40 <= asked <= 2 * 2 * 40 + 2 * data_is_checked, asked
+
+
+def test_dropping_caches_opens_no_file(headrace, faults):
+    """Root drops them all at once; only what is looked at is opened."""
+    run = headrace({"use": "small_file_read", "files": 200, "file_size": "4KiB", "workers": 2, "cache": "cold", "repeat": 1})
+    assert run.code in (0, 11, 12), run
+    faults.set("delay * op=open ms=1")
+    run = headrace({"use": "small_file_read", "files": 200, "file_size": "4KiB", "workers": 2, "cache": "cold", "repeat": 3})
+    assert run.code in (0, 11, 12), run
+    # Each repetition reads them, and looks before and after what is in memory; once it is looked what they are made of, and once
+    # what they hold.
+    assert faults.used()[0] <= 3 * (200 + 2 * 200) + 2 * 200 + 20, faults.used()

@@ -57,6 +57,55 @@ Judgement judged(const RecordedPoint& p, double need) {
   return answer_all(std::vector{sample_rate(need)}, std::vector{p}).at(0);
 }
 
+/// A pipeline that decodes JPEGs and keeps its GPUs busy; decoding may take `headroom` times as long.
+Judgement of_pipeline(const std::string& codec, double headroom, double utilization = 0.99) {
+  RecordedPoint p;
+  p.id = "input_pipeline/job";
+  p.workload = "input_pipeline";
+  p.status = PointStatus::ok;
+  p.params = {{"codec", codec}, {"workers", std::uint64_t{4}}};
+  p.looks = statistics::plan_looks({5});
+  for (int i = 0; i < 5; ++i) {
+    RecordedRepetition r;
+    r.elapsed_s = 1;
+    r.metrics = {{"accelerator_utilization", utilization}, {std::string(kDecodeHeadroom), headroom}};
+    p.repetitions.push_back(r);
+  }
+  Question q;
+  q.blank.id = "accelerator_utilization";
+  q.blank.unit = "ratio";
+  q.blank.need = 0.9;
+  q.measured_by = {"input_pipeline.accelerator_utilization"};
+  q.with = {{"workers", "loader.workers_per_gpu", 4}};
+  q.workload = "input_pipeline";
+  return answer_all(std::vector{q}, std::vector{p}).at(0);
+}
+
+TEST(Answers, ADecoderThatNoFrameworkHasIsNoPass) {
+  const Judgement fast = of_pipeline("jpeg", 1.6);
+  EXPECT_EQ(fast.outcome, Outcome::inconclusive);
+  EXPECT_EQ(fast.reason, Reason::other_settings);
+  EXPECT_NE(fast.explanation.find("headrace's own decoder"), std::string::npos) << fast.explanation;
+  EXPECT_EQ(of_pipeline("png", 3.9).outcome, Outcome::inconclusive);
+  EXPECT_EQ(of_pipeline("jpeg", 4.1).outcome, Outcome::pass) << "decoding four times as long changes nothing";
+  EXPECT_EQ(of_pipeline("none", 1).outcome, Outcome::pass) << "what the job says that decoding takes";
+  EXPECT_EQ(of_pipeline("jpeg", 1, 0.5).outcome, Outcome::fail) << "a slower one does no better";
+}
+
+TEST(Answers, ParametersThatAPointMustHaveMayBeCounts) {
+  RecordedPoint p = point("own", {95, 95, 95, 95, 95});
+  Question q;
+  q.blank.id = "ingest.sample_rate";
+  q.blank.unit = "1/s";
+  q.blank.need = 10;
+  q.measured_by = {"small_file_read.sample_rate"};
+  q.workload = "small_file_read";
+  q.with = {{"workers", "loader.workers_per_gpu", 16}};
+  EXPECT_EQ(answer_all(std::vector{q}, std::vector{p}).at(0).outcome, Outcome::pass);
+  q.with.front().value = 8;
+  EXPECT_EQ(answer_all(std::vector{q}, std::vector{p}).at(0).outcome, Outcome::skipped);
+}
+
 TEST(Answers, ARateOfZeroIsAValue) {
   const auto of = [](std::vector<double> rates) {
     RecordedPoint p = point("dead", rates);

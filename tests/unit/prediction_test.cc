@@ -51,5 +51,18 @@ TEST(PredictionTest, WhoTakesBatchesWantsProcessorsToo) {
   EXPECT_DOUBLE_EQ(predict_utilization(parts).rate.high, 1000) << "one process takes no more, whatever is ready";
 }
 
+TEST(PredictionTest, WhatTheLoaderGivesOutOfMemoryStandsForDecoding) {
+  // Others take half of the processors: by cores alone 250/s would be predicted.
+  const Prediction p = predict_utilization({.storage = {400, 390, 410},
+                                            .memory = Estimate{100, 95, 105},
+                                            .cpu_time_s = 0.004,
+                                            .cores = 1,
+                                            .workers = 4,
+                                            .taken = 100});
+  EXPECT_DOUBLE_EQ(p.rate.low, 1 / (1 / 390.0 + 1 / 95.0));
+  EXPECT_DOUBLE_EQ(p.rate.high, 105);
+  EXPECT_DOUBLE_EQ(p.rate.value, (80 + 100) / 2.0);
+}
+
 }  // namespace
 }  // namespace headrace

@@ -34,7 +34,8 @@ struct Made {
     point.cache = CacheState::cold;
     point.params = {{"batch_size", std::uint64_t{4}},       {"gpus", std::uint64_t{1}},
                     {"batches_per_step", std::uint64_t{1}}, {"step_time", 0.02},
-                    {"workers", std::uint64_t{4}},          {"codec", std::string("none")}};
+                    {"workers", std::uint64_t{4}},          {"prefetch_factor", std::uint64_t{2}},
+                    {"codec", std::string("none")}};
     PointResult& result = points.emplace_back();
     result.point = &point;
     for (const Taken& one : taken) {
@@ -45,6 +46,7 @@ struct Made {
       if (metric == "accelerator_utilization") {  // the rest of the time the GPU waits for reads
         r.metrics.push_back({"stall_fraction", 1 - one.value});
         r.metrics.push_back({"reading_share", 1});
+        r.metrics.push_back({"sample_rate", 200 * one.value});
       }
     }
     const std::vector<MetricInfo> catalogue{{.name = metric, .unit = "1/s", .description = ""}};
@@ -104,12 +106,46 @@ TEST(Rehearsal, APredictionStartsFromProvenRatesAlone) {
 TEST(Rehearsal, TuningHasNoUnprovenNumberOfWorkers) {
   Made made;
   made.add_all(kWhole, kLoader, {{161}, {162}});
-  made.add("input_pipeline", "workers-1", "sample_rate", {{14'000, false}, {14'100, false}}).params["workers"] =
+  made.add("input_pipeline", "workers-1", "accelerator_utilization", {{1, false}, {0.99, false}}).params["workers"] =
       std::uint64_t{1};
+  made.add("input_pipeline", "workers-8", "accelerator_utilization", {{0.95}, {0.96}}).params["workers"] =
+      std::uint64_t{8};
   const Rehearsal r = made.rehearsed();
   ASSERT_TRUE(r.tuning);
-  for (const LoaderTuning::Tried& one : r.tuning->tried) EXPECT_NE(one.workers, 1);
-  EXPECT_FALSE(r.tuning->fewest) << "no proven one gives 200/s";
+  for (const TriedLoader& one : r.tuning->tried) EXPECT_NE(one.workers, 1);
+  ASSERT_TRUE(r.tuning->advised);
+  EXPECT_EQ(r.tuning->advised->workers, 8);
+  EXPECT_EQ(told(r).front(), r.tuning->told.front()) << "the answer comes first";
+}
+
+TEST(Rehearsal, WhereNothingCountsWhatStorageGaveTuningSaysSo) {
+  Made made;
+  made.add_all({{0.75, false}, {0.76, false}}, kLoader, {{161}, {162}});
+  made.add("input_pipeline", "workers-8", "accelerator_utilization", {{0.95, false}, {0.96, false}}).params["workers"] =
+      std::uint64_t{8};
+  EXPECT_FALSE(made.rehearsed().tuning->advised) << "it may have come from the page cache";
+  for (PointResult& point : made.points)
+    for (Repetition& r : point.repetitions) {
+      r.cache.counter.clear();
+      r.cache.resident_before = 0;
+    }
+  const Rehearsal r = made.rehearsed();
+  ASSERT_TRUE(r.tuning->advised);
+  EXPECT_NE(r.tuning->told.back().find("cannot be proven here"), std::string::npos) << r.tuning->told.back();
+}
+
+TEST(Rehearsal, ADecoderThatNoFrameworkHasDoesNotShowThatGpusLimit) {
+  Made made;
+  made.add_all({{0.99}, {0.99}}, {{400}, {400}}, {{800}, {800}});
+  EXPECT_EQ(made.rehearsed().proof.limit, Limit::gpus);
+  made.plan.points.front().params["codec"] = std::string("jpeg");
+  for (Repetition& r : made.points.front().repetitions) r.metrics.push_back({"decode_headroom", 1.5});
+  const std::vector<MetricInfo> catalogue{{.name = "accelerator_utilization", .unit = "ratio", .description = ""},
+                                          {.name = "decode_headroom", .unit = "ratio", .description = ""}};
+  summarize_metrics(catalogue, made.points.front());
+  const Rehearsal r = made.rehearsed();
+  EXPECT_EQ(r.proof.limit, Limit::unknown) << r.proof.sentence;
+  EXPECT_EQ(r.decode_headroom, 1.5);
 }
 
 TEST(ScalingCurves, PointsThatMemoryServedAreOnNone) {

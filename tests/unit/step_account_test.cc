@@ -60,6 +60,47 @@ TEST(StepAccountTest, BoundsHoldTheMeanAndLeaveOutWhatWasPreparedWhileThePipelin
   EXPECT_NEAR(settled_step_rate(account_of(times), 8), 1e9 / 200, 1);
 }
 
+TEST(StepAccountTest, WhatWorkersPreparedSideBySideIsNoUtilizationOfALongEpoch) {
+  std::vector<std::uint64_t> times{2000};
+  for (int i = 0; i < 7; ++i) times.push_back(100);
+  for (int i = 0; i < 8; ++i) times.push_back(400);
+  EXPECT_NEAR(utilization(account_of(times), 8).rule, 15.0 / 39, 1e-9);
+  const Utilization settled = settled_utilization(account_of(times), 8, 0);
+  EXPECT_DOUBLE_EQ(settled.rule, 0.25);
+  EXPECT_DOUBLE_EQ(settled.wait, 0.75);
+  EXPECT_EQ(settled.steps, 15u);
+  // Read-ahead is left out, too, where that leaves much more; else the truth lies between.
+  std::vector<std::uint64_t> slow_at_first = times;
+  slow_at_first.insert(slow_at_first.end(), 80, 200);
+  EXPECT_DOUBLE_EQ(settled_utilization(account_of(slow_at_first), 8, 8).rule, 0.5);
+  const Utilization between = settled_utilization(account_of(slow_at_first), 8, 1000);
+  EXPECT_LT(between.rule, 0.5);
+  EXPECT_LT(between.low, between.rule);
+  EXPECT_GE(between.high, 0.5 - 1e-9);
+}
+
+TEST(StepAccountTest, ARateIsNotThatOfBatchesThatCameTogether) {
+  std::vector<std::uint64_t> times{8000};
+  times.insert(times.end(), 7, 100);
+  EXPECT_NEAR(settled_step_rate(account_of(times), 8), 1e9 * 8 / 8700, 1);
+}
+
+TEST(StepAccountTest, AWaitThatTheTimeCutsOffIsNoStepUnlessStorageStalls) {
+  std::vector<std::uint64_t> times(21, 200);
+  StepAccount account = account_of(times);
+  account.starved(150);
+  EXPECT_DOUBLE_EQ(settled_utilization(account, 1, 0).rule, 0.5);
+  account.starved(4000 - 150);
+  EXPECT_DOUBLE_EQ(settled_utilization(account, 1, 0).rule, 2000.0 / 8000) << "it counts where it is long";
+}
+
+TEST(StepAccountTest, FewerStepsThanWorkersAreNoBusyGpu) {
+  const Utilization settled = settled_utilization(account_of({4000, 100, 100}), 4, 0);
+  EXPECT_DOUBLE_EQ(settled.rule, 300.0 / 4200) << "three batches came together after so long";
+  EXPECT_DOUBLE_EQ(settled.wait, 1 - settled.rule);
+  EXPECT_DOUBLE_EQ(settled.high, settled.rule);
+}
+
 TEST(StepAccountTest, BoundsAreOfTheTotalTimeAndNotOfAMeanOfShares) {
   std::vector<std::uint64_t> times{1000};
   for (int i = 0; i < 1000; ++i) times.push_back(i % 10 == 0 ? 1100 : 100);  // data comes in bursts: 200 on average

@@ -6,7 +6,10 @@
 
 namespace headrace::rehearsal {
 
-inline bool decodes(const requirements::Job& job) { return job.dataset.codec != requirements::SampleCodec::none; }
+/// Do the workers decode by headrace's own decoder? Not where the job says what its own decoder takes.
+inline bool decodes(const requirements::Job& job) {
+  return job.dataset.codec != requirements::SampleCodec::none && !job.dataset.cpu_time_per_sample;
+}
 
 /// Lets the generated files of the point that reads alone hold what the workers decode, where such samples are made: one in
 /// each file, or in tar shards of several.

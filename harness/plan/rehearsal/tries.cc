@@ -1,10 +1,8 @@
 #include "harness/plan/rehearsal/tries.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
-
-#include "harness/plan/from_job.h"
-#include "harness/requirements/formula.h"
 
 namespace headrace::rehearsal {
 
@@ -16,19 +14,13 @@ constexpr double kMostAhead = 64;  // batches, as the workload has it
 
 }  // namespace
 
-std::vector<double> other_workers(const Job& job, double gpus, double own) {
-  std::set<double> others;
-  for (double each = 1; each < own; each *= 2) others.insert(each);
-  if (job.dataset.cpu_time_per_sample) {
-    const double taken = job.step.micro_batch * job.step.accumulation / job.step.time;
-    const double decoding = requirements::apply("B3", {{"rank_sample_rate_per_s", taken},
-                                                       {"wall_time_per_sample_s", *job.dataset.cpu_time_per_sample},
-                                                       {"target_utilization_ratio", 1}})
-                                .value();
-    if (decoding < own) others.insert(std::max(1.0, decoding));
-  }
-  std::erase_if(others, [&](double each) { return each * gpus > kMostWorkers; });
-  return {others.begin(), others.end()};
+std::vector<double> other_workers(double own, double most) {
+  constexpr double kEach = 8;  // up to which all are
+  std::vector<double> others;
+  for (double each = 1; each <= std::min(most, std::max(kEach, 4 * own));
+       each += std::max(1.0, std::floor(each / kEach)))
+    if (each != own) others.push_back(each);
+  return others;
 }
 
 std::vector<double> other_prefetch(const Job& job) {

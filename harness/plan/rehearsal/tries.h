@@ -1,4 +1,4 @@
-// What a rehearsal that tunes tries beside the job's own.
+// What a rehearsal that tunes may try beside the job's own.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,9 @@
 
 namespace headrace::rehearsal {
 
-/// Workers of each of `gpus` GPUs, fewer than the job's `own`: the powers of two, and what decoding alone takes (B3).
-std::vector<double> other_workers(const requirements::Job& job, double gpus, double own);
+/// Workers of each GPU beside the job's `own`, rising: each number up to 8, then about an eighth apart; up to four times its
+/// own, and to `most`.
+std::vector<double> other_workers(double own, double most);
 
 /// The powers of two below the job's own prefetch_factor, and twice and four times it.
 std::vector<double> other_prefetch(const requirements::Job& job);

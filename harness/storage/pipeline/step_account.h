@@ -27,6 +27,7 @@ class StepAccount {
   std::uint64_t steps() const noexcept { return steps_; }
   std::uint64_t began_ns() const noexcept { return began_ns_; }
   std::uint64_t compute_ns() const noexcept { return compute_ns_; }
+  std::uint64_t starved_ns() const noexcept { return starved_ns_; }
 
   /// Steps that were told together, each with all that its time went to [ns].
   struct Record {
@@ -42,7 +43,7 @@ class StepAccount {
  private:
   static constexpr std::size_t kRecords = 4096;
 
-  std::uint64_t compute_ns_, began_ns_ = 0, steps_ = 0, fold_ = 1;
+  std::uint64_t compute_ns_, began_ns_ = 0, steps_ = 0, fold_ = 1, starved_ns_ = 0;
   Record first_;
   std::vector<Record> records_;
 };
@@ -65,7 +66,14 @@ struct Utilization {
 /// `settling`: steps at the begin that were prepared while the first was waited for; windows begin after them.
 Utilization utilization(const StepAccount& account, std::uint64_t settling);
 
-/// Steps per second after the first `settling`, or after the first where there are too few; 0 = fewer than two steps.
+/// The same, but that all shares are of the steps after the start: the first `filling`, which were prepared while the first was
+/// waited for, and `settling` more, but no more than half of all. What a step that did not end waited for counts where it is
+/// longer than twice that of any other, as where storage stalls. Where `settling` is no small part of the phase, utilization
+/// is the middle of that with and without it, and its bounds hold both. Where nothing is left, utilization and waiting are of all steps
+/// with the first.
+Utilization settled_utilization(const StepAccount& account, std::uint64_t filling, std::uint64_t settling);
+
+/// Steps per second after the first `settling`, or of all where there are too few; 0 = fewer than two steps.
 double settled_step_rate(const StepAccount& account, std::uint64_t settling);
 
 }  // namespace headrace::pipeline

@@ -9,6 +9,8 @@
 #include "harness/backends/loader.h"
 #include "harness/storage/checkpoint_saver.h"
 #include "harness/storage/pipeline.h"
+#include "harness/system/block_device.h"
+#include "harness/system/device_settings.h"
 #include "harness/workload.h"
 #include "workloads/storage/input_pipeline/gpu_copies.h"
 #include "workloads/storage/input_pipeline/inputs.h"
@@ -45,6 +47,10 @@ class InputPipeline final : public Workload {
   std::vector<PhaseSpec> phases() const override { return {{.name = "main", .keeps_cache = false, .varies = true}}; }
 
   void prepare(Node& node, const DataProgress& progress) override {
+    cores_ = node.cores();
+    if (set_.settled && set_.layout == Layout::shards && set_.from == "storage")
+      if (const auto device = system::device_of(set_.spec.path.empty() ? node.scratch_path() : set_.spec.path))
+        read_ahead_ = system::device_settings(device->sys_path).read_ahead.value_or(0);
     inputs_.prepare(node, progress);
     if (inputs_.data() != nullptr) requests_.open(node, set_.io.engine, inputs_.data()->files());
     if (set_.saves()) {
@@ -139,6 +145,7 @@ class InputPipeline final : public Workload {
     sink.put("decoding_share", told.decoding);
     sink.put("waiting_share", told.waiting);
     if (processes() > 0) sink.put("taking_share", pipeline_->taking_share());
+    if (set_.decoding.active() && told.decoding > 0) sink.put("decode_headroom", decode_headroom(told));
     const Tally all = workers_.tally();
     sink.put("stalled_reads", static_cast<double>(all.stalls.count()));
     sink.put("longest_read_s", 1e-9 * static_cast<double>(all.longest_ns));
@@ -198,13 +205,17 @@ class InputPipeline final : public Workload {
   /// Of this node.
   NodeShares shares(const Repetition& repetition) const {
     NodeShares own;
-    own.gpus = pipeline::utilization(pipeline_->account(), pipeline_->settling());
+    own.gpus = set_.settled
+                   ? pipeline::settled_utilization(pipeline_->account(), pipeline_->settling(), read_ahead_steps())
+                   : pipeline::utilization(pipeline_->account(), pipeline_->settling());
     const Tally all = workers_.tally();
     // Where batches are taken as they come, what was read tells more than whole batches do.
     const double held = all.samples > 0 ? static_cast<double>(all.held) / static_cast<double>(all.samples) : 0;
     const bool by_batches = steps() || processes() > 0;  // what lies ready is much of what few of them took
-    own.rate = by_batches ? settled_step_rate(pipeline_->account(), pipeline_->settling()) * set_.samples_per_step()
-                          : repetition.phases.front().operations_per_s() * set_.samples_per_operation() * (1 + held);
+    own.rate = set_.settled && steps()
+                   ? 1e9 * own.gpus.rule / static_cast<double>(set_.compute_ns()) * set_.samples_per_step()
+               : by_batches ? settled_step_rate(pipeline_->account(), pipeline_->settling()) * set_.samples_per_step()
+                            : repetition.phases.front().operations_per_s() * set_.samples_per_operation() * (1 + held);
     const auto time = static_cast<double>(all.reading_ns + all.decoding_ns + all.waiting_ns);
     const auto share = [time](std::uint64_t ns) { return time > 0 ? static_cast<double>(ns) / time : 0; };
     own.reading = share(all.reading_ns);
@@ -213,6 +224,18 @@ class InputPipeline final : public Workload {
     return own;
   }
 
+  /// Steps whose bytes storage reads at the begin for steps that come later: the kernel's window of each worker, and the
+  /// next one.
+  std::uint64_t read_ahead_steps() const {
+    const double step = set_.samples_per_step() * static_cast<double>(set_.sample_size);
+    return static_cast<std::uint64_t>(2 * set_.io.workers * static_cast<double>(read_ahead_) / step);
+  }
+  /// Workers that wait would decode instead, and processors that nobody uses, too.
+  double decode_headroom(const NodeShares& told) const {
+    const double taking = processes() > 0 ? pipeline_->taking_share() * processes() : 0;
+    const double processors = std::max(0.0, cores_ - taking) / (told.decoding * set_.io.workers);
+    return std::min((1 - told.reading) / told.decoding, processors);
+  }
   /// Where anything is parsed or decoded.
   void report_bad(std::uint64_t passed_over, MetricSink& sink) const {
     const std::optional<std::uint64_t> shards = inputs_.bad_shards();
@@ -253,6 +276,8 @@ class InputPipeline final : public Workload {
   StorageEngine* saving_engine_ = nullptr;
   std::unique_ptr<pipeline::SavesInLoop> in_loop_;
   std::unique_ptr<Pipeline> pipeline_;
+  unsigned cores_ = 0;
+  std::uint64_t read_ahead_ = 0;  // of the kernel for each file that is streamed [B]
   bool traced_ = false;
 };
 

@@ -36,6 +36,8 @@ inline constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"taking_share", "ratio", Better::neither,
            "Share of the time in which the GPUs' own processes are busy taking batches (cpu_time_per_batch)"},
     Metric{"decode_time_s", "s", Better::lower, "Time to decode one sample, waiting for a processor included"},
+    Metric{"decode_headroom", "ratio", Better::higher,
+           "How many times as long decoding a sample may take until workers or processors are used up"},
     Metric{"steps", "count", Better::neither, "Steps after the first"},
     Metric{"first_step_wait_s", "s", Better::lower,
            "How long GPUs waited for the first step's data: the pipeline is empty, and shuffle buffers are filled"},

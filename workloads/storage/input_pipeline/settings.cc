@@ -69,6 +69,9 @@ Settings::Settings(Params& p)
                             "they come, and no utilization is told")),
       stalled_after_s(p.seconds("stalled_after", 1, {.min = 0.001, .max = 3600},
                                 "a sample that takes longer to read is told as a stall of storage, by its place")),
+      settled(p.flag("settled", false,
+                     "leave all steps out of accelerator_utilization until the pipeline is filled and storage has read "
+                     "ahead of each worker, and not the first step alone: what a long epoch gives")),
       passes_over_bad(
           p.choice("on_error", "fail", {"fail", "skip"},
                    "with a path: what becomes of samples of shards, or that are decoded, and cannot be used. fail: the "

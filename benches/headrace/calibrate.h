@@ -1,0 +1,21 @@
+// What the job's own decoder takes for a sample, measured before its loader is rehearsed.
+#pragma once
+
+#include <string>
+
+#include "harness/plan/plan.h"
+
+namespace headrace::cli {
+
+struct Calibration {
+  double cpu_time_s = 0;  // of a processor, for one sample
+  std::string told;       // how it was measured; a sentence
+};
+
+/// `decoder`: pillow, torchvision, opencv or dali, which decode in the Python that has them; or a command, which gets the
+/// samples' files as its last words and prints the seconds of a processor that one of them takes, such as 2.7ms or 0.0027.
+/// As many run side by side as the job has workers and this machine processors. Throws UsageError where there are no
+/// samples to decode or no decoder, or where what it prints is no time.
+Calibration calibrate(const std::string& decoder, const PlanOptions& options);
+
+}  // namespace headrace::cli

@@ -1,0 +1,126 @@
+#include "harness/engine/point_order.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "harness/engine/loader_trials.h"
+#include "harness/engine/measured_point.h"
+#include "harness/engine/rehearsal.h"
+#include "harness/plan/rehearsal.h"
+#include "harness/plan/time_share.h"
+
+namespace headrace::engine {
+namespace {
+
+using rehearsal::kPipeline;
+
+constexpr int kTriesRank = 3;  // settings are tried after the loader alone, and before what shows its limit
+
+std::string id_of(const char* label) { return fmt::format("{}/{}", kPipeline, label); }
+
+bool is_begun(const PointResult& result) { return result.status != PointStatus::not_reached; }
+
+/// What was proven so far of the loader's limit; nothing: nothing was.
+std::optional<Limit> limit_so_far(const std::vector<PointResult>& results) {
+  const PointResult* whole = measured_point(results, kPipeline, rehearsal::kJob);
+  if (whole == nullptr) return std::nullopt;
+  const Limit limit = prove_limit(loader_rates(results, *whole)).limit;
+  // Of these two each takes its part: one alone decides nothing.
+  return limit == Limit::unknown || limit == Limit::storage || limit == Limit::decoding ? std::nullopt
+                                                                                        : std::optional(limit);
+}
+
+/// The setting that is to be tried next; "" = none.
+std::string next_try(const Plan& plan, const std::vector<PointResult>& results) {
+  const auto trials = loader_trials(plan, results);
+  if (!trials) return "";
+  const double target = plan.job->step.target_utilization;
+  // A setting that was begun and gave nothing is not tried again.
+  const auto open = [&](const char* label, std::optional<double> number) -> std::string {
+    if (!number) return "";
+    std::string id = fmt::format("{}{:.0f}", id_of(label), *number);
+    const bool begun =
+        std::ranges::any_of(results, [&](const PointResult& p) { return p.point->id == id && is_begun(p); });
+    return begun ? "" : id;
+  };
+  if (std::string id = open(rehearsal::kWorkers, next_workers(*trials, target)); !id.empty()) return id;
+  return open(rehearsal::kPrefetch, next_prefetch(*trials, target));
+}
+
+unsigned tries(const std::vector<PointResult>& results) {
+  return static_cast<unsigned>(
+      std::ranges::count_if(results, [](const PointResult& p) { return is_tried_on_demand(*p.point) && is_begun(p); }));
+}
+
+/// The less, the earlier.
+int rank(const std::string& id) {
+  constexpr const char* kFirst[] = {rehearsal::kJob, rehearsal::kNoCheckpoint, rehearsal::kNoStep};
+  constexpr const char* kLimits[] = {rehearsal::kDoubleWorkers, rehearsal::kInMemory, rehearsal::kNoDecode};
+  int at = 0;
+  for (const char* label : kFirst) {
+    if (id == id_of(label)) return at;
+    ++at;
+  }
+  at = kTriesRank + 1;
+  for (const char* label : kLimits) {
+    if (id == id_of(label)) return at;
+    ++at;
+  }
+  return at;
+}
+
+double weight(const Point& point) {
+  if (point.id == id_of(rehearsal::kJob)) return time_share::kRehearsed;
+  if (point.id == id_of(rehearsal::kNoStep)) return 2 * time_share::kAdvice;
+  return point.id == "host_facts" ? 0 : is_tried_on_demand(point) ? time_share::kTried : time_share::kAdvice;
+}
+
+}  // namespace
+
+bool is_tried_on_demand(const Point& point) {
+  return point.id.starts_with(id_of(rehearsal::kWorkers)) || point.id.starts_with(id_of(rehearsal::kPrefetch));
+}
+
+std::string why_not_needed(const Plan& plan, const std::vector<PointResult>& results, const Point& point) {
+  const bool shows_limit = point.id == id_of(rehearsal::kDoubleWorkers) || point.id == id_of(rehearsal::kInMemory) ||
+                           point.id == id_of(rehearsal::kNoDecode);
+  if (!plan.rehearsal || !shows_limit) return "";
+  const auto limit = limit_so_far(results);
+  return limit ? fmt::format("not needed: what limits is proven without it ({})", to_string(*limit)) : "";
+}
+
+std::optional<NextPoint> next_point(const Plan& plan, const std::vector<PointResult>& results) {
+  const auto open = [&](std::size_t i) { return !is_begun(results[i]); };
+  const bool by_value =
+      plan.rehearsal && std::ranges::any_of(plan.points, [](const Point& p) { return p.id == id_of(rehearsal::kJob); });
+  if (!by_value) {
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (open(i)) return NextPoint{i, std::nullopt};
+    return std::nullopt;
+  }
+  const std::string trial = next_try(plan, results);
+  const unsigned tried = tries(results);
+  const bool tunes = std::ranges::any_of(plan.points, is_tried_on_demand);
+  std::optional<std::size_t> next;
+  double all = tunes && (!trial.empty() || tried == 0)
+                   ? time_share::kTried * std::max(1.0, double{time_share::kTries} - tried)
+                   : 0;
+  int least = INT_MAX;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const Point& point = plan.points[i];
+    if (!open(i) || !why_not_needed(plan, results, point).empty()) continue;
+    if (is_tried_on_demand(point) && point.id != trial) continue;
+    if (!is_tried_on_demand(point)) all += weight(point);
+    const int own = point.id == trial ? kTriesRank : rank(point.id);
+    if (own < least) {
+      least = own;
+      next = i;
+    }
+  }
+  if (!next) return std::nullopt;
+  return NextPoint{*next, all > 0 ? std::min(1.0, weight(plan.points[*next]) / all) : 1};
+}
+
+}  // namespace headrace::engine
