@@ -157,7 +157,7 @@ void each_mapping(std::string_view maps, const Each& each) {
     maps.remove_prefix(std::min(end + 1, maps.size()));
     const std::size_t dash = line.find('-'), blank = line.find(' ');
     if (dash == line.npos || blank == line.npos || blank < dash) continue;
-    Mapping one{.rights = line.substr(blank + 1, 4), .path = {}};
+    Mapping one{.range = {}, .rights = line.substr(blank + 1, 4), .path = {}};
     std::from_chars(line.data(), line.data() + dash, one.range.begin, 16);
     std::from_chars(line.data() + dash + 1, line.data() + blank, one.range.end, 16);
     if (const std::size_t path = line.find_first_of("/["); path != line.npos) one.path = line.substr(path);
