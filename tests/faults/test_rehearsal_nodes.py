@@ -88,11 +88,11 @@ def test_nodes_that_are_alike_hold_nobody_back(tmp_path, faults):
         assert "none holds the others back" in " ".join(done.stdout.split()), done.stdout
 
 
-def test_checkpoints_and_a_trace_over_several_nodes(tmp_path, faults):
+def test_checkpoints_and_a_trace_over_several_nodes(tmp_path, counting_faults):
     """Node 1 makes its shard durable late: all wait for it, in the step after the save."""
-    faults.set("delay *rank-* op=fsync ms=300")
+    counting_faults.set("delay *rank-* op=fsync ms=300")
     trace = tmp_path / "trace.json"
-    done, run, point = rehearse(tmp_path, faults, "--budget", "20s", "--trace", str(trace), nodes=2, text=JOB + SAVES,
+    done, run, point = rehearse(tmp_path, counting_faults, "--budget", "20s", "--trace", str(trace), nodes=2, text=JOB + SAVES,
                                 only=("input_pipeline/job", "input_pipeline/no-checkpoint"))
     assert median(point, "saves") >= 1 and run["rehearsal"]["checkpoints"]["time_to_durable_s"] >= 0.3, run["rehearsal"]
     assert run["rehearsal"]["nodes"]["count"] == 2, run["rehearsal"]
