@@ -136,7 +136,8 @@ void Sampler::become_another(Watched& one, const Stat& stat) {
   if (!recording_.slices.empty()) recording_.slices.back().processes.push_back(one.slice);
   one.index = static_cast<std::uint32_t>(recording_.processes.size());
   recording_.processes.push_back(std::move(next));
-  one.slice = {.process = one.index};
+  one.slice = {};
+  one.slice.process = one.index;
   one.last = one.last_quick;
   one.has_children = one.lead_reads = one.taken_anew = false;
   one.hand_overs = SIZE_MAX;
