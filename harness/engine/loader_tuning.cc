@@ -103,15 +103,15 @@ std::string utilization(const TriedLoader& one) { return "AU " + ratio(one.utili
 
 std::string workers(double count) { return fmt::format("{:.0f} worker{}", count, count == 1 ? "" : "s"); }
 
-std::string rate(double value) {
+std::string per_second(double value) {
   const std::string text = format_quantity(value, Dimension::per_second);
   return text.substr(0, text.find("/s"));
 }
 
 /// What to do, and what it gives instead of what the job's setting does.
 std::string answer(const Job& job, const TriedLoader& own, const TriedLoader& use, double target) {
-  const std::string gain = fmt::format("{} -> {} samples/s, {} -> {}", rate(own.rate), rate(use.rate), utilization(own),
-                                       ratio(use.utilization.value));
+  const std::string gain = fmt::format("{} -> {} samples/s, {} -> {}", per_second(own.rate), per_second(use.rate),
+                                       utilization(own), ratio(use.utilization.value));
   if (use.workers > own.workers)
     return fmt::format("{} {} too few: use {}={:.0f} ({})", workers(own.workers), own.workers == 1 ? "is" : "are",
                        workers_word(job), use.workers, gain);
@@ -138,7 +138,7 @@ std::string no_answer(const std::vector<TriedLoader>& tried, double target, bool
       "no number of workers that was tried ({}) reaches AU {:.2f}: {} with {:.0f} batches ahead reach {} ({} "
       "samples/s){}",
       fmt::join(numbers, ", "), target, workers(best->workers), best->prefetch_factor, utilization(*best),
-      rate(best->rate), gained_nothing ? "; more workers gain nothing" : "");
+      per_second(best->rate), gained_nothing ? "; more workers gain nothing" : "");
 }
 
 /// With fewer workers: what they reach, where they were tried, and which were not.

@@ -25,7 +25,7 @@ constexpr double kOwnWork = 0.5, kBlocks = 0.2;
 constexpr double kSomeWork = 0.2;  // of the makers' time: less is waiting for each other
 // Waiting for the lock, times the processor time: more threads would compute no more. Where no processor is free, one that waits
 // for it keeps the lock meanwhile.
-constexpr double kLockHeld = 0.5, kLockHeldBusy = 2, kFreeProcessor = 0.5;
+constexpr double kLockHeld = 0.5, kLockHeldBusy = 2;
 constexpr double kOneProcessor = 1.2;
 constexpr std::uint64_t kSomeReads = 8;
 

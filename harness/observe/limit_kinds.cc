@@ -14,10 +14,9 @@ constexpr double kSmallRequest = 64 << 10;  // [B]
 constexpr double kAtLimit = 0.85;           // of what a control group lets through
 constexpr double kGoodShare = 0.5;          // of what a device gave: less was the job's, and others decide
 constexpr double kThrottled = 0.05;         // processor seconds withheld per second
-constexpr double kFreeProcessor = 0.5;
-constexpr double kSomeWait = 0.5;         // requests, on average
-constexpr double kBefore = 0.5;           // of a request's time: more is spent before it is sent
-constexpr double kMostlyOnStorage = 0.6;  // else the slice says little of what storage could give
+constexpr double kSomeWait = 0.5;           // requests, on average
+constexpr double kBefore = 0.5;             // of a request's time: more is spent before it is sent
+constexpr double kMostlyOnStorage = 0.6;    // else the slice says little of what storage could give
 
 /// What the client of a network file system, or of FUSE, counted.
 void tell_client(const ClientSeen& client, std::vector<std::string>& proof) {

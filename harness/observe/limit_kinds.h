@@ -8,6 +8,9 @@
 
 namespace headrace::observe {
 
+/// Processors that nobody used, on average: with less, more threads would compute no more.
+inline constexpr double kFreeProcessor = 0.5;
+
 /// Those who make batches: how sentences call them, and where their time went.
 struct Makers {
   std::string who;  // "workers"

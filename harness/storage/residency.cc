@@ -22,7 +22,7 @@
 namespace headrace {
 namespace {
 
-constexpr unsigned kThreads = 16;        // each waits for its own file to be opened
+constexpr unsigned kOpeners = 16;        // each waits for its own file to be opened
 constexpr std::uint32_t kSample = 2000;  // files looked at; enough for +-1 % at 5 %
 constexpr long kOverlay = 0x794c7630;    // OVERLAYFS_SUPER_MAGIC
 
@@ -109,9 +109,9 @@ double resident_share(const FileTable& files, std::string& method, std::uint64_t
     Looks looks;
     double resident = 0, total = 0;
   };
-  std::vector<Seen> seen(kThreads);
+  std::vector<Seen> seen(kOpeners);
   for (Seen& one : seen) one.looks.mincore = on_overlay(files.root_fd());
-  parallel_for(looked_at, kThreads, [&](unsigned worker, std::uint64_t item) {
+  parallel_for(looked_at, kOpeners, [&](unsigned worker, std::uint64_t item) {
     // One file, at a seeded place, from each of equal stretches: files made one after another lie
     // together.
     const std::uint64_t first = item * files.count() / looked_at;
