@@ -121,7 +121,7 @@ void add_bringup(Verbs& verbs, Shared& shared) {
   verb.format(a->format, {"text", "json"}, "text or json");
   verb.example("headrace bringup --hosts hosts --out cluster --dry-run",
                "What would be started on the hosts of this file, and how long it takes; then without --dry-run");
-  verb.example("headrace bringup --simulate 200 --bad 2% --loss 6% --fleets 5",
+  verb.example("headrace bringup --simulate 200 --bad 2% --loss 10% --fleets 5",
                "Rounds, healthy nodes accused and bad ones missed, over five fleets");
   verb.does([&shared, a] { return bringup_verb(*a, shared); });
 }

@@ -118,9 +118,11 @@ class Run {
     leave_out_the_rest();
   }
 
-  /// Of what is left of the plan's budget, without the time of making the point's data.
+  /// Of what is left of the plan's budget, without the time of making the point's data. A point that shares none gets no more
+  /// than the whole of it: on a busy machine it would be measured again and again.
   std::optional<double> budget_of(const engine::NextPoint& next) const {
-    if (!next.share || plan_.budget_s <= 0) return std::nullopt;
+    if (plan_.budget_s <= 0) return std::nullopt;
+    if (!next.share) return std::min(plan_.budget_s, plan_.points[next.index].repeat.budget_s);
     const double making_s = plan_.points[next.index].making_s.value_or(0);
     return *next.share * std::max(0.0, plan_.budget_s - elapsed_s() - making_s);
   }
