@@ -45,5 +45,5 @@ def test_what_waits_for_a_daemon_is_told(tmp_path, faults, data):
 def test_of_a_daemon_that_answers_at_once_little_waits(tmp_path, faults, data):
     told, words = observed(tmp_path, data, "--steps", "30", "--step", "0.05")
     client = told["storage"].get("client", {})
-    assert client.get("at_daemon", 0) < 1 and told["limit"]["id"] == "consumer", told["limit"]
+    assert client.get("at_daemon", 0) < 1 and told["limit"]["id"] in ("consumer", "unknown"), told["limit"]  # unknown: beside other programs
     assert "daemon (FUSE)" not in words, words

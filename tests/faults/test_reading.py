@@ -142,4 +142,5 @@ def test_dropping_caches_opens_no_file(headrace, faults):
     assert run.code in (0, 11, 12), run
     # Each repetition reads them, and looks before and after what is in memory; once it is looked what they are made of, and once
     # what they hold.
-    assert faults.used()[0] <= 3 * (200 + 2 * 200) + 2 * 200 + 20, faults.used()
+    taken = len(run.point["repetitions"])  # more than 3 beside other programs
+    assert faults.used()[0] <= taken * (200 + 2 * 200) + 2 * 200 + 20, faults.used()
