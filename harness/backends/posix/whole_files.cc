@@ -1,4 +1,7 @@
 // Whole files by openat, pread, close.
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <algorithm>
 
 #include "harness/backends/open_files.h"
@@ -8,12 +11,19 @@
 namespace headrace {
 namespace {
 
+/// Without a page cache its daemon is asked for what is behind a file's end, too; elsewhere the kernel knows it.
+bool is_fuse(int folder) {
+  struct statfs seen {};
+  return ::fstatfs(folder, &seen) == 0 && seen.f_type == FUSE_SUPER_MAGIC;
+}
+
 class PosixWholeFiles final : public WholeFileReader {
  public:
   PosixWholeFiles(const FileTable& files, const ReaderOptions& options, Notes& notes)
       : files_(files),
         block_(whole_file_block(files, options)),
         flags_(kReadFlags | (options.direct ? O_DIRECT : 0)),
+        to_end_(!options.direct && is_fuse(files.root_fd())),
         buffers_(1, block_, options.huge_pages) {
     notes.add_pages(buffers_, options.huge_pages);
   }
@@ -52,9 +62,9 @@ class PosixWholeFiles final : public WholeFileReader {
         return fail(n == 0 ? OperationError::kShortRead : errno, 2);
       }
     }
-    // Who reads a file to its end asks once more, and is told that there is no more: a request where nothing is cached.
+    // Who reads a file to its end reads once more, and gets nothing.
     unsigned char none = 0;
-    if (!(flags_ & O_DIRECT) && ::pread(fd, &none, 1, static_cast<off_t>(size)) < 0 && errno != EINTR) fail(errno, 2);
+    if (to_end_ && ::pread(fd, &none, 1, static_cast<off_t>(size)) < 0 && errno != EINTR) fail(errno, 2);
   }
 
   void fail(int code, std::uint8_t part) noexcept {
@@ -66,6 +76,7 @@ class PosixWholeFiles final : public WholeFileReader {
   const FileTable& files_;
   const std::uint64_t block_;
   const int flags_;
+  const bool to_end_;
   Buffers buffers_;
   FileCompletion done_;
 };
