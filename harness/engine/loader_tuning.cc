@@ -37,6 +37,7 @@ struct Bracket {
   const TriedLoader* too_few = nullptr;
 };
 
+Bracket bracket(std::vector<TriedLoader>&&, double) = delete;  // it points into the series
 Bracket bracket(const std::vector<TriedLoader>& rising, double target) {
   Bracket found;
   for (const TriedLoader& one : rising) {
@@ -72,7 +73,8 @@ bool gains_nothing(const std::vector<TriedLoader>& rising) {
 
 /// Is it not the loader's rate that is missing, and does another prefetch_factor mend that, or may one?
 bool prefetch_helps(const LoaderTrials& trials, double target) {
-  const auto [enough, too_few] = bracket(series(trials, false), target);
+  const std::vector<TriedLoader> rising = series(trials, false);
+  const auto [enough, too_few] = bracket(rising, target);
   return trials.fast_enough && (enough != nullptr || between(trials.prefetch, too_few->prefetch_factor, INFINITY, 0));
 }
 
@@ -201,7 +203,8 @@ std::optional<double> next_workers(const LoaderTrials& trials, double target) {
 
 std::optional<double> next_prefetch(const LoaderTrials& trials, double target) {
   if (!trials.own) return std::nullopt;
-  const Bracket by_workers = bracket(series(trials, true), target);
+  const std::vector<TriedLoader> all_workers = series(trials, true);
+  const Bracket by_workers = bracket(all_workers, target);
   const std::vector<TriedLoader> rising = series(trials, false);
   const auto [enough, too_few] = bracket(rising, target);
   if (enough == nullptr)
