@@ -164,18 +164,18 @@ def run_case(name: str, arguments: argparse.Namespace, place: pathlib.Path, work
     loader.end()
     au, rate = (statistics.mean(one[i] for one in real) for i in range(2))
     for run in results:
-        told = run["rehearsal"]
+        result = run["rehearsal"]
         point = next(p for p in run["points"] if p["id"] == "input_pipeline/job")
         ours = next(m["median"] for m in point["metrics"] if m["name"] == "sample_rate")
-        utilization = told["utilization"]
+        utilization = result["utilization"]
         inside = utilization["low"] - 0.005 <= au <= utilization["high"] + 0.005
-        prediction = told.get("prediction", {}).get("utilization")
-        foretold = f"{shown(prediction)}{'' if prediction['low'] - 0.05 <= au <= prediction['high'] + 0.05 else ', off'}" if prediction else "-"
+        prediction = result.get("prediction", {}).get("utilization")
+        predicted = f"{shown(prediction)}{'' if prediction['low'] - 0.05 <= au <= prediction['high'] + 0.05 else ', off'}" if prediction else "-"
         print(f"| {name} | {au:.3f} ({min(r[0] for r in real):.3f} to {max(r[0] for r in real):.3f}) | {shown(utilization)}"
               f"{'' if inside else ', outside'} | {utilization['value'] - au:+.3f} | {rate:.1f} | {ours:.1f} | "
-              f"{100 * (ours / rate - 1):+.1f} % | {foretold} | {told['limit']} | {run['took_s']:.0f} s | {busy():.1f} |", flush=True)
+              f"{100 * (ours / rate - 1):+.1f} % | {predicted} | {result['limit']} | {run['took_s']:.0f} s | {busy():.1f} |", flush=True)
         if case.tune:
-            tuned(name, case, told["tuning"], folder)
+            tuned(name, case, result["tuning"], folder)
 
 
 def tuned(name: str, case: Case, tuning: dict, folder: pathlib.Path) -> None:

@@ -124,8 +124,8 @@ Calibration calibrate(const std::string& decoder, const PlanOptions& options) {
   for (unsigned i = 0; i < side_by_side; ++i) running.emplace_back(command);
   std::vector<double> times;
   for (Running& one : running) times.push_back(one.seconds());
-  Calibration found{.cpu_time_s = statistics::median(times), .told = {}};
-  found.told = fmt::format(
+  Calibration found{.cpu_time_s = statistics::median(times), .how = {}};
+  found.how = fmt::format(
       "dataset.cpu_time_per_sample: {} measured by --calibrate '{}' with {} file{} of the data, {} at a time",
       exact_quantity(found.cpu_time_s, Dimension::seconds), decoder, files.size(), files.size() == 1 ? "" : "s",
       side_by_side);

@@ -9,7 +9,7 @@ namespace headrace::cli {
 
 struct Calibration {
   double cpu_time_s = 0;  // of a processor, for one sample
-  std::string told;       // how it was measured; a sentence
+  std::string how;        // it was measured, in a sentence
 };
 
 /// `decoder`: pillow, torchvision, opencv or dali, which decode in the Python that has them; or a command, which gets the

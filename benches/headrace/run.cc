@@ -212,7 +212,7 @@ Plan rehearsal_plan(const RunArguments& arguments) {
   options.job_overrides.push_back("dataset.cpu_time_per_sample=" +
                                   exact_quantity(found.cpu_time_s, Dimension::seconds));
   Plan plan = make_plan(options);
-  plan.calibration = found.told;
+  plan.calibration = found.how;
   return plan;
 }
 

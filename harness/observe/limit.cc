@@ -123,7 +123,7 @@ Limit lock_limit(const Makers& makers) {
 }
 
 Limit unknown_limit(std::string why, std::vector<std::string> advice) {
-  return {.id = "unknown", .sentence = "What limits cannot be told: " + std::move(why), .advice = std::move(advice)};
+  return {.id = "unknown", .sentence = "The limit is unknown: " + std::move(why), .advice = std::move(advice)};
 }
 
 /// Does a main thread read data itself?
@@ -150,7 +150,7 @@ Limit fed_limit(const std::vector<const Slice*>& slices, const Observation& seen
     return unknown_limit(
         "the main thread reads its data and computes; whether it makes batches or trains on a processor looks the same "
         "from outside",
-        {"give the loader a worker process (num_workers=1), and watch again: then they are told apart"});
+        {"give the loader a worker process (num_workers=1), and watch again: that separates the two"});
   return consumer_limit(false);
 }
 
@@ -249,8 +249,7 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
   if (!recording.waits_known) {
     Limit limit{
         .id = "unknown",
-        .sentence =
-            "What limits cannot be told from this trace: what threads did between their calls on files is not in it",
+        .sentence = "The limit is unknown: this trace does not show what threads did between their calls on files",
         .advice = {"watch the job itself (headrace observe --pid), or trace all its calls (strace -f -ttt -T -y)"}};
     if (!seen.workers.empty())
       limit.proof = {

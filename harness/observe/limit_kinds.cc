@@ -213,7 +213,7 @@ Scarce scarce_of(const std::vector<const Slice*>& slices, const StorageSeen& sto
   }
   const bool small = storage.request_bytes <= kSmallRequest;
   why += fmt::format(
-      "bytes and requests cannot be told apart by that{}; by the size of a request, {} and {} than 64 KiB, it is {}; "
+      "that does not separate bytes from requests{}; by the size of a request, {} and {} than 64 KiB, it is {}; "
       "requests of several sizes would prove it",
       shares ? "" : ", for all requests are alike or few", format_quantity(storage.request_bytes, Dimension::bytes),
       small ? "no more" : "more", small ? "their number" : "bytes");

@@ -53,7 +53,7 @@ def short() -> dict:
     """Nobody was seen taking batches: nothing is drawn, and that is told."""
     seen = observation(1)
     seen.update(consumer={}, workers={}, learned=[], saves=[], command=[],
-                limit={"id": "unknown", "sentence": "What limits cannot be told", "proof": [], "advice": ["watch for longer"], "command": ""},
+                limit={"id": "unknown", "sentence": "The limit is unknown", "proof": [], "advice": ["watch for longer"], "command": ""},
                 batches={"begin_s": 0.0, "end_s": 0.0, "steps": 0.0, "samples_per_s": 0.0})
     return seen
 

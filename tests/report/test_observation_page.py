@@ -21,7 +21,7 @@ def test_everything_is_there_without_scripts(pages):
                  "read 2.10 times"):
         assert word in text, word
     short = Reader(pages.text("observation_short")).text
-    assert "What limits cannot be told" in short and "Over time" not in short
+    assert "The limit is unknown" in short and "Over time" not in short
 
 
 def test_figures_state_their_finding():
