@@ -3,11 +3,8 @@
 import pathlib
 import sys
 
-try:
-    import pytest
-except ImportError:
-    print(f"skipped: {sys.executable} has no pytest (Debian: python3-pytest)")
-    sys.exit(77)
-
 here = pathlib.Path(__file__).parent
-sys.exit(int(pytest.main(["-q", "-rs", "-p", "no:cacheprovider", str(here / f"test_{sys.argv[1]}.py"), *sys.argv[2:]])))
+sys.path.insert(0, str(here.parent))
+from pytest_run import run  # noqa: E402
+
+run(here / f"test_{sys.argv[1]}.py", sys.argv[2:])

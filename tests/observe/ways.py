@@ -16,6 +16,7 @@ import os
 import pathlib
 import queue
 import random
+import signal
 import socket
 import struct
 import threading
@@ -264,6 +265,7 @@ def main():
     lasted = time.monotonic() - begin
     print(json.dumps({"steps": given.steps, "samples": given.steps * given.batch, "lasted": lasted, "step": computed / given.steps,
                       "starved": waited / lasted}), flush=True)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # torch's handler raises an error when a worker is killed
     for worker in multiprocessing.active_children():
         worker.kill()
     os._exit(0)  # threads would go on

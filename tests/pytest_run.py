@@ -1,0 +1,29 @@
+"""Runs tests by pytest, in a temporary folder of their own; for the run.py of each folder."""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+
+SKIPPED = 77
+
+
+def skip(reason):
+    print(f"skipped: {reason}")
+    sys.exit(SKIPPED)
+
+
+try:
+    import pytest
+except ImportError:
+    skip(f"{sys.executable} has no pytest (Debian: python3-pytest)")
+
+
+def run(tests, options=()):
+    """Ends the program with pytest's exit code. Programs that start later may not change this folder's mode, as they change the
+    folder that pytest shares among the programs of a user; it stays where a test failed."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="headrace-tests-"))
+    code = int(pytest.main(["-vv", "-rs", "--no-header", "-p", "no:cacheprovider", f"--basetemp={folder / 't'}", str(tests), *options]))
+    if code == 0:
+        shutil.rmtree(folder, ignore_errors=True)
+    sys.exit(code)
