@@ -28,10 +28,6 @@ workloads:
 """
 
 
-def pytest_configure(config):
-    config.addinivalue_line("markers", "quiet: compares rates that only a machine without other work can reach")
-
-
 def replay(binary, folder):
     """Of every run that a test makes: what its file recorded gives the verdict that it tells."""
     for file in folder.rglob("run.json") if folder.is_dir() else ():

@@ -13,6 +13,8 @@ import pytest
 
 from bringup_hosts import TOOLS, hosts, leader_of, named, states, wait_for  # noqa: F401
 
+pytestmark = pytest.mark.long
+
 # Short, and no collectives over slow cables: hosts of a test share the processors of this machine.
 NODE = """\
 schema: 1

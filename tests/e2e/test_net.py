@@ -55,7 +55,7 @@ def engine(headrace):
     return "io_uring" if "io_uring  usable" in told else "posix"
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 @pytest.mark.parametrize("run", range(RUNS))
 def test_the_slow_node_is_blamed_and_no_other(hosts, run):
     headrace = hosts("--rate", "400mbit", "--slow", "node3:200mbit")
@@ -81,7 +81,7 @@ def test_the_slow_node_is_blamed_and_no_other(hosts, run):
                 assert 30e6 < pairs["rate"][a][b] < 60e6
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_a_fleet_reads_the_pairs_of_real_runs(hosts):
     """What the binary wrote under mpirun; a second session confirms, a copy of the first does not."""
     headrace = hosts("--rate", "400mbit", "--slow", "node3:200mbit")
@@ -100,7 +100,7 @@ def test_a_fleet_reads_the_pairs_of_real_runs(hosts):
     assert both.code == 10 and "node3 confirmed" in both.out and "slow_pairs=1" in both.out, both
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_the_slow_way_between_two_is_named_on_the_page_of_the_fleet(hosts):
     """The shipped configuration over four hosts, and the fleet of what it wrote."""
     headrace = hosts("--rate", "1gbit", "--slow", "node2-node4:100mbit")
@@ -138,7 +138,7 @@ def on_day(run, day, slower, draw):
     return run
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_a_way_that_became_slow_is_found_over_time(hosts):
     """Real runs of four hosts know no dates: one of them, as it would be on sixteen days. Who has rank 0 makes no other cluster."""
     headrace = hosts("--rate", "400mbit")
@@ -164,7 +164,7 @@ def test_a_way_that_became_slow_is_found_over_time(hosts):
     assert same.code != 10, same
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_a_port_is_judged_by_the_schedule_that_meets_the_slow_way(hosts):
     """Bisection never lets node1 and node2 meet, and is twice what the job needs."""
     headrace = hosts("--rate", "400mbit", "--slow", "node1-node2:60mbit")
@@ -191,7 +191,7 @@ def accused(headrace, out="results"):
     return [j["scope"] for j in headrace.results(out=out)["judgements"] if j["id"] == "network.pair_rate" and j["outcome"] == "FAIL"]
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_a_slow_node_fails_the_run_everywhere_that_it_is_told(hosts):
     """Terminal, exit code, page, JUnit, Prometheus, Nagios and table; the fleet says the same of this one run."""
     headrace = hosts("--rate", "400mbit", "--slow", "node3:100mbit")
@@ -239,7 +239,7 @@ def test_a_slow_node_fails_the_run_everywhere_that_it_is_told(hosts):
     assert "\u2718 FAIL Bad: node node3" in shown and shown.index("Bad: node node3") < shown.index("Do next take node3 out"), shown[:2000]
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_healthy_hosts_are_not_accused_however_often_they_are_measured(hosts):
     headrace = hosts("--rate", "400mbit")
     headrace.write("pairs.yaml", PAIRS.replace("repeat: 3", "repeat: 6").replace("300ms", "100ms"))
@@ -338,7 +338,7 @@ workloads:
     assert told.code == 0 and "tcp_stream/first" in told.out, told
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_nobody_is_blamed_where_all_are_alike(hosts):
     headrace = hosts("--rate", "400mbit")
     headrace.write("pairs.yaml", PAIRS)
@@ -348,7 +348,7 @@ def test_nobody_is_blamed_where_all_are_alike(hosts):
     assert pairs["blamed_nodes"] == [] and pairs["blamed_links"] == [], pairs
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_ring_and_bisection(hosts):
     headrace = hosts("--rate", "400mbit")
     headrace.write("pairs.yaml", PAIRS.replace("all_pairs", "[ring, bisection]").replace(
@@ -363,7 +363,7 @@ def test_ring_and_bisection(hosts):
         assert not any("straggler" in note for note in point["notes"]), point["notes"]
 
 
-@pytest.mark.quiet
+@pytest.mark.long
 def test_rails_are_measured_alone_and_the_slow_one_is_named(hosts):
     headrace = hosts("--rails", "2", "--rate", "400mbit", "--slow", "node3/eth1:150mbit")
     headrace.write("pairs.yaml", PAIRS.replace("all_pairs", "rails").replace("repeat: 3", "repeat: 1"))

@@ -23,6 +23,8 @@ import time
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 READERS = pathlib.Path(__file__).parent / "readers"
 DELAY_MS = int(os.environ.get("HEADRACE_LOADER_DELAY_MS", "12"))  # of an open, and of a read: far above what Python takes
 ROUNDS = int(os.environ.get("HEADRACE_LOADER_ROUNDS", "2"))

@@ -9,6 +9,8 @@ import pytest
 
 from conftest import BINARY, ROOT
 
+pytestmark = pytest.mark.long
+
 WAYS = ROOT / "tests/observe/ways.py"
 READS = ("uncached *", "delay *.bin op=read ms={}")
 OPENS = ("uncached *", "delay *.bin op=open ms={}")

@@ -15,6 +15,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 TRAINER = pathlib.Path(__file__).parent / "readers/trainer.py"
 TABLE = "HEADRACE_REHEARSAL_TABLE" in os.environ
 ROUNDS = 3

@@ -6,6 +6,8 @@ import subprocess
 import pytest
 from conftest import BINARY
 
+pytestmark = pytest.mark.long
+
 # Two workers read each fifth file in 45 ms, the others at once: a batch of 4 every 18 ms on average, and some in 90 ms.
 JOB = """schema: 1
 job: bursts

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 BINARY = os.environ["HEADRACE"]
-pytestmark = pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun (Debian: openmpi-bin)")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(not shutil.which("mpirun"), reason="no mpirun (Debian: openmpi-bin)")]
 
 JOB = """\
 schema: 1

@@ -6,6 +6,8 @@ import subprocess
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 BINARY = os.environ["HEADRACE"]
 
 JOB = """\

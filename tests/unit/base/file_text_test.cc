@@ -1,0 +1,75 @@
+#include "harness/base/file_text.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "harness/base/diagnostics.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace::file_text_test {
+namespace {
+
+using testing::TemporaryFolder;
+
+std::string refusal(const std::string& path, std::size_t most = kMostText) {
+  try {
+    file_text(path, most);
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(FileText, IsReadWhole) {
+  const TemporaryFolder tmp;
+  const std::string text(3'000'000, 'x');
+  tmp.write("file", text);
+  EXPECT_EQ(file_text(tmp / "file"), text);
+  tmp.write("empty", "");
+  EXPECT_EQ(file_text(tmp / "empty"), "");
+}
+
+TEST(FileText, RefusesWhatHasNoEnd) {
+  const TemporaryFolder tmp;
+  tmp.write("sparse", "");
+  ASSERT_EQ(::truncate((tmp / "sparse").c_str(), off_t{5} << 30), 0);
+  EXPECT_EQ(refusal(tmp / "sparse"), "has 5120 MiB; at most 256 MiB are read");
+  EXPECT_EQ(refusal("/dev/zero", std::size_t{4} << 20), "has more than 4 MiB; at most 4 MiB are read");
+  EXPECT_EQ(refusal(tmp.path()), "cannot be read: Is a directory");
+  EXPECT_EQ(refusal(tmp / "nothing"), "cannot be read: No such file or directory");
+}
+
+TEST(FileText, APipeIsReadToItsEndOrItsLimit) {
+  const TemporaryFolder tmp;
+  const std::string pipe = tmp / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const auto write = [&](std::size_t blocks) {
+    return std::jthread([&pipe, blocks] {
+      const std::string block(1 << 20, 'y');
+      const int fd = ::open(pipe.c_str(), O_WRONLY);
+      for (std::size_t i = 0; i<blocks&& ::write(fd, block.data(), block.size())> 0; ++i) {
+      }
+      ::close(fd);
+    });
+  };
+  ::signal(SIGPIPE, SIG_IGN);
+  {
+    const std::jthread writer = write(3);
+    EXPECT_EQ(file_text(pipe).size(), std::size_t{3} << 20);
+  }
+  const std::jthread writer = write(SIZE_MAX);
+  EXPECT_EQ(refusal(pipe, std::size_t{2} << 20), "has more than 2 MiB; at most 2 MiB are read");
+}
+
+TEST(FileText, APipeThatNobodyWritesIsGivenUp) {
+  const TemporaryFolder tmp;
+  ASSERT_EQ(::mkfifo((tmp / "pipe").c_str(), 0600), 0);
+  EXPECT_EQ(refusal(tmp / "pipe"), "gave nothing to read for 10 s");
+}
+
+}  // namespace
+}  // namespace headrace::file_text_test

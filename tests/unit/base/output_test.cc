@@ -1,0 +1,79 @@
+#include "harness/files/output.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "harness/base/error.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace::files::output_test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+TEST(Output, IsReplacedWhole) {
+  const TemporaryFolder tmp;
+  write_output(tmp / "told", "first and long");
+  write_output(tmp / "told", "second");
+  EXPECT_EQ(tmp.read("told"), "second");
+  for (const auto& entry : fs::directory_iterator(tmp.path())) EXPECT_EQ(entry.path().filename(), "told");
+}
+
+TEST(Output, ALinkLeadsToWhatIsWritten) {
+  const TemporaryFolder tmp;
+  tmp.write("real", "old");
+  fs::create_symlink(tmp / "real", tmp / "link");
+  write_output(tmp / "link", "new");
+  EXPECT_EQ(tmp.read("real"), "new");
+  EXPECT_TRUE(fs::is_symlink(tmp / "link"));
+}
+
+TEST(Output, WhatIsNoFileIsRefusedAndNothingStaysBehind) {
+  const TemporaryFolder tmp;
+  fs::create_directory(tmp / "folder");
+  fs::create_symlink(tmp / "nowhere/at/all", tmp / "link");
+  EXPECT_THROW(write_output(tmp / "folder", "x"), RunError);
+  EXPECT_THROW(write_output(tmp / "link", "x"), RunError);
+  EXPECT_THROW(write_output(tmp / "no/folder/file", "x"), RunError);
+  EXPECT_EQ(std::distance(fs::directory_iterator(tmp.path()), fs::directory_iterator()), 2);
+}
+
+/// Standard output is written to, never replaced, whatever it leads to.
+TEST(Output, ThatIsPrivateIsReadByItsOwnerWhateverTheUmask) {
+  const TemporaryFolder tmp;
+  const auto mode = [&] {
+    struct stat status;
+    EXPECT_EQ(::stat((tmp / "file").c_str(), &status), 0);
+    return status.st_mode & 0777;
+  };
+  tmp.write("file", "of before");
+  ::chmod((tmp / "file").c_str(), 0666);
+  for (const mode_t mask : {0000, 0022, 0777}) {
+    const mode_t before = ::umask(mask);
+    write_output(tmp / "file", "private", Readers::owner);
+    ::umask(before);
+    EXPECT_EQ(mode(), 0600u) << mask;
+    fs::remove(tmp / "file");
+  }
+  write_output(tmp / "file", "not so");
+  EXPECT_EQ(mode() & 0077, 0044u);
+}
+
+TEST(Output, StandardStreamsAreNeverReplaced) {
+  const TemporaryFolder tmp;
+  for (const char* stream : {"/dev/stdout", "/dev/fd/1"}) {
+    ::testing::internal::CaptureStdout();  // a file
+    write_output(stream, "told");
+    struct stat status;
+    ASSERT_EQ(::fstat(STDOUT_FILENO, &status), 0);
+    EXPECT_EQ(status.st_nlink, 1u) << stream;
+    EXPECT_EQ(::testing::internal::GetCapturedStdout(), "told") << stream;
+  }
+}
+
+}  // namespace
+}  // namespace headrace::files::output_test

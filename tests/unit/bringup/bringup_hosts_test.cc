@@ -1,0 +1,495 @@
+// Real hosts brought up: their file, what they tell of themselves, what their pairs say together, and what is kept.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/base/diagnostics.h"
+#include "harness/bringup/flapping.h"
+#include "harness/bringup/hand_over.h"
+#include "harness/bringup/judge.h"
+#include "harness/bringup/preflight.h"
+#include "harness/bringup/record.h"
+#include "harness/bringup/topology.h"
+#include "tests/unit/bringup_record.h"
+
+namespace headrace::bringup::bringup_hosts_test {
+namespace {
+
+TEST(BringUpHosts, SwitchesGoBeforeRacks) {
+  Record racks = record_of("a rack=r1 slots=8\nb rack=r2 # spare\n\nc rack=r1\n");
+  EXPECT_EQ(topologies_of(racks)[0].switch_of, (std::vector<unsigned>{0, 1, 0}));
+  EXPECT_EQ(racks.switches, (std::vector<std::string>{"rack r1", "rack r2"}));
+  Record switches = record_of("a rack=r1 switch=s1 rail=e0,e1\nb rack=r1 rail=e0,e1\n");
+  const Topology topology = topologies_of(switches)[0];
+  EXPECT_EQ(topology.switch_of, (std::vector<unsigned>{0, kNoSwitch}));
+  EXPECT_EQ(topology.rails, 2u);
+  Record plain = record_of("a\nb\n");
+  EXPECT_TRUE(topologies_of(plain)[0].switch_of.empty());
+  EXPECT_THROW(hosts_from("a rail=e0\nb\n", "hosts"), UsageError);
+  EXPECT_THROW(hosts_from("a rail=e0,e0\n", "hosts"), UsageError);
+  EXPECT_THROW(hosts_from("# nobody\n", "hosts"), UsageError);
+}
+
+Answered host(std::size_t number, const std::string& memory, double clock_s = 0) {
+  Answered one;
+  one.host = number;
+  one.name = "n" + std::to_string(number);
+  one.facts.host = one.name;
+  one.facts.machine = "m" + std::to_string(number);
+  one.facts.facts = {{"memory.total", memory}, {"kernel.release", "6.1"}, {"gpu0.name", "H"}, {"gpu1.name", "H"}};
+  one.facts.paths = {{"/data", true, "nfs4", "store:/x"}};
+  one.clock_s = clock_s;
+  return one;
+}
+
+std::vector<std::string> told(const std::vector<Answered>& all, bool faults = true) {
+  std::vector<std::string> out;
+  for (const Difference& one : differences(all))
+    if (one.fault == faults) out.push_back(std::to_string(one.host) + " " + one.what);
+  return out;
+}
+
+TEST(BringUpHosts, WhoIsUnlikeMostOthersIsTold) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "502 GiB"), host(3, "503 GiB", 0.02)};
+  EXPECT_TRUE(told(all).empty());  // what the kernel keeps, and a clock a little off
+  all[1].facts.facts["memory.total"] = "440 GiB";
+  all[2].facts.facts.erase("gpu1.name");
+  all[3].clock_s = -0.5;
+  all[0].facts.paths[0].source = "/dev/sda1";
+  all[3].facts.facts["kernel.release"] = "6.2";
+  EXPECT_EQ(told(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "0 path /data", "3 clock"}));
+  EXPECT_EQ(told(all, false), (std::vector<std::string>{"3 kernel.release"}));
+  all[3].clock_error_s = 0.45;  // its answer took so long that its clock may be right
+  all[2].facts.paths[0].there = false;
+  EXPECT_EQ(told(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "2 path /data", "0 path /data"}));
+}
+
+TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
+  EXPECT_TRUE(told({host(0, "503 GiB"), host(1, "251 GiB")}).empty());
+  EXPECT_TRUE(told({host(0, "503 GiB"), host(1, "503 GiB"), host(2, "251 GiB"), host(3, "251 GiB")}).empty());
+  EXPECT_EQ(told({host(0, "503 GiB"), host(1, "600 GiB"), host(2, "503 GiB")}, false),
+            std::vector<std::string>{"1 memory.total"});  // more is no fault
+}
+
+/// One host alone, two, or all of them: nobody needs to be compared for it.
+TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersTell) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB")};
+  EXPECT_TRUE(told(all).empty());
+  all[1].facts.facts["gpu1.fault_remap_failed"] = "a row of memory failed, and no spare row was left";
+  all[1].facts.facts["gpus.fault_lost"] = "GPU at 0000:43:00.0: it is on the PCI bus, but the driver cannot use it";
+  EXPECT_EQ(told(all), (std::vector<std::string>{"1 gpu1", "1 gpus"}));
+  for (const Difference& one : differences(all)) EXPECT_NE(one.fix.find("drain the node"), std::string::npos);
+  all[0].facts.facts = all[1].facts.facts;  // all of them are broken
+  EXPECT_EQ(told(all).size(), 4u);
+  all.erase(all.begin());
+  EXPECT_EQ(told(all).size(), 2u);
+}
+
+TEST(BringUpHosts, WhatSlowsAGpuDownIsToldAndItsPowerLimitIsNot) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
+  for (Answered& one : all) one.facts.facts["gpu0.held_back"] = "power limit";
+  EXPECT_TRUE(told(all).empty() && told(all, false).empty());
+  all[2].facts.facts["gpu0.held_back"] = "power limit, thermal, by hardware";
+  all[3].facts.facts["gpu1.fabric"] = "in progress";
+  EXPECT_TRUE(told(all).empty());
+  EXPECT_EQ(told(all, false), (std::vector<std::string>{"2 gpu0", "3 gpu1"}));
+}
+
+Answered accepted(Answered one, bool kept) {
+  one.accepted = true;
+  one.kept = kept;
+  return one;
+}
+
+TEST(BringUpHosts, ARepairedOneIsHeldAgainstAcceptedOnesAlone) {
+  // One partner that is there, and what two others told when they were accepted.
+  std::vector<Answered> all{host(0, "440 GiB"), accepted(host(1, "503 GiB"), false), accepted(host(2, "503 GiB"), true),
+                            accepted(host(3, "503 GiB"), true)};
+  EXPECT_EQ(told(all), std::vector<std::string>{"0 memory.total"});
+  all[0] = host(0, "503 GiB");
+  EXPECT_TRUE(told(all).empty());
+  all[0].facts.paths[0].source = "/dev/sda1";
+  EXPECT_EQ(told(all), std::vector<std::string>{"0 path /data"});
+  // Two repaired ones alike are no majority against an accepted one.
+  EXPECT_EQ(told({host(0, "440 GiB"), host(1, "440 GiB"), accepted(host(2, "503 GiB"), false)}),
+            (std::vector<std::string>{"0 memory.total", "1 memory.total"}));
+}
+
+TEST(BringUpHosts, WhatChangedSinceOthersWereAcceptedIsNobodysFault) {
+  std::vector<Answered> all{host(0, "440 GiB"), accepted(host(1, "440 GiB"), false), accepted(host(2, "503 GiB"), true),
+                            accepted(host(3, "503 GiB"), true), accepted(host(4, "503 GiB"), true)};
+  EXPECT_TRUE(told(all).empty());
+  all[0] = host(0, "503 GiB");  // the partner alone has lost some
+  EXPECT_EQ(told(all), std::vector<std::string>{"1 memory.total"});
+  for (std::size_t i = 2; i < 5; ++i) all[i].facts.facts.erase("kernel.release");  // of a headrace that did not tell it
+  all[0].facts.facts["kernel.release"] = "6.2";
+  all[1].facts.facts["memory.total"] = "503 GiB";
+  EXPECT_EQ(told(all, false), std::vector<std::string>{"0 kernel.release"});
+}
+
+TEST(BringUpHosts, AClockIsHeldAgainstThoseOfThisMoment) {
+  std::vector<Answered> all{host(0, "1 GiB", 5), accepted(host(1, "1 GiB"), false), accepted(host(2, "1 GiB"), true)};
+  EXPECT_EQ(told(all), std::vector<std::string>{"0 clock"});
+  all[0].clock_s = 0;
+  all[1].clock_s = 5;  // the partner's is off, and the collector's agrees with the repaired one's
+  EXPECT_TRUE(told(all).empty());
+  all[0].clock_s = 5;  // the collector's own
+  EXPECT_TRUE(told(all).empty());
+}
+
+TEST(BringUpHosts, OneMachineUnderTwoNames) {
+  std::vector<Answered> all{host(0, "1 GiB"), host(1, "1 GiB"), host(2, "1 GiB")};
+  EXPECT_TRUE(same_machines(all).empty());
+  all[2].facts.machine = "m0";
+  ASSERT_EQ(same_machines(all).size(), 1u);
+  EXPECT_EQ(same_machines(all)[0].host, 2u);
+}
+
+/// What same_addresses() says of these hosts: "1 IP address 10.0.0.2 is also an address of n2".
+std::vector<std::string> shared(const std::vector<HostAddresses>& of_hosts) {
+  std::vector<Answered> all;
+  for (const HostAddresses& addresses : of_hosts) {
+    all.push_back(host(all.size(), "1 GiB"));
+    all.back().facts.addresses = addresses;
+  }
+  std::vector<std::string> out;
+  for (const Difference& one : same_addresses(all)) {
+    EXPECT_TRUE(one.fault);
+    out.push_back(fmt::format("{} {}", one.host, one.told));
+  }
+  return out;
+}
+
+TEST(BringUpHosts, TwoOrThreeHostsWithOneAddressAreNamed) {
+  const auto at = [](unsigned number) { return HostAddresses{{"eth0", fmt::format("10.0.0.{}", number)}}; };
+  EXPECT_TRUE(shared({at(1), at(2), at(3), {}, {}}).empty());
+  EXPECT_EQ(shared({at(1), at(2), at(2), at(4)}),
+            (std::vector<std::string>{"1 IP address 10.0.0.2 is also an address of n2",
+                                      "2 IP address 10.0.0.2 is also an address of n1"}));
+  EXPECT_EQ(shared({at(1), at(1)}).size(), 2u);
+  EXPECT_EQ(shared({at(2), at(2), at(3), at(2), at(5), at(6)}),
+            (std::vector<std::string>{"0 IP address 10.0.0.2 is also an address of n[1,3]",
+                                      "1 IP address 10.0.0.2 is also an address of n[0,3]",
+                                      "3 IP address 10.0.0.2 is also an address of n[0-1]"}));
+  EXPECT_EQ(shared({at(1), at(1), at(1), at(1), at(1)}).size(), 5u) << "an image that was copied";
+}
+
+/// Of most hosts beside an address of their own: a network inside each of them, as to its management controller.
+TEST(BringUpHosts, AnAddressThatMostHostsHaveBesideTheirOwnIsNoFault) {
+  std::vector<HostAddresses> all;
+  for (unsigned number = 1; number <= 6; ++number)
+    all.push_back({{"eth0", fmt::format("10.0.0.{}", number)}, {"bmc0", "192.168.31.2"}});
+  EXPECT_TRUE(shared(all).empty());
+  all[3][0].address = "10.0.0.2";
+  EXPECT_EQ(shared(all).size(), 2u + 6u) << "two of them have none of their own";
+}
+
+double uniform(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
+
+/// Pairs of a fleet of `nodes` whose node 3 has what is `wrong`; measured as the search asks.
+Evidence searched(unsigned nodes, Quality wrong, bool any, std::uint64_t seed) {
+  SearchOptions options;
+  options.seed = seed;
+  Evidence evidence({Topology{.nodes = nodes, .rails = 1, .switch_of = {}}}, options);
+  Random random(seed);
+  for (Round round = evidence.next(); !round.empty(); round = evidence.next()) {
+    std::vector<PairMeasured> measured;
+    for (const auto& [a, b] : round) {
+      PairMeasured one{a, b, 0, {}, {}};
+      const bool bad = any && (a == 3 || b == 3);
+      for (double& rate : one.rate) rate = 1e9 * (1 + 0.03 * (uniform(random) - 0.5));
+      one.latency_s = 30e-6 * (1 + 0.5 * uniform(random));
+      if (uniform(random) < 0.02) one.resent[0] = 0.002;
+      if (bad && wrong == Quality::rate) one.rate[1] *= 0.85;
+      if (bad && wrong == Quality::latency) one.latency_s += 1e-3;
+      if (bad && wrong == Quality::resent) one.resent[1] = 0.02 * uniform(random);
+      measured.push_back(one);
+    }
+    evidence.add(measured);
+  }
+  return evidence;
+}
+
+TEST(BringUpHosts, EachQualityAccuses) {
+  for (const Quality wrong : kQualities)
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const Evidence evidence = searched(64, wrong, true, seed);
+      const std::vector<Fault> faults = evidence.faults();
+      ASSERT_EQ(faults.size(), 1u) << to_string(wrong) << seed;
+      EXPECT_EQ(faults[0].scope, Finding::Scope::node);
+      EXPECT_EQ(faults[0].a, 3u);
+      EXPECT_EQ(faults[0].in, std::vector<Quality>{wrong});
+      EXPECT_EQ(evidence.node(3), PartState::accused);
+    }
+}
+
+TEST(BringUpHosts, WhatLosesNearlyAllIsFoundInQuietData) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const double left : {0.05, 0.001}) {
+      SearchOptions options;
+      options.every_link = true;
+      options.seed = seed;
+      Search search({8, 1, {}}, options);
+      Random random(seed);
+      for (Round round = search.next(); !round.empty(); round = search.next()) {
+        std::vector<PairRate> measured;
+        for (const auto& [a, b] : round)
+          measured.push_back({a, b, 0, (a == 2 || b == 2 ? left : 1) * (1 + 0.002 * uniform(random))});
+        search.add(measured);
+      }
+      ASSERT_EQ(search.findings().size(), 1u) << seed << " " << left;
+      EXPECT_EQ(search.findings()[0].a, 2u);
+      EXPECT_TRUE(search.undecided().empty()) << seed << " " << left;
+      EXPECT_LE(search.rounds(), 12u);
+    }
+}
+
+TEST(BringUpHosts, OneThatIsFasterMakesNobodySlow) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const unsigned nodes : {8u, 64u}) {
+      SearchOptions options;
+      options.every_link = nodes == 8;
+      options.seed = seed;
+      Search search({nodes, 1, {}}, options);
+      Random random(seed);
+      for (Round round = search.next(); !round.empty(); round = search.next()) {
+        std::vector<PairRate> measured;
+        for (const auto& [a, b] : round)
+          measured.push_back({a, b, 0, (a == 2 || b == 2 ? 1.1 : 1) * (1 + 0.04 * uniform(random))});
+        search.add(measured);
+      }
+      EXPECT_TRUE(search.findings().empty()) << seed << " " << nodes;
+      EXPECT_TRUE(search.undecided().empty()) << seed << " " << nodes;
+    }
+}
+
+TEST(BringUpHosts, NobodyIsAccusedWhereNothingIsWrong) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    EXPECT_TRUE(searched(64, Quality::rate, false, seed).faults().empty()) << seed;
+}
+
+TEST(BringUpHosts, EveryLinkIsMetOnRequestButThoseThatCannot) {
+  SearchOptions options;
+  options.every_link = true;
+  Search search({10, 1, {}}, options);
+  search.avoid(7, 2);
+  std::vector<PairRate> measured;
+  unsigned rounds = 0;
+  for (Round round = search.next(); !round.empty(); round = search.next(), ++rounds) {
+    measured.clear();
+    for (const auto& [a, b] : round) {
+      EXPECT_NE(std::make_pair(a, b), std::make_pair(2u, 7u));
+      measured.push_back({a, b, 0, 1e9});
+    }
+    search.add(measured);
+  }
+  unsigned met = 0;
+  for (unsigned a = 0; a < 10; ++a)
+    for (unsigned b = a + 1; b < 10; ++b) met += search.posterior().meetings(a, b) > 0;
+  EXPECT_EQ(met, 44u);
+  EXPECT_LE(rounds, 15u);
+}
+
+TEST(BringUpHosts, WhereEveryLinkIsMetASlowOneIsFound) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed)
+    for (const double loss : {0.12, 0.5}) {
+      SearchOptions options;
+      options.every_link = true;
+      options.seed = seed;
+      Search search({8, 1, {}}, options);
+      Random random(seed);
+      std::vector<PairRate> measured;
+      for (Round round = search.next(); !round.empty(); round = search.next()) {
+        measured.clear();
+        for (const auto& [a, b] : round) {
+          double rate = 1 + 0.08 * (uniform(random) - 0.5);
+          if (a == 1 && b == 4) rate *= 1 - loss;
+          measured.push_back({a, b, 0, rate});
+        }
+        search.add(measured);
+      }
+      ASSERT_EQ(search.findings().size(), 1u) << seed << " " << loss;
+      EXPECT_EQ(search.findings()[0].scope, Finding::Scope::link);
+      EXPECT_EQ(search.findings()[0].a, 1u);
+      EXPECT_EQ(search.findings()[0].b, 4u);
+    }
+}
+
+Record small_record() {
+  Record record;
+  record.headrace = "1";
+  for (const char* name : {"a", "b", "c"}) {
+    record.nodes.emplace_back().host = {name, "r1", "", {"e0"}};
+    record.nodes.back().state = NodeState::accepted;
+  }
+  record.sessions.push_back(
+      {"2026-01-31T12:00:00Z", {}, {{1.5, {{0, 1, 0, {1, 2}, {0, 0.5}, 3, 4, 5}}, {{1, 2, 0, "x"}}}}});
+  record.sessions.push_back({"2026-01-31T13:00:00Z", {1}, {}});
+  return record;
+}
+
+TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
+  const std::string text = record_json(small_record());
+  EXPECT_EQ(record_json(record_from(text, "x.json")), text);
+  EXPECT_THROW(record_from("{\"kind\": \"headrace.fleet\"}", "x.json"), UsageError);
+  std::string wrong = text;
+  wrong.replace(wrong.find("[0, 1]"), 6, "[0, 3]");
+  EXPECT_THROW(record_from(wrong, "x.json"), UsageError);
+  wrong = text;
+  const std::size_t at = wrong.rfind("accepted");
+  wrong.replace(at, 8, "accptd");
+  std::string told;
+  try {
+    record_from(wrong, "x.json");
+  } catch (const UsageError& e) {
+    told = e.what();
+  }
+  const std::size_t last = wrong.rfind('\n', at);
+  EXPECT_EQ(
+      told.substr(0, told.find(" (one of new, suspect,")),
+      fmt::format("x.json:{}:{}: nodes[2].state: 'accptd' is no state of a node",
+                  std::count(wrong.begin(), wrong.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1, at - last - 1));
+  EXPECT_NE(told.find("did you mean 'accepted'?"), told.npos) << told;
+}
+
+/// Of node 1 in each session: passed, failed, or was not measured; how many passes in a row are still wanted, 0: it does not
+/// flap.
+unsigned wanted_after(const std::string& sessions) {
+  Record record = small_record();
+  record.sessions.clear();
+  for (const char what : sessions) {
+    SessionRecord& one = record.sessions.emplace_back();
+    one.passed = {0};
+    if (what == 'p') one.passed.push_back(1);
+    if (what == 'f') one.failed[1] = "slow";
+  }
+  const auto flaps = flapping(record_from(record_json(record), "x.json"), 1);
+  return flaps ? flaps->left : 0;
+}
+
+TEST(BringUpHosts, WhoPassesFailsAndPassesFlaps) {
+  EXPECT_EQ(wanted_after("pfp"), 1u);
+  EXPECT_EQ(wanted_after("p-f-p-"), 1u);  // not measured is no pass
+  EXPECT_EQ(wanted_after("pfpp"), 0u);
+  EXPECT_EQ(wanted_after("pfpfp"), 2u);
+  EXPECT_EQ(wanted_after("pfpfpp"), 1u);
+  EXPECT_EQ(wanted_after("pfpfppp"), 0u);
+  for (const char* sound : {"", "p", "pp", "fp", "ffp", "fpp", "-fp"}) EXPECT_EQ(wanted_after(sound), 0u) << sound;
+  EXPECT_EQ(wanted_after("pf"), 0u);  // it is bad, and named for that
+}
+
+TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
+  Record record = small_record();
+  const auto next = [&] {
+    std::vector<std::string> commands;
+    for (const Step& step : next_steps(record)) commands.push_back(step.command);
+    return commands;
+  };
+  record.again = "headrace bringup --out x";
+  EXPECT_TRUE(next().empty());  // all are accepted
+  record.nodes[1].state = NodeState::confirmed;
+  EXPECT_EQ(next(), (std::vector<std::string>{"headrace bringup --out x --retest b"}));
+  record.nodes[0].state = NodeState::suspect;
+  EXPECT_EQ(next().front(), "headrace bringup --out x --resume");
+  record.running = true;
+  EXPECT_TRUE(next().empty());
+  record.running = false;
+  record.signal = 2;  // who was interrupted goes on first
+  EXPECT_EQ(next(), (std::vector<std::string>{"headrace bringup --out x --resume"}));
+  record.nodes[2].missing.why = "gone";
+  using States = std::vector<std::pair<std::string, std::string>>;
+  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
+  record.nodes[1].missing.why = "gone";  // it stays bad
+  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
+}
+
+/// It may be anybody's file: its names go into commands, its numbers into tables.
+TEST(BringUpHosts, ARecordIsNotBelievedWhatNobodyWrote) {
+  const std::string text = record_json(small_record());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string wrong = text;
+    const std::size_t at = wrong.find(from);
+    EXPECT_NE(at, wrong.npos) << from;
+    return wrong.replace(at, from.size(), to);
+  };
+  for (const auto& [from, to] :
+       std::vector<std::pair<std::string, std::string>>{{"\"name\": \"a\"", "\"name\": \"-oProxyCommand=touch x\""},
+                                                        {"\"name\": \"a\"", "\"name\": \"a;touch x\""},
+                                                        {"\"name\": \"a\"", "\"name\": \"b\""},
+                                                        {"\"name\": \"a\"", "\"name\": \"\""},
+                                                        {"\"rail\": 0", "\"rail\": 1"},
+                                                        {"\"rail\": 0", "\"rail\": 4294967296"},
+                                                        {"[0, 1]", "[1, 1]"},
+                                                        {"\"rate\": [1.0, 2.0]", "\"rate\": [-1, 2]"},
+                                                        {"\"rate\": [1.0, 2.0]", "\"rate\": [1e300, 2]"},
+                                                        {"\"resent\": [0.0, 0.5]", "\"resent\": [0, 2]"},
+                                                        {"\"latency_s\": [3.0, 4.0, 5.0]", "\"latency_s\": [-3, 4, 5]"},
+                                                        {"\"streams\": 4", "\"streams\": 4294967297"},
+                                                        {"\"time_s\": 1.0", "\"time_s\": -1"},
+                                                        {"\"alpha\": 0.01", "\"alpha\": 0"},
+                                                        {"\"most_rounds\": 20", "\"most_rounds\": 0"}})
+    EXPECT_THROW(record_from(with(from, to), "x.json"), UsageError) << from << to;
+}
+
+TEST(BringUpHosts, NamesAreCompressedAsSlurmTakesThem) {
+  EXPECT_EQ(compressed({}), "");
+  EXPECT_EQ(compressed({"n7"}), "n7");
+  EXPECT_EQ(compressed({"n003", "n001", "n002", "login", "n007"}), "login,n[001-003,007]");
+  EXPECT_EQ(compressed({"n9", "n10", "n11"}), "n[9,10-11]");
+  EXPECT_EQ(compressed({"7", "a-b2.x"}), "7,a-b2.x");
+}
+
+TEST(BringUpHosts, OnlyBadNodesAreTakenOutAndOnlyRetestedOnesComeBack) {
+  Record record = small_record();
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).resume.empty());
+  record.nodes[0].state = NodeState::suspect;
+  record.nodes[1].state = NodeState::confirmed;
+  record.nodes[2].state = NodeState::retested;
+  record.faults.push_back(
+      {{Finding::Scope::node, 1, 0, 0, 0, {Quality::rate}}, "node", "b", "it's <slow>", "mend", 0.1});
+  record.faults.push_back({{Finding::Scope::link, 0, 2, 0, 0, {Quality::rate}}, "link", "a to c", "x", "y", 0.2});
+  record.nodes[0].missing = {"dead", "look"};
+  const Commands slurm = commands_for(record, Scheduler::slurm);
+  EXPECT_EQ(slurm.drain, std::vector<std::string>{"scontrol update nodename=b state=drain reason='headrace: rate'"});
+  EXPECT_EQ(slurm.resume, std::vector<std::string>{"scontrol update nodename=c state=resume"});
+  const Commands kubernetes = commands_for(record, Scheduler::kubernetes);
+  EXPECT_EQ(kubernetes.drain, std::vector<std::string>{"kubectl taint nodes b headrace=bad:NoSchedule --overwrite"});
+  EXPECT_EQ(kubernetes.resume, std::vector<std::string>{"kubectl taint nodes c headrace=bad:NoSchedule-"});
+  const std::string junit = junit_xml(record);
+  EXPECT_NE(junit.find("tests=\"4\" failures=\"2\" errors=\"1\""), junit.npos) << junit;
+  EXPECT_NE(junit.find("it&apos;s &lt;slow&gt;. Next: mend"), junit.npos) << junit;
+  const std::string prometheus = prometheus_text(record);
+  EXPECT_NE(prometheus.find("headrace_bringup_node{node=\"b\",state=\"confirmed\",missing=\"no\"} 1\n"),
+            prometheus.npos);
+  EXPECT_NE(prometheus.find("headrace_bringup_fault{scope=\"link\",subject=\"a to c\"} 0.2\n"), prometheus.npos);
+}
+
+TEST(BringUpHosts, UnreachableNodesAreTakenOutUnlessHalfOfAllAre) {
+  Record record = small_record();
+  record.nodes[0].missing = {"cannot be reached", "look", true};
+  const Commands slurm = commands_for(record, Scheduler::slurm);
+  EXPECT_EQ(slurm.nodes, std::vector<unsigned>{0});
+  EXPECT_EQ(slurm.drain,
+            std::vector<std::string>{"scontrol update nodename=a state=down reason='headrace: unreachable'"});
+  EXPECT_EQ(commands_for(record, Scheduler::kubernetes).drain,
+            std::vector<std::string>{"kubectl taint nodes a headrace=bad:NoSchedule --overwrite"});
+  record.nodes[0].missing.unreachable = false;  // another version of headrace is there
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
+  record.nodes[0].missing.unreachable = record.nodes[1].missing.unreachable = true;
+  record.nodes[1].missing.why = "cannot be reached";
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
+}
+
+TEST(BringUpHosts, WhatANodeReachedBeforeItWasRepairedCountsNoMore) {
+  const Record record = small_record();
+  const Replay replay(record);
+  EXPECT_FALSE(replay.counts(0, {0, 1, 0, {}, {}}));
+  EXPECT_TRUE(replay.counts(0, {0, 2, 0, {}, {}}));
+  EXPECT_TRUE(replay.counts(1, {0, 1, 0, {}, {}}));
+}
+
+}  // namespace
+}  // namespace headrace::bringup::bringup_hosts_test

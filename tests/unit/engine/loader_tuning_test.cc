@@ -1,0 +1,154 @@
+#include "harness/engine/loader_tuning.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace headrace::loader_tuning_test {
+namespace {
+
+constexpr double kTarget = 0.9;
+
+requirements::Job job() {
+  requirements::Job job;
+  job.step.time = 0.1;
+  job.step.micro_batch = 32;
+  job.step.target_utilization = kTarget;
+  job.dataset.sample_size = 1000;
+  return job;
+}
+
+TriedLoader tried(double workers, double low, double high, double prefetch_factor = 2) {
+  const double value = (low + high) / 2;
+  return {.workers = workers,
+          .prefetch_factor = prefetch_factor,
+          .utilization = {.value = value, .low = low, .high = high},
+          .rate = 320 * value};
+}
+
+/// A job with so many workers, and every other number up to 16 to try.
+LoaderTrials trials(const TriedLoader& own, std::vector<TriedLoader> others = {}) {
+  LoaderTrials t;
+  t.taken = 320;
+  t.own = own;
+  t.others = std::move(others);
+  t.prefetch = {1, 4, 8};
+  for (double each = 1; each <= 16; ++each)
+    if (each != own.workers) t.workers.push_back(each);
+  return t;
+}
+
+/// Searches a loader of which each worker gives `each` of what the GPUs take, and all together `most`.
+LoaderTrials searched(double own, double each, double most, unsigned& tries) {
+  const auto gives = [&](double workers) {
+    const double value = std::min({1.0, each * workers, most});
+    return tried(workers, value, value);
+  };
+  LoaderTrials t = trials(gives(own));
+  t.busy_share = std::min(1.0, 1 / (each * own));
+  for (tries = 0; tries < 20; ++tries) {
+    const auto next = next_workers(t, kTarget);
+    if (!next) break;
+    t.others.push_back(gives(*next));
+  }
+  return t;
+}
+
+TEST(LoaderTuningTest, FewTriesFindTheFewestWorkersThatReachTheTarget) {
+  for (const double own : {1.0, 2.0, 5.0, 8.0, 12.0}) {
+    for (const double each : {0.95, 0.5, 0.31, 0.235, 0.19, 0.12, 0.061}) {
+      unsigned tries = 0;
+      const LoaderTuning t = tune_loader(job(), searched(own, each, 1, tries));
+      ASSERT_TRUE(t.advised) << own << " workers of " << each;
+      EXPECT_EQ(t.advised->workers, std::ceil(kTarget / each)) << own << " workers of " << each;
+      EXPECT_LE(tries, 3u) << own << " workers of " << each;
+    }
+  }
+}
+
+TEST(LoaderTuningTest, WhereMoreWorkersGainNothingNoneIsAdvised) {
+  unsigned tries = 0;
+  const LoaderTuning t = tune_loader(job(), searched(2, 0.31, 0.62, tries));
+  EXPECT_FALSE(t.advised);
+  EXPECT_LE(tries, 2u);
+  ASSERT_EQ(t.told.size(), 2u);
+  EXPECT_NE(t.told[0].find("reaches AU 0.90"), std::string::npos) << t.told[0];
+  EXPECT_NE(t.told[0].find("more workers gain nothing"), std::string::npos) << t.told[0];
+}
+
+TEST(LoaderTuningTest, TheAnswerIsThreeLines) {
+  const LoaderTuning t = tune_loader(job(), trials(tried(2, 0.59, 0.59), {tried(5, 0.93, 0.94), tried(4, 0.77, 0.79)}));
+  ASSERT_EQ(t.told.size(), 3u);
+  EXPECT_EQ(t.told[0], "2 workers are too few: use num_workers=5 (189 -> 299 samples/s, AU 0.59 -> 0.93)");
+  EXPECT_EQ(t.told[1], "DataLoader(dataset, batch_size=32, num_workers=5, prefetch_factor=2, persistent_workers=True)");
+  EXPECT_EQ(t.told[2],
+            "4 workers reach AU 0.77 to 0.79; other prefetch_factors than 2 were not tried; it takes up to 320 kB of "
+            "prefetched batches");
+}
+
+TEST(LoaderTuningTest, TheJobsOwnNumberIsNotTheFewestWhereNoOtherWasTried) {
+  const LoaderTuning t = tune_loader(job(), trials(tried(8, 1, 1)));
+  ASSERT_TRUE(t.advised);
+  EXPECT_EQ(t.advised->workers, 8);
+  EXPECT_NE(t.told[2].find("fewer than 8 were not tried"), std::string::npos) << t.told[2];
+  for (const std::string& line : t.told) EXPECT_EQ(line.find("fewest"), std::string::npos) << line;
+}
+
+TEST(LoaderTuningTest, WhatReachesTheTargetByItsValueAloneIsNotAdvised) {
+  const LoaderTuning t = tune_loader(job(), trials(tried(8, 1, 1), {tried(4, 0.85, 0.97)}));
+  EXPECT_EQ(t.advised->workers, 8);
+  EXPECT_NE(t.told[2].find("4 workers reach AU 0.85 to 0.97; 5 to 7 were not tried"), std::string::npos) << t.told[2];
+}
+
+TEST(LoaderTuningTest, MoreBatchesAheadAreTriedWhereTheLoaderIsFastEnoughOnAverage) {
+  LoaderTrials t = trials(tried(4, 0.7, 0.72), {tried(5, 0.71, 0.73)});
+  EXPECT_FALSE(next_workers(t, kTarget)) << "more workers gain nothing";
+  EXPECT_FALSE(next_prefetch(t, kTarget)) << "what gives too little on average gains nothing, either";
+  t.others.clear();
+  EXPECT_TRUE(next_workers(t, kTarget));
+  t.fast_enough = true;
+  EXPECT_FALSE(next_workers(t, kTarget)) << "batches ahead come first";
+  EXPECT_EQ(next_prefetch(t, kTarget), 4);
+  t.others.push_back(tried(4, 0.8, 0.82, 4));
+  EXPECT_EQ(next_prefetch(t, kTarget), 8);
+  LoaderTrials all_tried = t;
+  all_tried.others.push_back(tried(4, 0.81, 0.83, 8));
+  EXPECT_TRUE(next_workers(all_tried, kTarget)) << "where they do not help, more workers may";
+  t.others.push_back(tried(4, 0.95, 0.96, 8));
+  EXPECT_FALSE(next_prefetch(t, kTarget));
+  const LoaderTuning found = tune_loader(job(), t);
+  EXPECT_NE(found.told[0].find("use prefetch_factor=8"), std::string::npos) << found.told[0];
+  EXPECT_NE(found.told[1].find("num_workers=4, prefetch_factor=8"), std::string::npos) << found.told[1];
+}
+
+TEST(LoaderTuningTest, FewerBatchesAheadAreTriedWithTheWorkersThatAreAdvised) {
+  EXPECT_EQ(next_prefetch(trials(tried(4, 0.95, 1), {tried(3, 0.7, 0.72)}), kTarget), 1);
+  EXPECT_FALSE(next_prefetch(trials(tried(8, 1, 1), {tried(3, 0.95, 0.96)}), kTarget)) << "3 workers have their own";
+}
+
+TEST(LoaderTuningTest, CoresFollowFromWhatDecodingWasMeasuredToCost) {
+  requirements::Job of = job();
+  of.dataset.cpu_time_per_sample = 0.004;
+  LoaderTrials t = trials(tried(4, 0.95, 1));
+  EXPECT_EQ(tune_loader(of, t).cores, 2) << "288/s of 4 ms each are 1.2 cores";
+  t.cpu_time_s = 0.01;
+  EXPECT_EQ(tune_loader(of, t).cores, 3) << "288/s of 10 ms each are 2.9 cores";
+  EXPECT_EQ(tune_loader(job(), trials(tried(4, 0.95, 1))).cores, 0) << "nothing is decoded";
+}
+
+TEST(LoaderTuningTest, SettingsAreThoseOfTheJobsLoader) {
+  requirements::Job of = job();
+  of.loader.kind = requirements::LoaderKind::tfdata;
+  const LoaderTuning t = tune_loader(of, trials(tried(2, 0.5, 0.5), {tried(4, 0.95, 1)}));
+  EXPECT_NE(t.told[0].find("use num_parallel_calls=4"), std::string::npos) << t.told[0];
+  EXPECT_NE(t.told[1].find("num_parallel_calls=4"), std::string::npos) << t.told[1];
+}
+
+TEST(LoaderTuningTest, WithoutTheJobsOwnSettingNothingIsAdvised) {
+  const LoaderTrials none;
+  EXPECT_FALSE(next_workers(none, kTarget));
+  EXPECT_FALSE(tune_loader(job(), none).advised);
+}
+
+}  // namespace
+}  // namespace headrace::loader_tuning_test

@@ -1,0 +1,45 @@
+#include "harness/engine/worker_threads.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+
+#include <memory>
+#include <vector>
+
+#include "harness/engine/limits.h"
+#include "harness/workload.h"
+
+namespace headrace::worker_threads_test {
+namespace {
+
+int allowed_processors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
+}
+
+/// Tells of each of its threads on how many processors it may run.
+class Looking final : public Workload {
+ public:
+  explicit Looking(bool stay) : stay_(stay) {}
+  unsigned workers() const override { return 3; }
+  bool threads_stay() const override { return stay_; }
+  void run(Worker& worker) override { seen[worker.index] = allowed_processors(); }
+  void report(const Repetition&, MetricSink&) const override {}
+
+  std::vector<int> seen = std::vector<int>(3);
+
+ private:
+  const bool stay_;
+};
+
+TEST(WorkerThreadsTest, EachStaysOnAProcessorUnlessItStandsForAProcess) {
+  for (const bool stay : {true, false}) {
+    const auto workload = std::make_shared<Looking>(stay);
+    const engine::PhaseEnd end = engine::run_phase({.workload = workload, .pinned = true}, {}, {});
+    ASSERT_EQ(end.kind, engine::PhaseEnd::Kind::done) << end.error;
+    EXPECT_EQ(workload->seen, std::vector<int>(3, stay ? 1 : allowed_processors()));
+  }
+}
+
+}  // namespace
+}  // namespace headrace::worker_threads_test
