@@ -338,8 +338,8 @@ def test_a_raw_device_is_followed_too(headrace, bench):
     headrace.write("raw.yaml", json.dumps({"schema": 1, "workloads": [
         {"use": "shard_stream", "path": device, "allow_device": True, "workers": 2, "repeat": 1, "cache": "cold"}]}))
     assert headrace.run("raw.yaml").code == 0
-    (repetition,) = headrace.results()["points"][0]["repetitions"]
-    assert not repetition["cache"]["proven"] and "tmpfs keeps files in memory" in repetition["cache"]["why"], repetition["cache"]
+    for repetition in headrace.results()["points"][0]["repetitions"]:
+        assert not repetition["cache"]["proven"] and "tmpfs keeps files in memory" in repetition["cache"]["why"], repetition["cache"]
 
 
 def compressible(folder):

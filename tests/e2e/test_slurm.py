@@ -47,7 +47,7 @@ def test_processes_of_srun_measure_together(headrace):
     assert outcome.code == 0, outcome
     reduce, read = headrace.results()["points"]
     assert reduce["status"] == read["status"] == "ok", outcome
-    assert [len(r["phases"][0]["ranks"]) for r in read["repetitions"]] == [3, 3]
+    assert [len(r["phases"][0]["ranks"]) for r in read["repetitions"] if r["counted"]] == [3, 3]  # disturbed ones come again
     assert sum(rank["operations"] for rank in read["repetitions"][0]["phases"][0]["ranks"]) == 30
 
 

@@ -64,12 +64,12 @@ TEST_F(EngineJudging, WithoutANeedANarrowIntervalIsEnough) {
 
 TEST_F(EngineJudging, AFailIsMeasuredOnceMoreThoughTheBudgetIsUsedUp) {
   auto w = plan.add();
+  plan.plan.budget_s = 1;
   w->on_run = [](Worker& worker) {
-    sleep_ms(20);
+    if (worker.repetition == 4) sleep_ms(1100);  // the last before the first look
     operations(worker, 10, 1);
   };
   w->fixed = [](const Repetition& r) { return r.index < 5 ? 10.0 : 100.0; };
-  plan.plan.budget_s = 0.05;
   plan.need("fixed", 50);
   const RunResult r = run();
   EXPECT_EQ(r.judgements[0].outcome, Outcome::inconclusive) << r.judgements[0].explanation;
