@@ -196,7 +196,7 @@ void add_expect(Verbs& verbs, Shared& shared) {
   verb.option("DIR", a->path, "Where the data of a run would be (default: the current folder)");
   verb.option("--run RUN", a->run, "Hold this finished run (its folder or run.json) against it instead");
   verb.option("--expectations FILE", a->table,
-              "A table of what your own hardware gives, read before headrace's own (docs/expectations.md)");
+              "A table of what your own hardware gives, read before headrace's own (docs/reference/expectations.md)");
   verb.flag("--show-table", a->show_table, "Print headrace's own table, with the source of each entry");
   verb.flag("--json", a->json, "Print JSON, and nothing else, on standard output");
   verb.example("headrace expect /tmp", "What should be measured here, before anything runs?");

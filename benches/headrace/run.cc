@@ -258,7 +258,7 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   verb.option("--token", arguments->token, "What `headrace serve` there was started with")
       .or_environment("HEADRACE_TOKEN");
   verb.option("--expectations FILE", arguments->expectations,
-              "A table of what your own hardware gives, read before headrace's own (docs/expectations.md)");
+              "A table of what your own hardware gives, read before headrace's own (docs/reference/expectations.md)");
   verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
   verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");

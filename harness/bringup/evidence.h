@@ -1,5 +1,5 @@
 // What pairs of nodes say together: their rates, their latencies and what they had to send again, each searched by the same
-// rules (search.h), so that a part is accused by whichever of them it loses in. docs/bring-up.md has the scales.
+// rules (search.h), so that a part is accused by whichever of them it loses in. docs/reference/bring-up.md has the scales.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// comparison.json (docs/run-files.md).
+// comparison.json (docs/reference/run-files.md).
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>

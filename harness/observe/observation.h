@@ -66,7 +66,7 @@ struct StorageSeen {
 };
 
 struct Limit {
-  std::string id;                     // "storage_bandwidth", docs/observe.md has all of them
+  std::string id;                     // "storage_bandwidth", docs/reference/observe.md has all of them
   std::string sentence;               // what limits
   std::vector<std::string> proof{};   // the figures that say so
   std::vector<std::string> advice{};  // what would help, cheapest first

@@ -31,7 +31,7 @@ std::string_view section_title(char letter);
 /// "10240/s", "130 kB", "PASS": a result as people read it.
 std::string shown_result(const Formula& formula, const Result& result);
 
-/// docs/formulas.md, made from the registered formulas.
+/// docs/reference/formulas.md, made from the registered formulas.
 std::string formulas_markdown();
 
 }  // namespace headrace::requirements

@@ -20,13 +20,13 @@ enum class CachePolicy { lru, pinned, cooperative };
 /// Who reads: processes that each prepare a batch at a time and deliver in order; such with shards of their own; a
 /// pipeline of tf.data; an engine that keeps requests in flight.
 enum class LoaderKind { pytorch, pytorch_iterable, tfdata, in_flight };
-/// The calls that reach the kernel for a sample: docs/job.md tells each.
+/// The calls that reach the kernel for a sample: docs/reference/job.md tells each.
 enum class ReadProfile { whole, pil, wds, mds, mmap, row_group, npz, ranged };
 /// The format that workers decode; none: samples go on as they are read.
 enum class SampleCodec { none, jpeg, png, zstd, npz };
 
 /// The job file's values in SI units. An empty optional = not given and no default.
-/// job_keys.h names every key, its unit, range and default; docs/job.md shows them.
+/// job_keys.h names every key, its unit, range and default; docs/reference/job.md shows them.
 struct Job {
   std::string name;
   std::string description;

@@ -9,7 +9,7 @@
 namespace headrace::requirements {
 
 /// {"schema": 1, "job": ..., "safety": ..., "needs": [{"id", "scope", "direction", "required",
-/// "need", "unit", "formula", "equation", "substituted", "inputs", "measured_by"}]}: docs/job.md
+/// "need", "unit", "formula", "equation", "substituted", "inputs", "measured_by"}]}: docs/reference/job.md
 /// describes it.
 std::string needs_json(const Job& job, std::span<const Need> needs);
 

@@ -65,7 +65,7 @@ struct StoredPrediction {
   std::string grade;
 };
 
-/// A figure beside what sound hardware gives (docs/expectations.md).
+/// A figure beside what sound hardware gives (docs/reference/expectations.md).
 struct StoredExpected {
   std::string point, metric, part_kind, standing, told;
 };

@@ -1,4 +1,4 @@
-// size.json (docs/run-files.md).
+// size.json (docs/reference/run-files.md).
 #include <nlohmann/json.hpp>
 
 #include "harness/base/version.h"

@@ -35,7 +35,7 @@ struct Question {
 };
 
 /// So many times as long as headrace's own decoder those of training frameworks take at most: Pillow with torchvision takes
-/// about three times as long (docs/rehearsal.md).
+/// about three times as long (docs/reference/rehearsal.md).
 inline constexpr double kSlowestDecoder = 4;
 inline constexpr std::string_view kDecodeHeadroom = "decode_headroom";  // the metric that is compared with it
 

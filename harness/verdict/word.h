@@ -30,7 +30,7 @@ struct Found {
 Outcome worst(const Found& found, Outcome otherwise = Outcome::pass);
 constexpr Outcome worst(Outcome a, Outcome b) { return a < b ? a : b; }
 
-/// Why a judgement is INCONCLUSIVE; the words are fixed (docs/statistics.md).
+/// Why a judgement is INCONCLUSIVE; the words are fixed (docs/explanation/statistics.md).
 enum class Reason {
   none,
   few_reps,

@@ -1,4 +1,4 @@
-"""What `headrace require --sweep --json` prints, schema 1, as Python types (docs/job.md)."""
+"""What `headrace require --sweep --json` prints, schema 1, as Python types (docs/reference/job.md)."""
 
 from __future__ import annotations
 

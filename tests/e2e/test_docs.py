@@ -7,7 +7,7 @@ DOCS = pathlib.Path(__file__).parents[2] / "docs"
 
 
 def test_the_workload_that_is_added_as_an_example(headrace):
-    page = (DOCS / "adding-a-workload.md").read_text()
+    page = (DOCS / "how-to/add-a-workload.md").read_text()
     config = headrace.write("stat-files.yaml", re.search(r"```yaml\n(.*?)```", page, re.S)[1])
     listed = headrace("list", "stat_files")
     assert listed.code == 0 and "workers" in listed.out and "stat_rate" in listed.out, listed

@@ -109,7 +109,7 @@ def test_bad_files(made, text, words):
     assert made("verdict", "a", "--max-age", "24").code == 2
 
 
-SCRIPTS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/prologs.md").read_text(), re.S)
+SCRIPTS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)
 PROLOG, HEALTH, DETECTOR = SCRIPTS
 
 
@@ -189,14 +189,14 @@ def test_the_plugin_of_the_documentation(made, tmp_path):
         assert plugin("bad.json").returncode == 2, what
     (tmp_path / "headrace").unlink()
     assert plugin("bad.json").returncode == 2 and "not installed" in plugin("bad.json").stdout
-    (rules,) = re.findall(r"```json\n(.*?)```", (ROOT / "docs/prologs.md").read_text(), re.S)
+    (rules,) = re.findall(r"```json\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)
     rule, = json.loads(rules)["rules"]
     assert rule["path"] in DETECTOR and float(rule["timeout"][:-1]) > 11 and rule["condition"] == json.loads(rules)["conditions"][0]["type"]
 
 
 def test_the_way_to_the_newest_run_of_the_documentation(made, tmp_path):
     """As it stands there, twice, with a run of this test in the place of a qualification."""
-    recipe = re.search(r"```bash\n(.*?)```", (ROOT / "docs/prologs.md").read_text(), re.S)[1]
+    recipe = re.search(r"```bash\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)[1]
     recipe = recipe.replace("/var/lib/headrace", str(tmp_path)).replace("headrace qualify -c node.yaml --job job.yaml --out", f"cp -r {made.path('a')}")
     recipe = recipe.replace("%SZ", "%S.%NZ")  # twice in a second
     for count in (1, 2):

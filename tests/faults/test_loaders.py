@@ -1,7 +1,7 @@
 """What headrace measures as a loader is what real readers of the same number get, on storage with a delay per open and per
 read. Both are taken by turns, so that what else the machine does hits both, and compared by the median of their ratios.
 
-With HEADRACE_LOADER_TABLE=1 nothing is decided, and each comparison prints a line of the table in docs/loaders.md:
+With HEADRACE_LOADER_TABLE=1 nothing is decided, and each comparison prints a line of the table in docs/explanation/loaders.md:
 
     for ms in 2 5; do
       HEADRACE_LOADER_TABLE=1 HEADRACE_LOADER_ROUNDS=5 HEADRACE_LOADER_DELAY_MS=$ms \\

@@ -380,7 +380,7 @@ def test_results_go_into_folders(headrace):
 
 def test_the_page_of_object_stores(headrace):
     """Its commands, with less to write; its configurations, as they stand there."""
-    page = (ROOT / "docs/object-stores.md").read_text()
+    page = (ROOT / "docs/reference/object-stores.md").read_text()
     for block in re.findall(r"```yaml\n(.*?)```", page, re.S):
         (headrace.folder / "page.yaml").write_text("schema: 1\n" + block)
         plan = headrace.command("validate", "-c", "page.yaml", endpoint="http://127.0.0.1:1")

@@ -219,7 +219,7 @@ def test_a_peer_that_dies_ends_the_run_and_is_named(vm, name):
     assert point["status"] == "error"
     assert "rank 1 (rdma-vm)" in point["reason"] or "retry counter" in point["reason"], point["reason"]
     print(f"{name}: {point['elapsed_s']:.1f} s: {point['reason']}")
-    assert point["elapsed_s"] < 70, point  # docs/rdma.md: 30 s, and what was measured before
+    assert point["elapsed_s"] < 70, point  # docs/reference/rdma.md: 30 s, and what was measured before
 
 
 def all_right(*points):

@@ -1,4 +1,4 @@
-"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|files|words|printing|format|house, or rules.py libraries TREE
+"""Rules of the house that no compiler keeps. Usage: rules.py includes|workloads|files|words|links|printing|format|house, or rules.py libraries TREE
 with a build folder or an installed tree (from anywhere; stdlib only, and binutils for libraries)."""
 
 import importlib.machinery
@@ -154,6 +154,56 @@ def words():
                 yield f"{file.relative_to(ROOT)}:{number}: '{found.group()}'"
 
 
+# Paths of pages as text anywhere in the tree, and links of Markdown pages. Addresses elsewhere are not followed.
+PAGE_PATH = re.compile(r"(?<![\w./-])docs/[\w./-]*\.(?:md|html|png|svg)\b")
+LINK = re.compile(r"\]\(([^()\s]+)\)|(?:srcset|src)=\"([^\"]+)\"")
+
+
+def anchors(page):
+    """The names that headings of a page get on its host: lower case, no punctuation, hyphens for blanks, numbered when repeated."""
+    text, names = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.S | re.M), {}
+    for heading in re.findall(r"^#+ +(.+)$", text, re.M):
+        plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        name = re.sub(r"[^\w\- ]", "", plain).replace(" ", "-")
+        names[name] = names.get(name, -1) + 1
+        if names[name]:
+            names[f"{name}-{names[name]}"] = 0
+    return names
+
+
+def broken_links(page, text):
+    """Relative links of a Markdown page that lead nowhere: (line, target)."""
+    plain = re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"), text, flags=re.S | re.M)
+    plain = re.sub(r"`[^`\n]*`", "", plain)
+    for found in LINK.finditer(plain):
+        target, _, anchor = (found[1] or found[2]).partition("#")
+        if re.match(r"[a-z]+:", target):
+            continue
+        aim = (page.parent / target) if target else page
+        if not aim.exists() or anchor and anchor not in anchors(aim):
+            yield plain.count("\n", 0, found.start()) + 1, found[1] or found[2]
+
+
+def links():
+    """Every page that the tree names is there, and every heading that a link names."""
+    readme = ROOT / "README.md"
+    if len(list(broken_links(readme, "[a](README.md) [b](no.md)\n[c](#no-heading) [d](https://x.org/no.md)"))) != 2:
+        yield "the rule does not catch a dangling link"
+    if PAGE_PATH.findall("see docs/no/such.md, not https://x.org/docs/a.md") != ["docs/no/such.md"]:
+        yield "the rule does not catch a dangling path"
+    for file in tracked():
+        if file == Path(__file__).resolve() or file.suffix in {".png", ".svg", ".html"}:
+            continue
+        name, text = file.relative_to(ROOT), file.read_text(errors="replace")
+        for number, line in enumerate(text.splitlines(), 1):
+            for path in PAGE_PATH.findall(line):
+                if not (ROOT / path).exists() and not (file.parent / path).exists():
+                    yield f"{name}:{number}: {path} is not there"
+        if file.suffix == ".md":
+            for number, target in broken_links(file, text):
+                yield f"{name}:{number}: {target} leads nowhere"
+
+
 # What reaches a terminal goes through one place, which makes foreign text harmless.
 PRINTS = re.compile(r"\b(printf|fprintf|puts|fputs|putchar|fputc|perror|dprintf|cout|cerr|clog)\b|\bfmt::print|\bText::own\(")
 MAY_PRINT = dict.fromkeys(("text.h", "text.cc", "terminal.cc"), "Text::own(")  # blanks and colours
@@ -223,7 +273,7 @@ def libraries():
 
 
 if __name__ == "__main__":
-    rules = {"includes": includes, "workloads": workloads, "files": files, "words": words, "printing": printing,
+    rules = {"includes": includes, "workloads": workloads, "files": files, "words": words, "links": links, "printing": printing,
              "format": layout, "house": house, "libraries": libraries}
     problems = list(rules[sys.argv[1]]())
     print("\n".join(problems) or "kept")

@@ -87,9 +87,10 @@ TEST(Output, EveryFormulaIsAJsonDocument) {
 }
 
 TEST(Output, ThePageIsMadeFromTheFormulas) {
-  std::ifstream file(source_dir() + "/docs/formulas.md");
+  std::ifstream file(source_dir() + "/docs/reference/formulas.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
-  EXPECT_TRUE(page == formulas_markdown()) << "make it anew: headrace formula --format markdown > docs/formulas.md";
+  EXPECT_TRUE(page == formulas_markdown())
+      << "make it anew: headrace formula --format markdown > docs/reference/formulas.md";
 }
 
 }  // namespace

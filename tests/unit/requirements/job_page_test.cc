@@ -1,4 +1,4 @@
-// docs/job.md tells every key as the table has it, and every need that a job can have.
+// docs/reference/job.md tells every key as the table has it, and every need that a job can have.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,13 +27,13 @@ std::vector<Job> shipped_jobs() {
 }
 
 TEST(JobPage, TellsEveryKey) {
-  EXPECT_NE(read("/docs/job.md").find(job_keys_markdown()), std::string::npos)
+  EXPECT_NE(read("/docs/reference/job.md").find(job_keys_markdown()), std::string::npos)
       << "the key tables are not those of the program:\n"
       << job_keys_markdown();
 }
 
 TEST(JobPage, TellsEveryNeed) {
-  const std::string page = read("/docs/job.md");
+  const std::string page = read("/docs/reference/job.md");
   std::set<std::string> ids;
   for (const Job& job : shipped_jobs()) {
     for (const Need& need : derive_needs(job)) ids.insert(need.id);
@@ -44,7 +44,7 @@ TEST(JobPage, TellsEveryNeed) {
 }
 
 TEST(ClaimsPage, ItsCommandsRun) {
-  const std::string page = read("/docs/claims.md"), lead = "`headrace formula ";
+  const std::string page = read("/docs/explanation/claims.md"), lead = "`headrace formula ";
   int commands = 0;
   for (std::size_t at = 0; (at = page.find(lead, at)) != std::string::npos;) {
     at += lead.size();

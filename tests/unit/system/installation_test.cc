@@ -34,8 +34,8 @@ TEST(FindShipped, PrefersTheFileThatIsThere) {
 TEST(FindShipped, TakesTheShippedFileFromAnyFolder) {
   const fs::path before = fs::current_path();
   fs::current_path("/");
-  EXPECT_EQ(fs::path(find_shipped("docs/run-files.md")).filename(), "run-files.md");
-  EXPECT_TRUE(fs::exists(find_shipped("docs/run-files.md")));
+  EXPECT_EQ(fs::path(find_shipped("docs/reference/run-files.md")).filename(), "run-files.md");
+  EXPECT_TRUE(fs::exists(find_shipped("docs/reference/run-files.md")));
   EXPECT_EQ(find_shipped("configs/no-such.yaml"), "configs/no-such.yaml");
   fs::current_path(before);
 }

@@ -224,7 +224,7 @@ Maker humps(double change, double cv) {
   };
 }
 
-/// Whoever sees one hump alone cannot know of the other: docs/statistics.md promises nothing there.
+/// Whoever sees one hump alone cannot know of the other: docs/explanation/statistics.md promises nothing there.
 TEST(ErrorsAtTheNeed, HumpsThatLastWhereBothAreSeen) {
   for (const double change : {0.5, 0.3, 0.15, 0.07})
     for (const double cv : {0.01, 0.03}) {
