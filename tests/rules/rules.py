@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import language
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # (who, may include): the first pattern that fits a file decides; system headers are judged by VENDOR_HEADERS.
@@ -145,7 +147,18 @@ def files():
                     yield f"{name}:{number}: {code.strip()}: only harness/files/ may"
 
 
+# Pages that people read. Not those whose text the program makes.
+PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG*", "docs/*.md"]
+GENERATED = {"docs/reference/formulas.md", "docs/reference/job-keys.md"}
+
+
 def words():
+    """No marks of unfinished work; and pages in plain English."""
+    yield from language.unseen()
+    for page in tracked(*PAGES):
+        name = page.relative_to(ROOT).as_posix()
+        if name not in GENERATED:
+            yield from language.faults(name, page.read_text())
     for file in tracked():
         if file == Path(__file__).resolve() or file.suffix in {".png", ".svg"}:
             continue

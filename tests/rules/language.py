@@ -1,0 +1,83 @@
+"""Plain English of pages that people read: a list of words, and the length of sentences."""
+
+import re
+
+# A pattern, and a text that it must find.
+WORDS = [
+    (r"\b(?:tell|tells|told|telling)\b", "doctor tells it"),
+    (r"\b(?:held|hold|holds|holding) against\b", "held against the need"),
+    (r"\bso (?:many|much|few|long)\b", "with so many workers"),
+    (r"\b(?:stand|stands|stood)\b", "the word stands there"),
+    (r"\bbeside\b", "beside sound hardware"),
+    (r"\b(?:likewise|meanwhile|whoever|whomever|nobody|somebody|everybody|anybody)\b", "nobody else"),
+    (r"\b(?:what|who) (?:is|are|was|were|has|have|had|can|cannot|could|does|did|fails|failed)\b(?![^.!?]*\?)", "who is dead is skipped."),
+    (r"\bas the \w+ has it\b", "as the job has it"),
+]
+LONGEST, MEAN = 30, 16
+
+CODE = re.compile(r"^ *```.*?^ *```|^\$\$.*?\$\$$", re.S | re.M)
+ITEM = re.compile(r"\s*(?:[-*] |\d+\. |> )")
+END = re.compile(r"(?<=[.!?])[\"')*_\]]*\s+(?=[\"'(*_\[]*[A-Z0-9`]|x\b)")
+
+
+def blank(match):
+    return "\n" * match[0].count("\n")
+
+
+def prose(text):
+    """(line, text, may be long) of headings, table rows, paragraphs and items of lists; code is `x`."""
+    text = CODE.sub(blank, text)
+    text = re.sub(r"<!--.*?-->", blank, text, flags=re.S)
+    block, begin = [], 0
+    for number, line in enumerate(text.split("\n") + [""], 1):
+        # A code span counts as one word; so does an address.
+        line = re.sub(r"`[^`]*`", "x", line)
+        line = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", line)
+        line = re.sub(r"<[^>]*>|https?://\S+", "x", line)
+        alone = line.lstrip().startswith(("|", "#")) or (line.startswith("    ") and not block)
+        item = ITEM.match(line)
+        if alone or not line.strip() or item:
+            if block:
+                yield begin, " ".join(block), False
+            block = []
+        if alone:
+            if not line.startswith("    "):
+                yield number, line, True
+        elif line.strip():
+            begin = begin if block else number
+            block.append(line[item.end() if item else 0:].strip())
+
+
+def sentences(text):
+    """(line, words, sentence) outside of tables, headings and code."""
+    for line, block, long in prose(text):
+        if not long:
+            for sentence in END.split(block):
+                if words := len(re.findall(r"[^\s]*\w[^\s]*", sentence)):
+                    yield line, words, sentence
+
+
+def faults(name, text):
+    for line, block, _ in prose(text):
+        for pattern, _ in WORDS:
+            for found in re.finditer(pattern, block, re.I):
+                yield f"{name}:{line}: '{found[0]}'"
+    lengths = []
+    for line, words, sentence in sentences(text):
+        lengths.append(words)
+        if words > LONGEST:
+            yield f"{name}:{line}: {words} words: {sentence[:60]}..."
+    if lengths and sum(lengths) / len(lengths) > MEAN:
+        yield f"{name}: {sum(lengths) / len(lengths):.1f} words a sentence, at most {MEAN}"
+
+
+def unseen():
+    """Faults that the rule would not see: it must see its own examples."""
+    for pattern, example in WORDS:
+        if not list(faults("a", example)):
+            yield f"the rule does not catch: {example}"
+    short, long = "A word. " * 9, "word " * (LONGEST + 1) + "."
+    for text, right in ((long, 1), (short + long, 1), ("word " * (MEAN + 1) + ".", 1), (short, 0), ("| " + long, 0), (f"```\n{long}\n```", 0),
+                        ("`held against`", 0), ("What is measured?", 0), ("- one two\n- three four", 0)):
+        if (len([f for f in faults("a", text)]) > 0) != bool(right):
+            yield f"the rule is wrong on: {text[:40]}"
