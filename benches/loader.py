@@ -6,7 +6,7 @@
 `au`: each `--share` is what DataLoader alone gives, or with `--disk` that rate [B/s], over what the GPU takes; with a half,
 accelerator utilization is about that and follows the rate. Decoding costs headrace what it just cost the DataLoader's workers
 (`cpu_time_per_sample`), and taking a batch what it just cost its own process (`cpu_time_per_batch`). With --waits the host waits
-for each step to end. Prints lines of the table in docs/reference/rehearsal.md. The data is read cold, or with --warm out of the page cache.
+for each step to end. Prints lines of the table in docs/explanation/rehearsal-accuracy.md. The data is read cold, or with --warm out of the page cache.
 `cpu`: processor time of a sample, workers and consumer together, both sides decoding for real out of the page cache; prints the
 ratio. FOLDER is filled with drawn JPEGs where it is empty: on whatever storage is meant. Needs torch, torchvision, Pillow.
 """

@@ -4,7 +4,7 @@
     benches/observe.py HEADRACE FAULTY_FS --cost       # what a sample takes in the job, alone, watched and traced, in turns
     benches/observe.py HEADRACE FAULTY_FS --tree       # what watching 512 workers takes of a processor
 
-Needs root (limits, mounts), and for four of the cases Debian's python3-torchvision. Prints a row a case, as docs/reference/observe.md has them.
+Needs root (limits, mounts), and for four of the cases Debian's python3-torchvision. Prints a row a case, as docs/explanation/observe-accuracy.md has them.
 A value that is more than 5 % from the truth is right where the observation says itself that it does not know: low confidence with
 bounds that hold the truth, or a guess. Of a loader's truth, starving is all of the time from asking for a batch to having it: what is
 told of waiting, and at most what the main thread computed itself or got no processor for.

@@ -4,7 +4,7 @@
 
 Each case has storage that is slow in a known way (a FUSE file system with delays, a disk with a limit), data and a job. By turns: an
 epoch of the real loader, `headrace rehearse` with nothing but the job and the data, another epoch. Cases that tune then run the
-advised number of workers in the real loader, and one worker less. Prints the lines of the tables in docs/reference/rehearsal.md. Needs root,
+advised number of workers in the real loader, and one worker less. Prints the lines of the tables in docs/explanation/rehearsal-accuracy.md. Needs root,
 libfuse3, torch and torchvision; `shards` needs webdataset.
 """
 

@@ -62,7 +62,7 @@ def run(work: Work, peer: Peer, place: Place) -> Measured:
 
 
 def percentile(phases: list, share: float) -> float:
-    """Of the phases' histograms together [s]; buckets as docs/reference/run-files.md describes them."""
+    """Of the phases' histograms together [s]; buckets as docs/reference/run-json.md describes them."""
     counts: dict = {}
     for phase in phases:
         for index, count in phase["latency"]["buckets"]:

@@ -1,5 +1,5 @@
 // Finds the bad parts of a fabric in few rounds: which pairs of nodes to measure next, and when enough is known.
-// docs/reference/bring-up.md tells the rules and their guarantee. Pure: the caller measures.
+// docs/explanation/adaptive-pairs.md tells the rules and their guarantee. Pure: the caller measures.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
 // Interleaved blocks: which side is measured when, where its run lies, and what is kept of it all
-// (blocks.json, docs/reference/run-files.md).
+// (blocks.json, docs/reference/comparison-json.md).
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Two or more sides held against each other: which metrics differ, by how much, and when nothing
-// can be said. docs/reference/run-files.md describes what is written of it (comparison.json).
+// can be said. docs/reference/comparison-json.md describes what is written of it (comparison.json).
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// comparison.json (docs/reference/run-files.md).
+// comparison.json (docs/reference/comparison-json.md).
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>

@@ -1,5 +1,5 @@
 // The same system against itself: what a comparison shows when nothing has changed (aa.json,
-// docs/reference/run-files.md), and finding it again for later comparisons.
+// docs/reference/comparison-json.md), and finding it again for later comparisons.
 #pragma once
 
 #include <map>

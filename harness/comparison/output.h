@@ -1,4 +1,4 @@
-// A comparison as programs read it: comparison.json, CSV and JUnit. docs/reference/run-files.md describes
+// A comparison as programs read it: comparison.json, CSV and JUnit. docs/reference/comparison-json.md describes
 // them.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Many nodes' runs held against each other: which nodes, racks and links are unlike the rest, and
-// which nodes nobody knows anything of. docs/explanation/statistics.md has the rules (F1...), docs/reference/run-files.md
+// which nodes nobody knows anything of. docs/explanation/fleets-and-history.md has the rules (F1...), docs/reference/fleet-json.md
 // what is written (fleet.json).
 #pragma once
 

@@ -1,4 +1,4 @@
-// fleet.json and fleet.csv (docs/reference/run-files.md).
+// fleet.json and fleet.csv (docs/reference/fleet-json.md).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // One machine over time: when did a metric change, by how much, and what else changed then? Rules
-// H1... of docs/explanation/statistics.md;
-// docs/reference/run-files.md describes what is written of it (history.json).
+// H1... of docs/explanation/fleets-and-history.md;
+// docs/reference/fleet-json.md describes what is written of it (history.json).
 #pragma once
 
 #include <map>

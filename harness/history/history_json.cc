@@ -1,4 +1,4 @@
-// history.json and history.csv (docs/reference/run-files.md).
+// history.json and history.csv (docs/reference/fleet-json.md).
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

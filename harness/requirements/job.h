@@ -26,7 +26,7 @@ enum class ReadProfile { whole, pil, wds, mds, mmap, row_group, npz, ranged };
 enum class SampleCodec { none, jpeg, png, zstd, npz };
 
 /// The job file's values in SI units. An empty optional = not given and no default.
-/// job_keys.h names every key, its unit, range and default; docs/reference/job.md shows them.
+/// job_keys.h names every key, its unit, range and default; docs/reference/job-keys.md shows them.
 struct Job {
   std::string name;
   std::string description;

@@ -6,7 +6,7 @@
 namespace headrace::requirements {
 
 /// Every section with a table of its keys: unit, allowed values, default, meaning. A part of
-/// docs/reference/job.md.
+/// docs/reference/job-keys.md.
 std::string job_keys_markdown();
 
 }  // namespace headrace::requirements

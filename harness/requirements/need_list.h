@@ -79,7 +79,7 @@ void add_ingest_needs(const Job& job, const Basis& basis, NeedList& needs);
 void add_host_needs(const Job& job, const Basis& basis, NeedList& needs);
 void add_checkpoint_needs(const Job& job, NeedList& needs);
 void add_network_needs(const Job& job, NeedList& needs);
-// Those above are of the first table in docs/reference/job.md, those below of the second.
+// Those above are of the first table in docs/reference/needs.md, those below of the second.
 void add_local_cache_needs(const Job& job, const Basis& basis, NeedList& needs);
 void add_object_store_needs(const Job& job, const Basis& basis, NeedList& needs);
 void add_model_parallel_needs(const Job& job, NeedList& needs);

@@ -1,4 +1,4 @@
-// Rates between pairs of nodes, as every JSON file has them (docs/reference/run-files.md).
+// Rates between pairs of nodes, as every JSON file has them (docs/reference/run-json.md).
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

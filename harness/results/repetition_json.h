@@ -1,4 +1,4 @@
-// A repetition as run.json has it (docs/reference/run-files.md), both ways.
+// A repetition as run.json has it (docs/reference/run-json.md), both ways.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

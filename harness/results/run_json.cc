@@ -1,4 +1,4 @@
-// run.json (docs/reference/run-files.md), and the two small files that hold parts of it.
+// run.json (docs/reference/run-json.md), and the two small files that hold parts of it.
 #include <nlohmann/json.hpp>
 
 #include "harness/engine/evidence.h"

@@ -146,7 +146,7 @@ struct Grounds {
   }
 };
 
-/// Rules of docs/explanation/statistics.md, "Sizing", in their order.
+/// Rules of docs/explanation/sizing.md, in their order.
 void decide(const Grounds& g, Phase& p) {
   p.outcome = Outcome::inconclusive;
   p.reason = Reason::none;

@@ -1,5 +1,5 @@
 // Can what was measured feed a planned job? Each phase's supply held against its demand, how many
-// GPUs that feeds, what limits, and what would change it. docs/reference/run-files.md describes what is
+// GPUs that feeds, what limits, and what would change it. docs/reference/size-json.md describes what is
 // written of it (size.json).
 #pragma once
 

@@ -1,4 +1,4 @@
-// size.json (docs/reference/run-files.md).
+// size.json (docs/reference/size-json.md).
 #include <nlohmann/json.hpp>
 
 #include "harness/base/version.h"

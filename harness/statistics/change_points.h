@@ -1,4 +1,4 @@
-// When did a series change? Rules H3 to H5 of docs/explanation/statistics.md.
+// When did a series change? Rules H3 to H5 of docs/explanation/fleets-and-history.md.
 #pragma once
 
 #include <cstddef>

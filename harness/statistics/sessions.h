@@ -1,5 +1,5 @@
 // What does a system give, not in one session but in any? Sessions lie apart by more than their
-// repetitions explain, so they are the unit of variation. docs/explanation/statistics.md, "Sizing".
+// repetitions explain, so they are the unit of variation. docs/explanation/sizing.md.
 #pragma once
 
 #include <span>

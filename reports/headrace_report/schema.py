@@ -1,6 +1,6 @@
 """run.json, schema 1, as Python types. The types are the schema: load.py reads by them and refuses what differs.
 
-Fields with a default may be absent; everything else must be there. Values are SI (docs/reference/run-files.md).
+Fields with a default may be absent; everything else must be there. Values are SI (docs/reference/run-json.md).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 WebDataset in a DataLoader gets of it, and what `headrace rehearse`'s pipeline tells, by turns.
 Usage: known_webdataset.py HEADRACE RATE
 
-With HEADRACE_REHEARSAL_TABLE=1 nothing is decided, and each comparison prints its line of the table in docs/reference/rehearsal.md, for 1, 2
+With HEADRACE_REHEARSAL_TABLE=1 nothing is decided, and each comparison prints its line of the table in docs/explanation/rehearsal-accuracy.md, for 1, 2
 and 4 workers, and with a shuffle buffer; else it is done with 2.
 """
 

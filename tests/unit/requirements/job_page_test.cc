@@ -1,4 +1,4 @@
-// docs/reference/job.md tells every key as the table has it, and every need that a job can have.
+// docs/reference/job-keys.md has the key tables of the program, and docs/reference/needs.md every need that a job can have.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,13 +27,13 @@ std::vector<Job> shipped_jobs() {
 }
 
 TEST(JobPage, TellsEveryKey) {
-  EXPECT_NE(read("/docs/reference/job.md").find(job_keys_markdown()), std::string::npos)
+  EXPECT_NE(read("/docs/reference/job-keys.md").find(job_keys_markdown()), std::string::npos)
       << "the key tables are not those of the program:\n"
       << job_keys_markdown();
 }
 
 TEST(JobPage, TellsEveryNeed) {
-  const std::string page = read("/docs/reference/job.md");
+  const std::string page = read("/docs/reference/needs.md");
   std::set<std::string> ids;
   for (const Job& job : shipped_jobs()) {
     for (const Need& need : derive_needs(job)) ids.insert(need.id);
