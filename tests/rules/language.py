@@ -10,7 +10,9 @@ WORDS = [
     (r"\b(?:stand|stands|stood)\b", "the word stands there"),
     (r"\bbeside\b", "beside sound hardware"),
     (r"\b(?:likewise|meanwhile|whoever|whomever|nobody|somebody|everybody|anybody)\b", "nobody else"),
-    (r"\b(?:what|who) (?:is|are|was|were|has|have|had|can|cannot|could|does|did|fails|failed)\b(?![^.!?]*\?)", "who is dead is skipped."),
+    # Clauses as nouns; questions and "a user who can write" are right.
+    (r"\bwhat (?:is|are|was|were|has|have|had|can|cannot|could|does|did)\b(?![^.!?]*\?)", "It stores what was measured."),
+    (r"(?:^|[.,;:(] *|\b(?:and|but|of|by|to|names?) )who (?:is|are|was|were|has|can|cannot|fails|failed)\b(?![^.!?]*\?)", "It names who is dead."),
     (r"\bas the \w+ has it\b", "as the job has it"),
 ]
 LONGEST, MEAN = 30, 16
