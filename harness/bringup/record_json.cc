@@ -1,4 +1,4 @@
-// bringup.json: docs/reference/bring-up.md tells its members.
+// bringup.json: docs/reference/bringup-json.md tells its members.
 #include <fmt/format.h>
 
 #include <algorithm>

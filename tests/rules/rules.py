@@ -150,15 +150,21 @@ def files():
 # Pages that people read. Not those whose text the program makes.
 PAGES = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG*", "docs/*.md"]
 GENERATED = {"docs/reference/formulas.md", "docs/reference/job-keys.md"}
+LONGEST_PAGE = {"README.md": 120}  # lines; others: 250
 
 
 def words():
-    """No marks of unfinished work; and pages in plain English."""
+    """No marks of unfinished work; and pages in plain English, short, and listed in their index."""
     yield from language.unseen()
+    index = (ROOT / "docs/README.md").read_text()
     for page in tracked(*PAGES):
-        name = page.relative_to(ROOT).as_posix()
+        name, text = page.relative_to(ROOT).as_posix(), page.read_text()
         if name not in GENERATED:
-            yield from language.faults(name, page.read_text())
+            yield from language.faults(name, text)
+            if (lines := text.count("\n")) > LONGEST_PAGE.get(name, 250):
+                yield f"{name}: {lines} lines, at most {LONGEST_PAGE.get(name, 250)}"
+        if name.startswith("docs/") and name != "docs/README.md" and f"({name.removeprefix('docs/')})" not in index:
+            yield f"{name} is not in docs/README.md"
     for file in tracked():
         if file == Path(__file__).resolve() or file.suffix in {".png", ".svg"}:
             continue
