@@ -25,6 +25,7 @@ def test_the_tutorial(headrace):
     for (program, verb, *words), shown in transcripts(page):
         assert program == "headrace"
         result = headrace(verb, *[LITTLE.get(word, word) for word in words], COLUMNS="100")
+        print("$", program, verb, *words, "\n" + result.out)  # run.py pages -s: to bring the page up to date
         assert result.code in {0, 10, 11, 12}, (verb, result)
         if verb == "require":  # computed, the same on any machine
             missing = set(shown) - set(result.out.split("\n"))
