@@ -175,6 +175,8 @@ def words():
 
 # Paths of pages as text anywhere in the tree, and links of Markdown pages. Addresses elsewhere are not followed.
 PAGE_PATH = re.compile(r"(?<![\w./-])docs/[\w./-]*\.(?:md|html|png|svg)\b")
+SOURCE = re.compile(r"`((?:configs|tests|tools|reports|benches|workloads|harness)/[a-z0-9_./-]*[a-z0-9_]/?)`")  # in pages
+TO_BE_MADE = {"docs/how-to/add-a-workload.md"}
 LINK = re.compile(r"\]\(([^()\s]+)\)|(?:srcset|src)=\"([^\"]+)\"")
 
 
@@ -210,6 +212,8 @@ def links():
         yield "the rule does not catch a dangling link"
     if PAGE_PATH.findall("see docs/no/such.md, not https://x.org/docs/a.md") != ["docs/no/such.md"]:
         yield "the rule does not catch a dangling path"
+    if SOURCE.findall("`tests/no/such_test.cc` and `configs/jobs/NAME.yaml`") != ["tests/no/such_test.cc"]:
+        yield "the rule does not catch a source that is gone"
     for file in tracked():
         if file == Path(__file__).resolve() or file.suffix in {".png", ".svg", ".html"}:
             continue
@@ -221,6 +225,8 @@ def links():
         if file.suffix == ".md":
             for number, target in broken_links(file, text):
                 yield f"{name}:{number}: {target} leads nowhere"
+            if name.as_posix() not in TO_BE_MADE:
+                yield from (f"{name}: {path} is not there" for path in SOURCE.findall(text) if not (ROOT / path).exists())
 
 
 # What reaches a terminal goes through one place, which makes foreign text harmless.
