@@ -176,7 +176,7 @@ def words():
 # Paths of pages as text anywhere in the tree, and links of Markdown pages. Addresses elsewhere are not followed.
 PAGE_PATH = re.compile(r"(?<![\w./-])docs/[\w./-]*\.(?:md|html|png|svg)\b")
 SOURCE = re.compile(r"`((?:configs|tests|tools|reports|benches|workloads|harness)/[a-z0-9_./-]*[a-z0-9_]/?)`")  # in pages
-TO_BE_MADE = {"docs/how-to/add-a-workload.md"}
+TO_BE_MADE = {"docs/how-to/add-a-workload.md", "docs/how-to/report-a-case.md"}  # they show files to write
 LINK = re.compile(r"\]\(([^()\s]+)\)|(?:srcset|src)=\"([^\"]+)\"")
 
 
