@@ -86,7 +86,7 @@ int judge(const Arguments& a, const Shared& shared) {
   const auto width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
   print_line(Text::format("{}, held against the job {}", a.run, job.name));
   if (!counted.empty()) print_line(Text(counted));
-  Text out = verdict_text(told, shared);
+  Text out = answer_text(told, std::nullopt, 0, shared) + verdict_text(told, shared);
   if (!unanswered.empty()) out += terminal.paint("not answered by this run", Ink::strong) + "\n";
   for (const Judgement& j : unanswered)
     out += "  " + wrap(Text::format("{}: {}", j.id, j.explanation), width - 4, 4) + "\n";

@@ -101,6 +101,9 @@ class Shown final : public TerminalAudience {
       print_document(results::verdict_json(run) + "\n");
       return run.summary.exit_code;
     }
+    print(answer_text(run,
+                      help.sizing && help.sizing->gpus_fed ? std::optional(help.sizing->gpus_fed->mean) : std::nullopt,
+                      help.sizing ? help.sizing->job.cluster.gpus() : 0, shared_));
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(expected_text(run.expected, Terminal(stdout, shared_), shared_.verbosity < 0));
     if (run.rehearsal || run.rules) print(rehearsal_text(run));

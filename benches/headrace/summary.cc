@@ -72,7 +72,96 @@ std::string_view without_unit(std::string_view metric) {
   return metric;
 }
 
+/// "Samples read"; a need that a configuration declares has the name that it gives.
+std::string plain_name(const Judgement& j) {
+  const requirements::NeedKind* kind = requirements::find_need_kind(j.id);
+  std::string name(kind == nullptr || kind->name.empty() ? std::string_view(j.id) : kind->name);
+  return j.scope.empty() || j.scope == "node" || j.scope == j.id ? name : name + " of " + j.scope;
+}
+
+/// Of the needs with this outcome the one that is missed by most; nothing when there is none.
+const Judgement* worst_of(std::span<const Judgement> judgements, Outcome outcome) {
+  const Judgement* worst = nullptr;
+  for (const Judgement& j : judgements)
+    if (j.outcome == outcome && (worst == nullptr || j.headroom.value_or(1) < worst->headroom.value_or(1))) worst = &j;
+  return worst;
+}
+
+std::string_view why_undecided(Reason reason) {
+  switch (reason) {
+    case Reason::few_reps:
+      return "too few repetitions for bounds";
+    case Reason::few_ops:
+      return "too few operations for this percentile";
+    case Reason::not_steady:
+      return "the rate kept changing";
+    case Reason::cache_unproven:
+      return "the reads may have come from memory";
+    case Reason::disturbed:
+      return "something else used the machine meanwhile";
+    case Reason::straddles:
+      return "the need lies within the bounds of what was measured";
+    case Reason::other_settings:
+      return "it was measured with other settings than the job's";
+    default:
+      return to_string(reason);
+  }
+}
+
+/// "Samples read: 5.01 k/s of 12.3 k/s needed (41 %)".
+Text cause_text(const Judgement& j) {
+  Text text = plain_name(j) + ": ";
+  if (j.measured) {
+    const std::string measured = human(*j.measured, j.unit, j.id), need = human(j.need, j.unit, j.id);
+    text += j.higher_is_better ? Text::format("{} of {} needed", measured, need)
+                               : Text::format("{}, at most {} allowed", measured, need);
+    if (j.headroom && *j.headroom < 1) text += Text::format(" ({:.0f} %)", *j.headroom * 100);
+  } else {
+    text += "not measured";
+  }
+  if (j.outcome == Outcome::inconclusive) text += Text::format("; {}", why_undecided(j.reason));
+  return text + ".";
+}
+
+Text sentence_of(const Summary& s, std::optional<double> gpus_fed, double gpus) {
+  const auto requirements = [](unsigned count) {
+    return fmt::format("{} requirement{}", count, count == 1 ? "" : "s");
+  };
+  const std::string fed = gpus_fed ? fmt::format(" and feeds {:.0f} of {:.0f} GPUs", std::floor(*gpus_fed), gpus) : "";
+  if (s.fail > 0) return Text::format("misses {} of {}{}", s.fail, requirements(s.needs), fed);
+  if (s.pass == s.needs && s.error == 0)
+    return Text::format("meets {}", s.needs == 1 ? "the requirement" : "all " + requirements(s.needs));
+  Text text = Text::format("meets {} of {}", s.pass, requirements(s.needs));
+  const std::pair<unsigned, const char*> others[] = {
+      {s.inconclusive, "undecided"}, {s.skipped, "not measured"}, {s.error, "failed"}};
+  for (const auto& [count, what] : others)
+    if (count > 0) text += Text::format("; {} {}", count, what);
+  return text;
+}
+
 }  // namespace
+
+Text answer_text(const RunResult& run, std::optional<double> gpus_fed, double gpus, const Shared& shared) {
+  const Summary& s = run.summary;
+  if (s.needs == 0 || run.judgements.empty()) return "";
+  const Terminal terminal(stdout, shared);
+  const std::size_t width = terminal.text_width();
+  unsigned nodes = 1;
+  for (const PointResult& point : run.points) nodes = std::max(nodes, point.nodes);
+  Text out =
+      terminal.paint(Text(to_string(s.word)), Terminal::ink_of(s.word)) +
+      wrap(Text::format(": {} {}.", nodes > 1 ? "these nodes together" : "this node", sentence_of(s, gpus_fed, gpus)),
+           width, 2) +
+      "\n";
+  for (const Outcome outcome : {Outcome::error, Outcome::fail, Outcome::inconclusive, Outcome::skipped}) {
+    const Judgement* worst = worst_of(run.judgements, outcome);
+    if (worst == nullptr) continue;
+    out += "  " + wrap(cause_text(*worst), width - 2, 4) + "\n";
+    if (!worst->next_step.empty()) out += "Next: " + wrap(worst->next_step, width - 6, 6) + "\n";
+    break;
+  }
+  return out + "\n";
+}
 
 Text measured_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);

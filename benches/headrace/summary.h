@@ -2,6 +2,7 @@
 // step, the files.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "benches/headrace/text.h"
@@ -12,6 +13,10 @@ namespace headrace::cli {
 
 /// The measured values of every point: its workload's own metrics with interval or range.
 Text measured_text(const RunResult& run, const Shared& shared);
+
+/// The answer in at most three lines: the verdict in a sentence, what decides it, the next command. `gpus_fed` of `gpus` are those
+/// that a sizing of the run says; nothing = it says none. Empty where nothing was asked.
+Text answer_text(const RunResult& run, std::optional<double> gpus_fed, double gpus, const Shared& shared);
 
 /// One line per judged need, worst first; explanation and next step for what did not pass.
 Text verdict_text(const RunResult& run, const Shared& shared);

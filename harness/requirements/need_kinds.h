@@ -47,6 +47,7 @@ struct JobPhase {
 /// One row of the table of needs.
 struct NeedKind {
   std::string_view id = {};               // "ingest.read_bandwidth"
+  std::string_view name = {};             // "Bytes read": what people call it; "" = it is never judged
   std::vector<Measure> measured_by = {};  // in order of preference; none: it is told, and never judged
   std::string_view cache = {};            // the cache state that it must be measured in: "cold", or "" = any
   Owner owner = Owner::all_nodes;

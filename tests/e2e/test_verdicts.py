@@ -54,6 +54,18 @@ def test_need_missed(headrace):
     judged(headrace, headrace.run(with_missed_fact(headrace, need(headrace, "1kB/s")), verb="qualify"), 10, "FAIL")
 
 
+def test_the_answer_comes_first(headrace):
+    """At most three lines: the verdict in a sentence, what decides it, what to do next."""
+    assert headrace.run(need(headrace, "1kB/s"), verb="qualify").out.startswith("PASS: this node meets the requirement.\n\n")
+    missed = headrace.run(with_missed_fact(headrace, need(headrace, "1kB/s")), verb="qualify", out="missed").out.splitlines()
+    assert missed[0] == "FAIL: this node misses 1 of 2 requirements." and missed[1].startswith("  cores: "), missed[:4]
+    assert " of 1.00 M needed (0 %)." in missed[1], missed[:4]
+    open_ = headrace.run("need.yaml", "--looks", "1", verb="qualify", out="open").out.splitlines()
+    assert open_[0] == "INCONCLUSIVE: this node meets 0 of 1 requirement; 1 undecided.", open_[:4]
+    assert open_[1].endswith("too few repetitions for bounds.") and open_[2].startswith("Next: "), open_[:4]
+    assert "requirement" not in headrace.run("need.yaml", out="plain").out.splitlines()[0]  # nothing was asked
+
+
 def test_too_few_repetitions_to_decide(headrace):
     config = need(headrace, "1kB/s")
     judged(headrace, headrace.run(config, "--looks", "1", verb="qualify"), 11, "INCONCLUSIVE")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# An installed tree works after it was moved, from any folder, with nothing in the environment, and brings along every
-# library but the C library's.  Usage: installed_tree.sh BUILD_FOLDER
+# An installed tree with its libraries works after it was moved, from any folder, with nothing in the environment, and brings along
+# every library but those of C and C++.  Usage: installed_tree.sh BUILD_FOLDER
 set -euo pipefail
 build=$(realpath "$1")
 work=$(mktemp -d)
@@ -8,11 +8,14 @@ trap 'rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 cmake --install "$build" --prefix "$work/first" >/dev/null
+[ -e "$work/first/lib/headrace/plugins" ] || fail "no plugins"
+find "$work/first/lib" -name 'lib*.so*' | grep . && fail "libraries come with the component 'bundled' only"
+cmake --install "$build" --prefix "$work/first" --component bundled >/dev/null
 tree="$work/moved to another place"
 mv "$work/first" "$tree"
 
-# No library from outside the tree but the C library's own: ldd follows what the carried ones need of each other, too.
-allowed='^(linux-vdso|ld-linux|ld64|libc|libm|libmvec|libdl|librt|libpthread|libresolv)[-.]'
+# No library from outside the tree but those of C and C++: ldd follows what the carried ones need of each other, too.
+allowed='^(linux-vdso|ld-linux|ld64|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libstdc[+][+]|libgcc_s)[-.]'
 # What fits the machine's network cards and its launcher of processes is the machine's own, with all that it needs.
 machines_own='(libibverbs|libmpi)[.]so'
 while IFS= read -r file; do
@@ -53,9 +56,9 @@ grep -q small_file_read "$work/list" || fail "list does not name small_file_read
 # What the binary tells of itself came along: a page for each verb, and completion that bash takes.
 clean help --verbs >"$work/verbs" || fail "help --verbs failed"
 while read -r verb; do
-  clean help --man "$verb" | cmp -s - "$tree/share/man/man1/headrace-$verb.1" || fail "no manual page of $verb"
+  clean help --man "$verb" | cmp -s - <(zcat "$tree/share/man/man1/headrace-$verb.1.gz") || fail "no manual page of $verb"
 done <"$work/verbs"
-grep -q '^\.TH HEADRACE 1' "$tree/share/man/man1/headrace.1" || fail "no manual page"
+zgrep -q '^\.TH HEADRACE 1' "$tree/share/man/man1/headrace.1.gz" || fail "no manual page"
 bash -n "$tree/share/bash-completion/completions/headrace" || fail "bash does not take its completion"
 grep -q '^#compdef headrace' "$tree/share/zsh/site-functions/_headrace" || fail "no completion for zsh"
 # Through a file: a pipe that grep closes early would look like a failure of headrace.

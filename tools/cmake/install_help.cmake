@@ -1,22 +1,31 @@
-# Manual pages and completion, written by the binary (${headrace}) that is installed.
+# Manual pages and completion, written by the binary (${program_of_headrace}) that is installed.
 set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share")
 
 function(headrace_writes file)
-  execute_process(COMMAND "${headrace}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
+  execute_process(COMMAND "${program_of_headrace}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "headrace ${ARGN}: ${code}")
   endif()
   file(WRITE "${share}/${file}" "${text}")
 endfunction()
 
-execute_process(COMMAND "${headrace}" help --verbs OUTPUT_VARIABLE verbs RESULT_VARIABLE code)
+# headrace_manual(NAME [VERB]): packed, as man reads it and distributions want it; without a date, so that builds are alike.
+function(headrace_manual name)
+  headrace_writes(man/man1/${name}.1 help --man ${ARGN})
+  execute_process(COMMAND gzip -9nf "${share}/man/man1/${name}.1" RESULT_VARIABLE code)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "gzip of ${name}.1: ${code}")
+  endif()
+endfunction()
+
+execute_process(COMMAND "${program_of_headrace}" help --verbs OUTPUT_VARIABLE verbs RESULT_VARIABLE code)
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "headrace help --verbs: ${code}")
 endif()
 string(REGEX MATCHALL "[^\n]+" verbs "${verbs}")
-headrace_writes(man/man1/headrace.1 help --man)
+headrace_manual(headrace)
 foreach(verb ${verbs})
-  headrace_writes(man/man1/headrace-${verb}.1 help --man ${verb})
+  headrace_manual(headrace-${verb} ${verb})
 endforeach()
 headrace_writes(bash-completion/completions/headrace completion bash)
 headrace_writes(zsh/site-functions/_headrace completion zsh)
