@@ -10,7 +10,7 @@ PAGE = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.S | re.M)  # language, text
 
 # Run by tools/test's callers and by tests/install: they build, and take minutes.
-BY_OTHERS = ("tools/quickstart", "tools/test", "cmake --preset release", "cmake --install build/release")
+BY_OTHERS = ("tools/quickstart", "tools/test", "tools/package", "cmake --preset release", "cmake --install build/release")
 LITTLE = ["--budget", "5s", "--max-write", "200MB"]
 # What a command is given beside its own words, and the exit codes that are right on any machine.
 VERDICTS = {0, 10, 11, 12}
