@@ -24,7 +24,7 @@ def run(tests, options=()):
     """Ends the program with pytest's exit code. Programs that start later may not change this folder's mode, as they change the
     folder that pytest shares among the programs of a user; it stays where a test failed."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="headrace-tests-"))
-    code = int(pytest.main(["-vv", "-rs", "--no-header", "-p", "no:cacheprovider", "-o", f"markers={LONG}", f"--basetemp={folder / 't'}",
+    code = int(pytest.main(["-vv", "-rs", "--durations=6", "--durations-min=2", "--no-header", "-p", "no:cacheprovider", "-o", f"markers={LONG}", f"--basetemp={folder / 't'}",
                             str(tests), *options]))
     if code == 0:
         shutil.rmtree(folder, ignore_errors=True)
