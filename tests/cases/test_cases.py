@@ -1,5 +1,5 @@
 """Runs cases that are data: each YAML file below this folder says what a user has, what he types, and what he must get.
-docs/how-to/report-a-case.md describes the keys. `run` beside this file selects cases by name and label."""
+docs/how-to/report-a-case.md describes the keys. `run` in this folder selects cases by name and label."""
 
 import difflib
 import functools
@@ -86,7 +86,7 @@ def data(node, place, keys=None, inside=()):
         if keys and key.value not in keys:
             raise Bad(f"{at}: no key '{key.value}'{nearest(key.value, keys)}; keys here: {', '.join(sorted(keys))}")
         if key.value in found:
-            raise Bad(f"{at}: '{key.value}' stands here twice")
+            raise Bad(f"{at}: '{key.value}' is here twice")
         if key.value == "files" and "files" in inside:  # any name, and below it the keys of a file
             found["files"] = {name.value: data(file, place, made_files.KEYS) for name, file in value.value}
         else:
@@ -272,8 +272,8 @@ def unmet(step, got, folder):
                 if not fits(n, len(streams[key].splitlines())))
     if "verdict" in step:
         line = ([line for line in got.out.splitlines() if line.startswith("VERDICT ")] or ["VERDICT (none)"])[-1]
-        told = {"word": line.split()[1], **{k: yaml.safe_load(v) for k, v in re.findall(r" (\w+)=(\S+)", line)}}
-        yield from (f"verdict: {key} is {told.get(key)}, not {wanted}" for key, wanted in step["verdict"].items() if not fits(wanted, told.get(key)))
+        named = {"word": line.split()[1], **{k: yaml.safe_load(v) for k, v in re.findall(r" (\w+)=(\S+)", line)}}
+        yield from (f"verdict: {key} is {named.get(key)}, not {wanted}" for key, wanted in step["verdict"].items() if not fits(wanted, named.get(key)))
     for file, wants in step.get("fields", {}).items():
         try:
             text = got.out if file == "stdout" else (folder / file).read_text()

@@ -1,4 +1,4 @@
-"""What a case file gets wrong is told at its line, and what a case expects is really looked at."""
+"""Mistakes in a case file are reported with their line, and each expectation is really checked."""
 
 import importlib.util
 import os
@@ -40,7 +40,7 @@ def tried(folder, text):
     ("right: yes\nrun: true\ncode: 0\nfield: {}\n", "made.yaml:4: no key 'field'; did you mean 'fields'?; keys here: before, code,"),
     ("right: yes\nfiles:\n  a: {jpg: 3}\nrun: true\ncode: 0\n", "made.yaml:3: no key 'jpg'; did you mean 'jpeg'?; keys here: copy,"),
     ("right: yes\nsteps:\n  - {run: true}\n  - {rum: x}\n", "made.yaml:4: no key 'rum'; did you mean 'run'?"),
-    ("right: yes\nright: no\n", "made.yaml:2: 'right' stands here twice"),
+    ("right: yes\nright: no\n", "made.yaml:2: 'right' is here twice"),
     ("run: 'true'\ncode: 0\n", "made.yaml:1: 'right' is missing"),
     ("right: a\n---\nright: b\ncode: 0\n", "made.yaml:1: 'run' is missing"),
     ("right: b\nrun: 'true'\n", "made.yaml:1: 'true' has no expectation"),

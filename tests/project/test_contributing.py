@@ -59,10 +59,10 @@ def test_commands_that_are_named_exist(command):
     if words[0].startswith("-"):
         assert subprocess.run([program, *words], capture_output=True).returncode == 0, command
         return
-    told = subprocess.run([program, "help", words[0]], capture_output=True, text=True)
-    assert told.returncode == 0, (command, told.stderr)
+    shown = subprocess.run([program, "help", words[0]], capture_output=True, text=True)
+    assert shown.returncode == 0, (command, shown.stderr)
     for option in re.findall(r"--[a-z-]+", command):
-        assert option in told.stdout, (command, option)
+        assert option in shown.stdout, (command, option)
 
 
 def test_paths_that_are_named_exist():

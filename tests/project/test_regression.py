@@ -13,7 +13,7 @@ spec.loader.exec_module(gate)
 
 
 def series(truth, noise, count, seed, spike=0.0):
-    """Ratios of turns; with `spike`, so many of them are of a turn that somebody disturbed."""
+    """Ratios of turns; `spike` is the share of turns that something disturbed."""
     rng = random.Random(seed)
     return [rng.lognormvariate(0, noise) * truth * (rng.choice([0.4, 2.0]) if rng.random() < spike else 1) for _ in range(count)]
 
