@@ -124,23 +124,6 @@ def test_another_place_and_another_program(headrace):
     assert "compared file_system.path: " in words and "elsewhere (declared)" in words, done
 
 
-@pytest.mark.parametrize("given, words", [
-    ("nowhere.yaml", "nowhere.yaml: no such configuration"),
-    ("no/such/place", "there is no such configuration, program or folder"),
-    ("notes.txt", "neither a configuration (.yaml), nor a program, nor a folder"),
-    ("broken", "ends with 3 when asked for its plan"),
-    ("metadata.yaml", "measure different workloads"),
-])
-def test_what_cannot_be_the_other_side(headrace, given, words):
-    headrace.write("notes.txt", "x")
-    headrace.write("metadata.yaml", "schema: 1\nname: m\ntarget: {path: scratch}\nworkloads: [{use: memory_copy}]\n")
-    headrace.write("broken", "#!/bin/sh\necho no >&2; exit 3\n")
-    headrace.path("broken").chmod(0o755)
-    done = headrace("run", "-c", "tiny.yaml", "--against", "./" + given if given == "broken" else given, "--out", "x")
-    assert done.code == 2 and words in done.err, done
-    assert not headrace.path("x").exists()
-
-
 def test_a_gate_that_nothing_measures_is_told_before_anything_runs(headrace):
     for verb in (("run", "-c", "tiny.yaml", "--against", "elsewhere"), ("aa", "-c", "tiny.yaml")):
         done = headrace(*verb, "--gate", "*.sample_rat", "--out", "x")

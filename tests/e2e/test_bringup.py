@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from bringup_hosts import QUICK, SHARED_JOB, TOOLS, closed, hosts, leader_of, named, processes_of, states, wait_for  # noqa: F401
+from bringup_hosts import QUICK, SHARED_JOB, TOOLS, hosts, leader_of, named, processes_of, states, wait_for  # noqa: F401
 
 
 def test_nobody_is_accused_where_all_are_alike(hosts):
@@ -187,44 +187,6 @@ def test_two_dead_at_the_start_cost_only_themselves(hosts):
     assert done.record["faults"] == [], done
 
 
-@pytest.mark.parametrize("count, bad", [(5, 1), (5, 3), (5, 5), (2, 1), (2, 2)])
-def test_a_host_that_lets_nobody_in_is_named_wherever_it_is(hosts, count, bad):
-    done = hosts(count, before=closed(bad))
-    assert done.returncode == 10 and named(done) == [("node", f"node{bad}")], done
-    fault = done.record["faults"][0]
-    assert fault["told"].startswith("incoming connections are blocked") and "timed out" in fault["told"], fault
-    assert "firewall" in fault["fix"] and states(done)[f"node{bad}"] == "confirmed", done
-    assert {state for node, state in states(done).items() if node != f"node{bad}"} <= {"accepted", "suspect"}, done
-
-
-def test_hosts_that_are_all_closed_to_one_another(hosts):
-    done = hosts(3, before=closed(1, 2, 3))
-    assert done.returncode == 10 and named(done) == [("network", "TCP")], done
-    assert "no host can connect to any other" in done.stdout and "firewall" in done.record["faults"][0]["fix"], done
-
-
-def test_two_hosts_with_one_address_are_named_before_any_pair(hosts):
-    done = hosts(5, before="at='ip -n '$NET_HOSTS_ID-4; $at addr flush dev eth0; $at addr add 10.78.0.3/24 dev eth0")
-    assert done.returncode == 10 and named(done) == [("node", "node3"), ("node", "node4")], done
-    assert all("10.78.0.3" in fault["told"] for fault in done.record["faults"]), done
-    met = [pair["nodes"] for one in done.record["sessions"][0]["rounds"] for pair in one["pairs"] + one["failed"]]
-    assert met and all(not {2, 3} & set(pair) for pair in met), met
-
-
-def test_docker_bridges_of_one_address_are_no_fault(hosts):
-    docker = ("for n in 1 2 3 4; do at='ip -n '$NET_HOSTS_ID-$n; $at link add docker0 type bridge; "
-              "$at addr add 172.17.0.1/16 dev docker0; $at link set docker0 up; done")
-    done = hosts(4, before=docker)
-    assert done.returncode == 0 and named(done) == [], done
-
-
-def test_large_packets_that_a_switch_port_drops_are_told_as_such(hosts):
-    large = ("for n in 1 2 3 4; do ip -n $NET_HOSTS_ID-$n link set eth0 mtu 9000; ip -n $NET_HOSTS_ID-sw link set port0-$n mtu 9000; done; "
-             "ip -n $NET_HOSTS_ID-sw link set sw0 mtu 9000; ip -n $NET_HOSTS_ID-sw link set port0-2 mtu 1500")
-    done = hosts(4, before=large)
-    assert done.returncode == 10 and named(done) == [("node", "node2")] and "MTU" in done.record["faults"][0]["told"], done
-
-
 def test_of_three_nobody_can_tell_what_is_usual(hosts):
     done = hosts(3, net=["--rate", "40mbit", "--slow", "node3:20mbit"])
     assert done.returncode == 11 and named(done) == [] and "nobody can tell what is usual" in done.record["sentence"], done
@@ -308,45 +270,6 @@ def test_a_node_that_flaps_is_not_accepted_after_one_pass(hosts, headrace):
     assert not page.exists() or "flapping node3" in seen(page), seen(page)
     fourth = hosts(6, "--retest", "node3")
     assert fourth.returncode == 0 and states(fourth)["node3"] == "retested" and fourth.record["faults"] == [], fourth
-
-
-def test_what_is_wrong_in_a_hosts_file_is_told_at_its_place(headrace):
-    headrace.write("hosts", "node1 rack=r1\nnode2 rak=r1\n\n# node3\nnode1\nnode4 rack=r1 rack=r2 rail=\nswitch=s1\n-oProxy\na;b\nroot@node5:22\n")
-    told = headrace("bringup", "--hosts", "hosts", "--out", "cluster")
-    assert told.code == 2 and not headrace.path("cluster").exists(), told
-    for words in ("hosts:2:7: no key 'rak'; did you mean 'rack'?", "hosts:5:1: a second line for node1; the first is line 1",
-                  "hosts:6:15: a second rack", "hosts:6:23: 'rail=' is no key=value", "hosts:7:1: a line begins with the host's name",
-                  "hosts:8:1: no host's name begins with '-'", "hosts:9:1: a host's name has letters",
-                  "hosts:10:1: a port goes into the launcher"):
-        assert words in told.err, told
-
-
-@pytest.mark.parametrize("words, said", [
-    (["--hosts", "two"], "--out DIR is needed"),
-    (["--out", "x"], "--hosts FILE is needed"),
-    (["--hosts", "two", "--out", "x", "--resume"], "no bring-up is there"),
-    (["--hosts", "two", "--out", "x", "--retest", "b"], "no bring-up is there"),
-    (["--hosts", "one", "--out", "x"], "two hosts are needed"),
-    (["--hosts", "none", "--out", "x"], "none: "),
-    (["--hosts", ".", "--out", "x"], ".: cannot be read: Is a directory"),
-    (["--hosts", "/dev/zero", "--out", "x"], "/dev/zero: has more than 64 MiB"),
-    (["--hosts", "two", "--out", "x", "--launch", "ssh"], "{host} must stand"),
-    (["--hosts", "two", "--out", "x", "--time", "soon"], "--time"),
-    (["--hosts", "two", "--simulate", "10"], "not both"),
-])
-def test_what_cannot_be_started(headrace, words, said):
-    headrace.write("two", "a\nb\n")
-    headrace.write("one", "a\n")
-    told = headrace("bringup", *words)
-    assert told.code == 2 and said in told.err and not headrace.path("x").exists(), told
-
-
-def test_a_dry_run_starts_nothing(headrace):
-    headrace.write("hosts", "".join(f"node{n:03} switch=s{n // 32}\n" for n in range(512)))
-    told = headrace("bringup", "--hosts", "hosts", "--out", "x", "--dry-run", "--launch", "touch {host} &&")
-    assert told.code == 0 and "patience  30 s for the first word of each, all at once" in told.out, told
-    assert "hosts     512, 16 switches" in told.out and "5 sockets of a node" in told.out, told
-    assert not headrace.path("x").exists() and not headrace.path("node000").exists(), told
 
 
 def test_agents_that_are_none(headrace):

@@ -308,18 +308,6 @@ def test_a_rehearsal_decodes_the_users_own_shards(headrace):
         assert any("of the samples" in note for note in memory["notes"]), memory["notes"]
 
 
-@pytest.mark.parametrize("more, told", [
-    (", cpu_time_per_sample: 1ms", "codec jpeg decodes"),
-    (", layout: indexed", "read from front to back"),
-    (", samples_per_file: 0.5", "lies in several files"),
-])
-def test_what_cannot_be_decoded_is_refused_before_anything_runs(headrace, more, told):
-    many(headrace, 4)
-    result = pipeline(headrace, "ranged" if "indexed" in more else "whole", more=more)
-    assert result.code == 2 and told in " ".join(result.err.split()) and "pipeline.yaml:" in result.err, result
-    assert not headrace.path("results").exists()
-
-
 def test_a_rehearsal_decodes_with_the_jobs_codec(headrace):
     many(headrace)
     words = ["rehearse", job(headrace, more=", image_size: 64"), "--at", "scratch", "--data", "own"]
@@ -435,42 +423,6 @@ def test_samples_are_made_read_decoded_and_proven(headrace, codec, kind):
     assert "headrace did not make" in (made := make(headrace, kind, codec, out="other")).out + made.err, made
     cleaned = headrace("clean", "headrace-scratch", "--yes")
     assert "removed 3 files" in cleaned.out and "not as headrace made it" in cleaned.out and victim.exists(), cleaned
-
-
-@pytest.mark.parametrize("more, told", [
-    ("content: png", "workers decode another codec"),
-    ("content: jpeg, layout: shards", "tar shards (content_sample)"),
-    ("content: jpeg, content_sample: 60kB", "goes with samples_per_file"),
-    ("content: jpeg, file_size: 1kB", "at least"),
-    ("content: jpeg, file_size: 20MB", "16.0 MiB at most"),
-    ("content: blocks, content_sample: 60kB", "goes with content of a codec"),
-    ("content: jpeg, samples_per_file: 4, content_sample: 1kB", "8 KiB at least"),
-    ("content: jpg", "did you mean 'jpeg'?"),
-    ("content: jpeg, path: own", "not together with path"),
-])
-def test_samples_that_cannot_be_made_are_refused(headrace, more, told):
-    many(headrace, 2)
-    file = headrace.write("refused.yaml", "schema: 1\nworkloads:\n  - {use: input_pipeline, codec: jpeg, loader: pytorch_iterable, "
-                          + more + "}\n")
-    result = headrace("run", "-c", file)
-    assert result.code == 2 and told in " ".join(result.err.split()) and "refused.yaml:3:" in result.err, result
-
-
-@pytest.mark.parametrize("layout, more, told", [
-    ("tokens", "", "dataset.codec: tokens are not decoded"),
-    ("files", ", image_size: 9000", "dataset.image_size: 9000 is out of range"),
-])
-def test_a_job_that_cannot_be_decoded_is_refused(headrace, layout, more, told):
-    many(headrace, 4)
-    result = headrace("rehearse", job(headrace, layout=layout, more=more), "--at", "scratch", "--data", "own")
-    assert result.code == 2 and told in " ".join(result.err.split()), result
-    assert not headrace.path("scratch").exists()
-
-
-def test_an_unknown_codec_is_told_with_the_nearest(headrace):
-    file = headrace.write("job.yaml", JOB.replace("STEP", "1s").replace("LAYOUT", "files").replace("jpegMORE", "jpg"))
-    result = headrace("require", file)
-    assert result.code == 2 and "job.yaml:5:" in result.err and "did you mean 'jpeg'?" in result.err, result
 
 
 @pytest.mark.parametrize("step, words", [("10s", {"PASS"}), ("20us", {"FAIL", "INCONCLUSIVE"})])

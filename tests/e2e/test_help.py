@@ -96,40 +96,6 @@ def test_manual_pages(headrace):
             assert option in text, (verb, option)
 
 
-def bash_offers(headrace, words):
-    """What completion offers for the last of `words`, by bash's own function call."""
-    script = 'source <("$HR" completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _headrace; printf "%s\\n" "${COMPREPLY[@]}"'
-    result = subprocess.run(["bash", "--norc", "-c", script, "bash", *words], cwd=headrace.folder, capture_output=True, text=True,
-                            timeout=GUARD_S, env=headrace.environment(HR=str(headrace.binary)))
-    assert result.returncode == 0 and result.stderr == "", result
-    return [line for line in result.stdout.splitlines() if line]
-
-
-@pytest.mark.skipif(not shutil.which("bash"), reason="no bash")
-@pytest.mark.parametrize("words, offers", [
-    (["headrace", "qual"], ["qualify"]),
-    (["headrace", "--col"], ["--color"]),
-    (["headrace", "--color", "al"], ["always"]),
-    (["headrace", "--color", "=", "n"], ["never"]),
-    (["headrace", "--color", "never", "qual"], ["qualify"]),
-    (["headrace", "run", "--dry"], ["--dry-run"]),
-    (["headrace", "run", "-c", "tin"], ["tiny.yaml"]),
-    (["headrace", "run", "--out", "fol"], ["folder"]),
-    (["headrace", "run", "--seed", ""], []),
-    (["headrace", "list", "shard"], ["shard_stream"]),
-    (["headrace", "measure", "shard_s"], ["shard_stream"]),
-    (["headrace", "measure", "--workers", "1..8*2", "shard_s"], ["shard_stream"]),
-    (["headrace", "measure", "shard_stream", "fol"], ["folder"]),
-    (["headrace", "measure", "shard_stream", "--block-s"], ["--block-size"]),
-    (["headrace", "completion", "z"], ["zsh"]),
-    (["headrace", "help", "doc"], ["doctor"]),
-    (["headrace", "nosuchverb", "x"], []),
-])
-def test_bash_completes(headrace, words, offers):
-    headrace.path("folder").mkdir()
-    assert bash_offers(headrace, words) == offers
-
-
 def typed(headrace, shell, ready, keys, wanted):
     """What a terminal of `shell` shows after `keys` are typed, once `wanted` is there; polls, for machines may be slow."""
     pid, terminal = pty.fork()
@@ -174,11 +140,6 @@ def test_a_person_completes_in_zsh(headrace):
     for keys, wanted in (("headrace qual\t", "headrace qualify"), ("headrace run --dry\t", "headrace run --dry-run"),
                          ("headrace list shard\t", "headrace list shard_stream"), ("headrace doctor fol\t", "headrace doctor folder")):
         typed(headrace, ["zsh", "-f", "-i"], ready, keys, wanted)
-
-
-def test_a_shell_that_is_not_known(headrace):
-    result = headrace("completion", "fsh")
-    assert result.code == 2 and "'fsh' is not one of bash, zsh; did you mean 'zsh'?" in result.err, result
 
 
 def widest(text):

@@ -123,23 +123,6 @@ def test_shards_are_no_single_samples(headrace, own_data):
     assert result.code == 2 and "as large as one sample of the job" in result.err, result
 
 
-def test_files_in_the_wrong_place_are_told_in_one_sentence(headrace):
-    job = headrace.write("my-job.yaml", README_JOB)
-    for words, told in [
-        (["-c", job], "this is a job, no configuration: give it as --job my-job.yaml"),
-        (["--job", "tiny.yaml"], "this is a configuration, no job: give it as -c tiny.yaml"),
-        (["."], "is a folder"),
-        ([], "what is to be run?"),
-        ([job, "--job", job], "a second job beside"),
-        ([job, "--data", "nowhere"], "--data: nothing is at nowhere"),
-        ([job, "--max-write", "4"], "--max-write: '4' needs a unit"),
-    ]:
-        for verb in "plan", "qualify":
-            result = headrace(verb, *words)
-            assert result.code == 2 and told in result.err and result.err.count("\n") <= 1, (verb, words, result)
-    assert not headrace.path("headrace-scratch").exists()
-
-
 def test_what_cannot_work_is_refused_before_it_runs(headrace):
     for verb in "plan", "validate", "run":
         more = headrace(verb, "-c", "tiny.yaml", "--set", "target.max_write=100KiB")

@@ -88,33 +88,6 @@ def test_stored_as_a_run_unless_not_wanted(headrace):
     assert list(headrace.path("headrace-runs").iterdir()) == [folder]
 
 
-@pytest.mark.parametrize("words, said", [
-    (["smal_file_read"], "measure: no workload 'smal_file_read'; did you mean 'small_file_read'?"),
-    (["small_file_read", "--workres", "2"], "headrace measure: no option '--workres'; did you mean '--workers'?"),
-    (["memory_copy", "--files-per-folder", "2"], "measure: memory_copy has no --files-per-folder"),
-    (["small_file_read", "--workers", "0"], "--workers: small_file_read: workers: "),
-    (["small_file_read", "--file-size", "8KIB"], "did you mean KiB?"),
-    (["small_file_read", "--cache", "hot"], "'hot' is not one of: cold, warm, asis"),
-    (["small_file_read", "--workers", "1..4*1"], "--workers: "),
-    (["small_file_read", "--metric", "sample_rat"], "no metric 'sample_rat'; did you mean 'sample_rate'?"),
-    (["small_file_read", "/no/such/folder"], "measure: /no/such/folder: no such file or folder"),
-    (["memory_copy", "."], "measure: memory_copy reads no data of yours"),
-    (["small_file_read", "--max-write", "4"], "needs a unit"),
-    (["small_file_read", "--no-store", "--out", "x"], "--out and --no-store do not go together"),
-    ([], "WORKLOAD is required"),
-])
-def test_what_is_wrong_is_told_before_anything_runs(headrace, words, said):
-    result = headrace("measure", *words)
-    assert result.code == 2 and result.out == "" and said in result.err, result
-    assert not headrace.path("headrace-scratch").exists() and not headrace.path("headrace-runs").exists()
-
-
-def test_a_flag_and_both_spellings_of_a_name(headrace):
-    for option in ("--block-size", "--block_size"):
-        printed = headrace("measure", "shard_stream", "--direct", option, "64KiB", "--print-config")
-        assert printed.code == 0 and "direct: true" in printed.out and "block_size: 64KiB" in printed.out, printed
-
-
 def test_interrupted_it_tells_what_it_has(headrace):
     process = headrace.start("--progress", "json", "measure", "small_file_read", *TINY[:-4], "--repeat", "1000", "--rest", "100ms", "--at", "scratch",
                              "--workers", "1,2", "--no-report", "--out", "results")

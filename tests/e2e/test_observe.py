@@ -242,15 +242,6 @@ def test_ctrl_c_ends_watching_and_leaves_the_process_alone(headrace):
     process.wait()
 
 
-@pytest.mark.parametrize("words, told", [
-    ((), "needs a command"), (("--pid", "0"), "no process number"), (("--pid", "12x"), "no process number"),
-    (("--pid", "4194304"), "no process 4194304"), (("--pid", "1", "--", "true"), "needs a command"),
-    (("--duration", "1s", "--", "true"), "--duration"), (("--no-store", "--out", "x", "--", "true"), "--no-store")])
-def test_bad_input_is_refused_before_anything_runs(headrace, words, told):
-    outcome = headrace("observe", *words)
-    assert outcome.code == 2 and told in outcome.err, outcome
-
-
 def test_a_foreign_folder_is_left_alone_and_nothing_runs(headrace):
     headrace.path("mine").mkdir()
     headrace.write("mine/notes", "mine")

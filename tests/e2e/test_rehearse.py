@@ -85,17 +85,6 @@ def test_other_layouts(headrace):
     assert own["layout"] == "shards" and own["loader"] == "tfdata" and own["read_profile"] == "ranged", own
 
 
-@pytest.mark.parametrize("words, told", [
-    (["resnet50-imagenet.yaml", "--set", "job.step.time=90min"], "a step takes"),
-    (["mlperf-unet3d-h100.yaml", "--set", "job.loader.kind=pytorch"], "no batch for each of its workers: --max-write SIZE"),
-    (["resnet50-imagenet.yaml", "--max-write", "1kB"], "no file of 130 kB is made"),
-])
-def test_what_cannot_be_rehearsed_is_refused_before_anything_runs(headrace, words, told):
-    result = headrace("rehearse", str(JOBS / words[0]), "--at", "scratch", *words[1:])
-    assert result.code == 2 and told in " ".join(result.err.split()) and result.err.count("\n") == 1, result
-    assert not headrace.path("scratch").exists()
-
-
 @pytest.mark.parametrize("codec", ["jpeg", "png", "npz"])
 def test_bad_files_can_be_passed_over(headrace, codec):
     """Every point but the one that decodes nothing passes over what cannot be decoded."""
@@ -448,25 +437,6 @@ def test_pillow_calibrates_what_decoding_takes(headrace):
     assert 1e-5 < run["points"][0]["params"]["cpu_time_per_sample"] < 1, run["points"][0]["params"]
 
 
-@pytest.mark.parametrize("words, told", [
-    (["--calibrate", "echo nothing #"], "the decoder printed 'nothing' and no time of a sample"),
-    (["--calibrate", "false"], "the decoder ended with 1"),
-    (["--calibrate", "echo 1ms", "--rules", "mlperf-v2"], "--rules leaves decoding out"),
-])
-def test_a_calibration_that_says_nothing_is_refused(headrace, words, told):
-    size = own_images(headrace, 4)
-    file = headrace.write("job.yaml", IMAGES.replace("SIZE", f"{size}B").replace("STEP", "40ms"))
-    result = headrace("rehearse", file, "--data", "images", "--at", "scratch", *words)
-    assert result.code == 2 and told in " ".join(result.err.split()), result
-    assert not headrace.path("scratch").exists()
-
-
-def test_a_calibration_takes_the_jobs_own_samples(headrace):
-    file = headrace.write("job.yaml", IMAGES.replace("SIZE", "8kB").replace("STEP", "40ms"))
-    result = headrace("rehearse", file, "--calibrate", "echo 1ms", "--at", "scratch")
-    assert result.code == 2 and "decodes the job's own samples" in " ".join(result.err.split()), result
-
-
 SAVES = "model: {parameters: 10e6}\ncheckpoint: {interval: 60s, stall: 30s, mode: async}\n"
 
 
@@ -557,14 +527,3 @@ def test_without_a_trace_the_run_tells_its_steps_alone(headrace):
     time = sum(w["end_s"] - w["begin_s"] for w in steps["windows"][1:])
     assert last["metrics"]["steps"] * steps["compute_s"] / time == pytest.approx(last["metrics"]["accelerator_utilization"])
     assert len(json.dumps(steps)) < 80_000, "what is stored is bounded"
-
-
-@pytest.mark.parametrize("words, told", [
-    (["--trace", "no/such/trace.json"], "no such folder"),
-    (["--trace", "."], "is a folder"),
-    (["--trace", "trace.json", "--only", "small_file_read/job"], "no point of this plan has a pipeline of samples"),
-])
-def test_a_trace_that_cannot_be_written_is_refused_before_anything_runs(headrace, words, told):
-    result = headrace("rehearse", str(JOBS / "resnet50-imagenet.yaml"), "--at", "scratch", *words)
-    assert result.code == 2 and told in " ".join(result.err.split()), result
-    assert not headrace.path("scratch").exists()

@@ -10,10 +10,6 @@ RESNET = "configs/jobs/resnet50-imagenet.yaml"
 LLM = "configs/jobs/llm-70b.yaml"
 
 
-def widest(text):
-    return max(len(line) for line in text.splitlines())
-
-
 def test_needs_can_be_checked_by_hand(headrace):
     told = headrace("require", RESNET)
     assert told.code == 0, told
@@ -100,11 +96,3 @@ def test_words_along_an_axis_stand_as_they_were_written(headrace):
 def test_without_a_python_that_can_draw_nothing_is_written(headrace):
     told = headrace("require", RESNET, "--sweep", "cluster.nodes=1,2", "--plot", "needs.svg", HEADRACE_PYTHON="/bin/false")
     assert told.code == 1 and "not drawn" in told.err and not headrace.path("needs.svg").exists(), told
-
-
-@pytest.mark.parametrize("words, why", [
-    (["--plot", "needs.svg"], "--sweep KEY=RANGE"), (["--sweep", "cluster.nodes=1,2", "--plot", "needs.png"], "must end in .svg or .html"),
-    (["--sweep", "cluster.nods=1,2"], "did you mean 'nodes'?"), (["--compare"], "--set KEY=VALUE")])
-def test_what_cannot_be_drawn_is_refused(headrace, words, why):
-    told = headrace("require", RESNET, *words)
-    assert told.code == 2 and why in told.err and not list(headrace.folder.glob("needs.*")), told

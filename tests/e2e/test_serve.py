@@ -1,58 +1,13 @@
-"""`headrace serve`, and who would meet it: a peer that never comes, one behind a firewall, strangers, and one that has the
-token and means ill."""
+"""`headrace serve`, and who meets it: strangers, leaders that send what is no step, and one that has the token and means ill."""
 
 import concurrent.futures
 import contextlib
 import json
-import os
-import pathlib
 import socket
 import struct
-import subprocess
 import time
 
 import pytest
-
-TOOLS = pathlib.Path(__file__).parents[1] / "net"
-
-# The other host's answers from that port go nowhere, as with a firewall that drops packets without a word.
-BOTH = """\
-"$NET_HOSTS_RSH" node2 'ip rule add pref 1 from 10.78.0.2 ipproto tcp sport 18620 blackhole && echo up >ruled
-exec timeout 60 "$HEADRACE" serve --listen 10.78.0.2 --timeout 60s >serve.out 2>&1' &
-for _ in $(seq 100); do [ ! -e ruled ] || ! grep -q listening serve.out || break; sleep 0.1; done
-[ -e ruled ] || exit 99
-"$HEADRACE" run -c one.yaml --peer 10.78.0.2 --no-report --out results
-code=$?
-kill %1
-exit $code
-"""
-
-
-def test_a_firewall_between_hosts_is_told(headrace):
-    if os.geteuid() != 0 or subprocess.run([TOOLS / "with-net-hosts", "2", "--", "true"], capture_output=True).returncode != 0:
-        pytest.skip("network namespaces cannot be made here (root, Debian: iproute2)")
-    headrace.write("one.yaml", "schema: 1\ntarget: {path: scratch}\nworkloads: [{use: rdma_write}]\n")
-    done = subprocess.run([TOOLS / "with-net-hosts", "2", "-t", "60", "--", "bash", "-c", BOTH], cwd=headrace.folder,
-                          env=headrace.environment(HEADRACE=headrace.binary, HEADRACE_TOKEN="sixteen-letters-or-more"), text=True, capture_output=True)
-    if done.returncode == 99:
-        pytest.skip("this kernel has no rules by port")
-    assert done.returncode not in (0, 124), done
-    for words in ("peer 10.78.0.2, TCP port 18620: Connection timed out", "does no firewall stop this port?"):
-        assert words in done.stderr, done.stderr
-    assert not headrace.path("results").exists()
-
-
-def test_a_peer_that_never_comes_is_told(headrace):
-    outcome = headrace("serve", "--listen", "127.0.0.1:0", "--timeout", "1s", HEADRACE_TOKEN="sixteen-letters-or-more")
-    assert outcome.code == 1, outcome
-    assert "nobody came within 1s" in outcome.err, outcome
-
-
-@pytest.mark.parametrize("timeout", ["1e300s", "0s", "-1s", "soon"])
-def test_a_time_that_is_none(headrace, timeout):
-    outcome = headrace("serve", "--listen", "127.0.0.1:0", f"--timeout={timeout}", HEADRACE_TOKEN="sixteen-letters-or-more")
-    assert outcome.code == 2 and "--timeout: " in outcome.err and "allowed: a time such as 10min" in outcome.err, outcome
-
 
 MARK, HELLO, WELCOME, FAILURE, STEP = 0x68647263, 0, 1, 4, 8
 
@@ -160,13 +115,6 @@ def test_a_leader_learns_nothing_of_the_hosts_files(server, headrace):
             told.add(answer(leader))
     (one,) = told
     assert b"random_read has no other end" in one[1]
-
-
-@pytest.mark.parametrize("token", ["", "Q7", "fifteen-letters"])
-def test_a_short_token_is_refused(headrace, token):
-    outcome = headrace("serve", "--listen", "127.0.0.1:0", "--timeout", "1s", HEADRACE_TOKEN=token)
-    assert outcome.code == 2 and outcome.out == "" and "at least 16 characters" in outcome.err and "openssl rand" in outcome.err, outcome
-    assert not token or token not in outcome.err.replace("HEADRACE_TOKEN=$", ""), outcome
 
 
 def test_a_peer_that_sends_the_token_back_is_not_quoted(headrace):

@@ -37,54 +37,6 @@ def failed(verdict):
     verdict["judgements"][0].update(outcome="FAIL", next_step="look")
 
 
-def test_tells_what_is_stored(made):
-    good = made("verdict", "a")
-    assert good.code == 0 and good.out.splitlines()[-1] == (
-        "VERDICT PASS needs=1 pass=1 fail=0 inconclusive=0 skipped=0 error=0 exit=0")
-    bad = made("verdict", stored(made, "bad.json", hours=1.01, change=failed), "--max-age", "24h")
-    assert bad.code == 10 and "rate missed" in bad.out and "1h 00m old" in bad.out
-    data = json.loads(made("verdict", "bad.json", "--json").out)
-    assert data["word"] == "FAIL" and not data["stale"] and 3500 < data["age_s"] < 3800
-
-
-@pytest.mark.parametrize("hours, limit, stale", [(23, "24h", False), (25, "24h", True), (25, "2d", False), (-2, "24h", True)])
-def test_an_old_verdict_is_stale(made, hours, limit, stale):
-    told = made("verdict", stored(made, "old.json", hours), "--max-age", limit)
-    assert told.code == (12 if stale else 0)
-    assert ("VERDICT STALE" in told.out) == stale
-
-
-@pytest.mark.parametrize("hours", [25, -2])  # old, and from a clock that is ahead
-def test_an_old_fail_stays_a_fail(made, hours):
-    """Time mends no node: a caller that acts on exit codes must not let it back in."""
-    told = made("verdict", stored(made, "old.json", hours, failed), "--max-age", "24h")
-    assert told.code == 10 and "VERDICT FAIL" in told.out and "last: FAIL" in told.out and "rate missed" in told.out
-    data = json.loads(made("verdict", "old.json", "--max-age", "24h", "--json").out)
-    assert (data["word"], data["exit_code"], data["stale"], data["last"]) == ("FAIL", 10, True, "FAIL")
-    assert made("verdict", "old.json", "--max-age", "24h", "--exit-map", "nagios").out.startswith("HEADRACE CRITICAL - FAIL")
-
-
-@pytest.mark.parametrize("map_, codes", [("headrace", (0, 10, 12, 10, 2)), ("posix", (0, 1, 1, 1, 1)), ("nagios", (0, 2, 3, 2, 3)),
-                                         ("slurm-prolog", (0, 1, 0, 1, 0)), ("nhc", (0, 1, 0, 1, 0)), ("npd", (0, 1, 2, 1, 2)),
-                                         ("ctest", (0, 1, 1, 1, 1))])
-def test_exit_maps(made, map_, codes):
-    files = [stored(made, "good.json"), stored(made, "bad.json", change=failed), stored(made, "old.json", 48),
-             stored(made, "old-bad.json", 48, failed), made.write("cut.json", '{"schema": 1, "kin')]
-    told = [made("verdict", file, "--max-age", "24h", "--exit-map", map_) for file in files]
-    assert tuple(t.code for t in told) == codes
-    if map_ == "nagios":
-        assert [t.out.split(" - ")[0] for t in told] == ["HEADRACE OK", "HEADRACE CRITICAL", "HEADRACE UNKNOWN", "HEADRACE CRITICAL", "HEADRACE UNKNOWN"]
-        assert "'rate'=" in told[0].out.replace("@node", "")
-    if map_ in ("nhc", "slurm-prolog", "npd"):
-        assert all(t.out.count("\n") == 1 for t in told)
-
-
-def test_thin_is_a_warning_for_nagios(made):
-    thin = stored(made, "thin.json", change=lambda v: v["judgements"][0].update(thin=True))
-    assert made("verdict", thin, "--exit-map", "nagios").code == 1
-    assert made("verdict", thin).code == 0
-
-
 def test_thin_is_a_warning_for_nagios_where_it_is_measured(headrace):
     cores = len(os.sched_getaffinity(0))
     headrace.write("thin.yaml", f"""\
@@ -98,15 +50,6 @@ needs: [{{id: cores, metric: host_facts.cpu_cores, at_least: {cores}}}]
     if "+0 % thin" not in done.out:
         pytest.skip("the processor quota is below the number of processors")
     assert done.code == 1, done
-
-
-@pytest.mark.parametrize("text, words", [("", "the file is empty"), ('{"schema": 1}', "not a verdict file"),
-                                         ('{"schema": 9, "kind": "headrace.verdict"}', "schema 9")])
-def test_bad_files(made, text, words):
-    told = made("verdict", made.write("odd.json", text))
-    assert told.code == 2 and words in told.err and "odd.json" in told.err
-    assert made("verdict", "nowhere").code == 2
-    assert made("verdict", "a", "--max-age", "24").code == 2
 
 
 SCRIPTS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)

@@ -176,24 +176,6 @@ def test_certificates_are_checked(headrace, certificates, tmp_path):
         assert run.code == 1 and "TLS" in run.why, run
 
 
-@pytest.mark.parametrize("entry, words", [
-    ({**OBJECTS, "read_profile": "pil"}, "is of files"),
-    ({**OBJECTS, "engine": "posix"}, "objects are read by engine s3"),
-    ({**OBJECTS, "path": "/tmp", "engine": "s3"}, "engine s3 reads objects"),
-    ({**OBJECTS, "path": "/tmp", "retries": 3}, "only requests to an object store are sent again"),
-    ({**OBJECTS, "cache": "warm"}, "cold"),
-    ({**OBJECTS, "loader": "pytorch", "queue_depth": 4}, "asks and waits"),
-    ({**RANGES, "direct": True}, "direct"),
-    ({**RANGES, "tune": True}, "tune"),
-    ({**RANGES, "read_profile": "mds"}, "is of files"),
-    ({"use": "checkpoint_read", "path": "s3://bucket/set", "direct": True}, "direct"),
-    ({"use": "decode", "path": "s3://bucket/set"}, "not into an object store"),
-], ids=lambda value: value if isinstance(value, str) else value["use"])
-def test_what_objects_do_not_have(headrace, entry, words):
-    run = headrace("http://127.0.0.1:1", entry)
-    assert run.code == 2 and words in run.told, run
-
-
 def test_settings_that_cannot_be(headrace):
     run = headrace("127.0.0.1:9000", OBJECTS)
     assert run.code == 1 and "no URL of a host" in run.why, run

@@ -51,16 +51,6 @@ def test_images_that_lie_in_a_store_are_decoded(headrace):
         assert run.code == 1 and "set/bad.png" in run.told, run
 
 
-@pytest.mark.parametrize("more, words", [
-    ({"read_profile": "pil"}, "objects are read whole"), ({"queue_depth": 4}, "asks and waits"),
-    ({"layout": "indexed", "codec": "png"}, "shards that are read from front to back"),
-    ({"engine": "posix"}, "objects are read by engine s3"),
-], ids=["profile", "depth", "codec", "engine"])
-def test_what_a_pipeline_does_with_files_alone(headrace, more, words):
-    run = headrace("http://127.0.0.1:1", {**PIPELINE, **more})
-    assert run.code == 2 and words in run.told, run
-
-
 def left(store):
     """Of checkpoints, and of processes that used the prefix."""
     return [key for key in store.below("mine/") if "/checkpoint/" in key or "/users/" in key]

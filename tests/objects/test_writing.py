@@ -344,26 +344,6 @@ def test_what_others_use_stays(headrace, save):
         assert store.objects == held
 
 
-@pytest.mark.parametrize("entry, words", [
-    ({**SAVE, "direct": True}, "direct"),
-    ({**SAVE, "preallocate": True}, "preallocate"),
-    ({**SAVE, "durability": "none"}, "an object that is complete is durable"),
-    ({**SAVE, "layout": "shared"}, "each rank's parts make an object of their own"),
-    ({**SAVE, "block_size": "1MiB"}, "parts of 5MiB and more"),
-    ({**SAVE, "shard_size": "100GiB"}, "10000 parts at most"),
-    ({**SAVE, "engine": "posix"}, "objects are written by engine s3"),
-], ids=["direct", "preallocate", "durability", "shared", "part", "parts", "engine"])
-def test_what_is_of_files(save, entry, words):
-    with FaultyStore({}) as store:
-        code, told, _ = save(store, entry)
-        assert code == 2 and words in told and not store.objects, told
-
-
-def test_files_are_not_written_as_objects(headrace):
-    run = headrace("http://127.0.0.1:1", {**SAVE, "engine": "s3"})
-    assert run.code == 2 and "engine s3 writes objects: --at s3://bucket/prefix" in run.told, run
-
-
 def test_the_plan_tells_where(headrace, save):
     (headrace.folder / "c.yaml").write_text(json.dumps({"schema": 1, "target": {"path": AT}, "workloads": [SAVE]}))
     plan = headrace.command("plan", "-c", "c.yaml", endpoint="http://127.0.0.1:1")
