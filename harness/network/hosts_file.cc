@@ -33,6 +33,53 @@ std::vector<Word> words_of(std::string_view line) {
   return words;
 }
 
+constexpr std::size_t kMostHosts = 100'000;
+
+/// "node[001-003,7]x" -> node001x ..., as Slurm writes lists; other text is itself. `why` says what is wrong with it.
+std::vector<std::string> expanded(const std::string& text, std::string& why) {
+  const std::size_t open = text.find('['), close = text.find(']', open);
+  if (open == text.npos || open == 0) return {text};
+  if (close == text.npos) return why = "a '[' without its ']'", std::vector<std::string>{};
+  std::vector<std::string> names;
+  const std::vector<std::string> rests =
+      expanded("-" + text.substr(close + 1), why);  // with a '-', so that a '[' may be first
+  for (std::size_t at = open + 1; at <= close && why.empty();) {
+    const std::size_t end = std::min(text.find(',', at), close), dash = std::min(text.find('-', at), end);
+    const std::string from = text.substr(at, dash - at), to = dash < end ? text.substr(dash + 1, end - dash - 1) : from;
+    const auto number = [](const std::string& digits) {
+      const bool right = !digits.empty() && digits.size() <= 9 && digits.find_first_not_of("0123456789") == digits.npos;
+      return right ? std::stol(digits) : -1;
+    };
+    const long first = number(from), last = number(to);
+    if (first < 0 || last < first)
+      return why = fmt::format("'{}' is no range, as in node[001-004,7]", text.substr(at, end - at)), names;
+    if (names.size() + static_cast<std::size_t>(last - first) > kMostHosts)
+      return why = "a list of too many hosts", names;
+    for (long n = first; n <= last; ++n)
+      for (const std::string& rest : rests)
+        names.push_back(fmt::format("{}{:0{}}{}", text.substr(0, open), n, from.size(), rest.substr(1)));
+    at = end + 1;
+  }
+  return names;
+}
+
+/// The logins of a line's first word: "root@node[1-2],gpu7" are three.
+std::vector<std::string> logins_of(const std::string& word, std::string& why) {
+  std::vector<std::string> logins;
+  int depth = 0;
+  std::string one;
+  for (const char c : word + ",") {
+    depth += (c == '[') - (c == ']');
+    if (c != ',' || depth > 0) {
+      one += c;
+      continue;
+    }
+    for (std::string& login : expanded(one, why)) logins.push_back(std::move(login));
+    one.clear();
+  }
+  return logins;
+}
+
 /// Where several words of one line stand for one thing.
 class Reader {
  public:
@@ -42,16 +89,18 @@ class Reader {
     number_ = number;
     const std::vector<Word> words = words_of(text.substr(0, text.find('#')));
     if (words.empty()) return;
-    Host host;
-    const std::string& login = words.front().text;
-    if (login.find('=') != login.npos) return problem(words.front(), "a line begins with the host's name");
-    if (login.starts_with(kMark)) return problem(words.front(), "a byte order mark within the file; take it out");
-    if (const std::string wrong = set_login(host, login); !wrong.empty()) return problem(words.front(), wrong);
-    if (const auto [at, fresh] = places_.emplace(host.name, Place{number, words.front().column}); !fresh)
-      problem(words.front(), fmt::format("a second line for {}; the first is line {}", host.name, at->second.line));
+    const std::string& first = words.front().text;
+    if (first.find('=') != first.npos) return problem(words.front(), "a line begins with the host's name");
+    if (first.starts_with(kMark)) return problem(words.front(), "a byte order mark within the file; take it out");
+    std::string why;
+    const std::vector<std::string> logins = logins_of(first, why);
+    if (!why.empty()) return problem(words.front(), why);
+    std::string line;
+    for (const Word& word : words) line += word.text + ' ';
+    Host with;
     std::map<std::string, int> seen;
-    for (std::size_t i = 1; i < words.size(); ++i) value(words[i], host, seen);
-    hosts_.push_back(std::move(host));
+    for (std::size_t i = 1; i < words.size(); ++i) value(words[i], with, seen);
+    for (const std::string& login : logins) add(login, with, line, words.front());
   }
 
   void finish() {
@@ -66,6 +115,15 @@ class Reader {
   }
 
  private:
+  /// Lines that are alike are of one host: some launchers want a line for each process.
+  void add(const std::string& login, Host host, const std::string& line, const Word& word) {
+    if (const std::string wrong = set_login(host, login); !wrong.empty()) return problem(word, wrong);
+    const auto [at, fresh] = places_.emplace(host.name, Place{number_, word.column, line});
+    if (!fresh && at->second.text == line) return;
+    if (!fresh) problem(word, fmt::format("a second line for {}; the first is line {}", host.name, at->second.line));
+    hosts_.push_back(std::move(host));
+  }
+
   void value(const Word& word, Host& host, std::map<std::string, int>& seen) {
     const std::size_t equal = word.text.find('=');
     const std::string key = word.text.substr(0, equal);
@@ -76,6 +134,8 @@ class Reader {
       return problem(word, fmt::format("no key '{}'{}", key, meant));
     if (!seen.emplace(key, word.column).second) return problem(word, "a second " + key);
     const std::string text = word.text.substr(equal + 1);
+    if (key == "port")
+      return problem(word, fmt::format("a port goes into the launcher, as in --launch 'ssh -p {} {{host}}'", text));
     if (key == "rack") host.rack = text;
     if (key == "switch") host.leaf_switch = text;
     if (key == "rdma") host.rdma = text;
@@ -99,6 +159,7 @@ class Reader {
   int number_ = 1;
   struct Place {
     int line = 0, column = 0;
+    std::string text;  // of the whole line
   };
   std::map<std::string, Place> places_;  // of the hosts' names
   std::vector<std::string> problems_;
@@ -120,8 +181,9 @@ std::string set_login(Host& host, std::string_view login) {
   if (name.find_first_not_of(kNames) != name.npos || user.find_first_not_of(kNames) != user.npos)
     return "a host's name has letters, digits, and . _ - : alone, and so has a user's before an '@'";
   if (std::count(name.begin(), name.end(), ':') == 1)
-    return "a port goes into the launcher, as in --launch 'ssh -p 2222 {host}', or into ~/.ssh/config; only the host "
-           "stands here";
+    return "only the host stands here: leave out MPICH's number of processes; a port goes into the launcher, as in "
+           "--launch "
+           "'ssh -p 2222 {host}', or into ~/.ssh/config";
   host.name = name;
   host.user = user;
   return "";

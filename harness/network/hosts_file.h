@@ -26,8 +26,8 @@ struct Host {
   std::map<std::string, std::string> attributes() const;
 };
 
-/// A host per line, '#' begins a comment; what MPI's hostfiles say of slots is read over, and so are a byte order mark and
-/// the line ends of Windows. Throws UsageErrors with every problem: "hosts.txt:3:14: ...".
+/// A host per line, or a list as Slurm writes it ("node[001-004,7],gpu1"); '#' begins a comment. Lines that are alike are one
+/// host. What MPI's hostfiles say of slots is read over, and so are a byte order mark and the line ends of Windows. Throws UsageErrors with every problem: "hosts.txt:3:14: ...".
 std::vector<Host> read_hosts(const std::string& path);
 /// The same of a text; `path` is what the problems name.
 std::vector<Host> hosts_from(std::string_view text, const std::string& path);

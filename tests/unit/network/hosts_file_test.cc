@@ -21,6 +21,38 @@ TEST(HostsFile, TellsWhereEachStands) {
   EXPECT_THROW(read_hosts(folder / "none"), UsageError);
 }
 
+std::vector<std::string> names(const std::string& text) {
+  std::vector<std::string> all;
+  for (const Host& host : hosts_from(text, "hosts")) all.push_back(host.name);
+  return all;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    names(text);
+  } catch (const UsageErrors& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(HostsFile, ReadsListsAsSlurmWritesThem) {
+  EXPECT_EQ(names("node[008-010,3],gpu-a[1-2]\n"),
+            (std::vector<std::string>{"node008", "node009", "node010", "node3", "gpu-a1", "gpu-a2"}));
+  EXPECT_EQ(names("r[1-2]n[1-2]x\n"), (std::vector<std::string>{"r1n1x", "r1n2x", "r2n1x", "r2n2x"}));
+  const auto hosts = hosts_from("root@node[1-2] rack=r1\n", "hosts");
+  EXPECT_EQ(hosts[1].login(), "root@node2");
+  EXPECT_EQ(hosts[1].rack, "r1");
+  for (const char* wrong : {"node[1-", "node[2-1]", "node[a-b]", "node[]", "node[1-999999999]"})
+    EXPECT_TRUE(refusal(wrong).starts_with("hosts:1:1: ")) << wrong << refusal(wrong);
+  EXPECT_NE(refusal("node[1-3]\nnode2 rack=r1\n").find("a second line for node2"), std::string::npos);
+}
+
+TEST(HostsFile, LinesThatAreAlikeAreOneHost) {
+  EXPECT_EQ(names("a slots=2\nb slots=2\na slots=2\nb  slots=2\n"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_NE(refusal("a slots=2\na slots=3\n").find("a second line for a"), std::string::npos);
+}
+
 TEST(HostsFile, NamesRailsInOrder) {
   const auto hosts = hosts_from("a rail=eth2,eth1\nb rail=eth1,eth2\n", "hosts");
   EXPECT_EQ(hosts[0].rails, (std::vector<std::string>{"eth2", "eth1"}));
