@@ -9,9 +9,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
@@ -27,6 +29,13 @@ using system::open_quiet;
 using system::UniqueFd;
 
 constexpr const char* kOwn = ".headrace";
+
+/// What desktops, NFS clients and Spark leave in folders of data, and loaders do not read.
+bool is_by_product(std::string_view name) {
+  constexpr std::string_view kNames[] = {".DS_Store", "Thumbs.db", "desktop.ini", "_SUCCESS"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) || name.starts_with("._") ||
+         name.starts_with(".nfs");
+}
 
 class Walker {
  public:
@@ -110,6 +119,7 @@ class Walker {
     struct stat status, target;
     if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return vanished(prefix + name, errno);
     if (S_ISREG(status.st_mode) && name.starts_with(kOwn)) return std::nullopt;  // in a folder that headrace packed
+    if (S_ISREG(status.st_mode) && is_by_product(name)) return without("of a desktop or a scheduler, no data");
     const bool link = S_ISLNK(status.st_mode);
     const bool is_folder =
         S_ISDIR(link && ::fstatat(folder, name.c_str(), &target, 0) == 0 ? target.st_mode : status.st_mode);
