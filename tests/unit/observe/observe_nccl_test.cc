@@ -20,7 +20,7 @@ namespace {
 using Counts = std::vector<std::uint64_t>;
 
 /// Ranks 0, 1, ... on host "h<rank>" with process 100 + rank, each with so many launched.
-NcclCommunicator laid(const Counts& launched, const std::string& id = "a", int first = 0) {
+NcclCommunicator ranks_at(const Counts& launched, const std::string& id = "a", int first = 0) {
   NcclCommunicator all{.id = id, .size = static_cast<int>(launched.size()), .operations = {"AllReduce"}};
   for (std::size_t i = 0; i < launched.size(); ++i) {
     const int who = first + static_cast<int>(i);
@@ -35,7 +35,7 @@ NcclCommunicator laid(const Counts& launched, const std::string& id = "a", int f
 NcclSeen answers(const std::vector<Counts>& all) {
   NcclSeen seen;
   for (const Counts& one : all)
-    seen.looks.push_back({.at_s = static_cast<double>(seen.looks.size()), .communicators = {laid(one)}});
+    seen.looks.push_back({.at_s = static_cast<double>(seen.looks.size()), .communicators = {ranks_at(one)}});
   return seen;
 }
 
@@ -87,7 +87,7 @@ TEST(FindBehind, LooksAtTheLastAnswersAlone) {
   EXPECT_TRUE(
       find_behind(answers({{5, 4}, {5, 4}, {5, 4}, {5, 4}, {5, 4}, {5, 4}, {5, 4}, {6, 6}}), 20).behind.empty());
   NcclSeen ended = standing({50, 49}, 8);
-  ended.looks.push_back({.at_s = 8, .communicators = {laid({1, 1}, "b")}});  // "a" is not there any more
+  ended.looks.push_back({.at_s = 8, .communicators = {ranks_at({1, 1}, "b")}});  // "a" is not there any more
   EXPECT_TRUE(find_behind(ended, 20).behind.empty());
 }
 
@@ -112,10 +112,10 @@ TEST(FindBehind, NamesTheCauseAndNotWhoWaitsForIt) {
   // Processes 100, 101 in one communicator, where 101 has stopped; 100, 102 in another, where 102 waits for 100.
   NcclSeen seen;
   for (int i = 0; i < 8; ++i) {
-    NcclCommunicator other = laid({49, 50}, "b");
+    NcclCommunicator other = ranks_at({49, 50}, "b");
     other.ranks[1].host = "h2";
     other.ranks[1].pid = 102;
-    seen.looks.push_back({.at_s = static_cast<double>(i), .communicators = {laid({50, 49}), other}});
+    seen.looks.push_back({.at_s = static_cast<double>(i), .communicators = {ranks_at({50, 49}), other}});
   }
   const NcclTold told = find_behind(seen, 20);
   ASSERT_EQ(told.behind.size(), 1u);
@@ -131,7 +131,7 @@ TEST(FindBehind, LeavesOutWhatBeginsOrEnds) {
 NcclSeen without_rank_1(bool unresponsive, bool others_go_on) {
   NcclSeen seen;
   for (std::uint64_t i = 0; i < 8; ++i) {
-    NcclCommunicator one = laid({others_go_on ? i : 5, 0, others_go_on ? i : 5});
+    NcclCommunicator one = ranks_at({others_go_on ? i : 5, 0, others_go_on ? i : 5});
     one.ranks.erase(one.ranks.begin() + 1);
     one.missing = {{.rank = 1, .host = "h1", .pid = 101, .unresponsive = unresponsive}};
     seen.looks.push_back({.at_s = static_cast<double>(i), .communicators = {one}});
