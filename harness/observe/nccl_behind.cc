@@ -120,7 +120,7 @@ void find_silent(const std::map<std::string, Course>& courses, std::vector<RankB
            .sentence = fmt::format(
                "{} does not answer NCCL's RAS service{}{}", named(one.rank, course.last().size, one.host, one.pid),
                one.dead ? ", which considers it dead" : "",
-               still_s > 0 ? fmt::format(", and nobody launched anything for {}", format_duration(still_s))
+               still_s > 0 ? fmt::format(", and no rank launched any for {}", format_duration(still_s))
                            : "; the others go on")});
     }
   }
@@ -178,8 +178,8 @@ void find_stopped(const std::map<std::string, Course>& courses, double elapsed_s
            .own = rank->own,
            .lag = Lag::stopped,
            .seconds = one.seconds,
-           .sentence = fmt::format("{} is behind or hung: it has launched {}, {} ranks have launched more, and nobody "
-                                   "launched anything for {}",
+           .sentence = fmt::format("{} is behind or hung: it has launched {}, {} ranks have launched more, and no rank "
+                                   "launched any for {}",
                                    named(rank->rank, last.size, rank->host, rank->pid),
                                    what.empty() ? "fewer operations" : "no more than " + what,
                                    last.ranks.size() - one.behind.size(), format_duration(one.seconds))});
