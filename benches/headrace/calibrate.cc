@@ -7,16 +7,20 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "benches/headrace/console.h"
+#include "harness/backends/codec.h"
+#include "harness/backends/loader.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
-#include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/node.h"
+#include "harness/plan/from_job.h"
 #include "harness/requirements/job.h"
 #include "harness/statistics/summary.h"
-#include "harness/storage/data_set/walk.h"
+#include "harness/storage/some_samples.h"
 #include "harness/system/installation.h"
 #include "harness/system/report_python.h"
 
@@ -62,22 +66,72 @@ std::string command_of(const std::string& decoder, const Job& job) {
                      job.dataset.image_size.value_or(kUsualSide), std::clamp(job.step.micro_batch, 1.0, 64.0));
 }
 
-/// A part of the samples' files, from all over the data set.
-std::vector<std::string> files_of(const std::string& data) {
-  if (data.empty())
-    throw UsageError("--calibrate: decodes the job's own samples: name them with --data PATH or dataset.path");
-  if (is_object_path(data)) throw UsageError("--calibrate: takes samples in files: name a folder of some with --data");
-  try {
-    const FileTable files = std::move(walk(data, {}, {}).files);
-    std::vector<std::string> some;
-    for (std::uint64_t i = 0; i < std::min(files.count(), kMostFiles); ++i)
-      some.push_back(
-          files.full_path(static_cast<std::uint32_t>(i * files.count() / std::min(files.count(), kMostFiles))));
-    return some;
-  } catch (const RunError& e) {
-    throw UsageError(fmt::format("--calibrate: {}", e.what()));
-  }
+/// "" = none.
+std::string codec_of(const Job& job) {
+  return job.dataset.codec == requirements::SampleCodec::none ? "" : std::string(codec_word(job.dataset));
 }
+
+/// As files of the codec begin; where the job has none, images.
+std::vector<std::string_view> beginnings_of(const Job& job, Node& node) {
+  const std::string codec = codec_of(job);
+  if (codec.empty()) return {"\xff\xd8\xff", "\x89PNG"};
+  return node.backends().codec(codec).beginnings();
+}
+
+/// A part of the job's samples, from all over the data set, a file each: their own, or, of shards and objects, such as are made
+/// for the decoder and removed after it.
+class SampleFiles {
+ public:
+  SampleFiles(const Job& job, const std::string& data) {
+    if (data.empty())
+      throw UsageError("--calibrate: decodes the job's own samples: name them with --data PATH or dataset.path");
+    try {
+      Node node("");
+      const auto set = DataSet::open({.path = data}, node, {});
+      const FileTable& files = set->files();
+      if (!files.holds_objects() && format_of(*set) == formats::Format::none) {
+        const std::uint64_t most = std::min(files.count(), kMostFiles);
+        for (std::uint64_t i = 0; i < most; ++i)
+          paths_.push_back(
+              std::filesystem::absolute(files.full_path(static_cast<std::uint32_t>(i * files.count() / most))));
+        return;
+      }
+      write(some_samples(*set, beginnings_of(job, node), kMostFiles), codec_of(job).empty() ? "img" : codec_of(job),
+            data);
+    } catch (const RunError& e) {
+      throw UsageError(fmt::format("--calibrate: {}", e.what()));
+    }
+  }
+  ~SampleFiles() {
+    try {
+      if (folder_) folder_->remove();
+    } catch (const std::exception& e) {
+      tell_line(Text::format("headrace: the samples for --calibrate are left: {}", e.what()));
+    }
+  }
+  SampleFiles(const SampleFiles&) = delete;
+
+  const std::vector<std::string>& paths() const { return paths_; }
+
+ private:
+  void write(const std::vector<std::vector<unsigned char>>& samples, const std::string& ending,
+             const std::string& data) {
+    if (samples.empty()) throw RunError(data + ": no sample in it begins as those of the job's codec do");
+    const std::filesystem::path below = std::filesystem::temp_directory_path();
+    folder_.emplace(MarkedFolder::make_private((below / files::random_name("headrace-samples-")).string(), "samples"));
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < samples.size(); ++i) names.push_back(fmt::format("{:02}.{}", i, ending));
+    std::vector<MarkedFolder::File> all;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      all.push_back({names[i], {reinterpret_cast<const char*>(samples[i].data()), samples[i].size()}});
+      paths_.push_back(folder_->path() + "/" + names[i]);
+    }
+    folder_->write(all);
+  }
+
+  std::optional<MarkedFolder> folder_;
+  std::vector<std::string> paths_;
+};
 
 /// A decoder that runs, and prints when it is done.
 class Running {
@@ -116,8 +170,9 @@ class Running {
 Calibration calibrate(const std::string& decoder, const PlanOptions& options) {
   const Job job = requirements::load_job(options.job_file, options.job_overrides);
   std::string command = command_of(decoder, job);
-  const std::vector<std::string> files = files_of(options.data.empty() ? job.dataset.path : options.data);
-  for (const std::string& file : files) command += " " + quoted(std::filesystem::absolute(file).string());
+  const SampleFiles samples(job, options.data.empty() ? job.dataset.path : options.data);
+  const std::vector<std::string>& files = samples.paths();
+  for (const std::string& file : files) command += " " + quoted(file);
   const double workers = job.loader.workers_per_gpu.value_or(1) * job.cluster.gpus_per_node;
   const auto side_by_side = static_cast<unsigned>(std::clamp<double>(workers, 1, Node("").cores()));
   std::vector<Running> running;
@@ -126,7 +181,7 @@ Calibration calibrate(const std::string& decoder, const PlanOptions& options) {
   for (Running& one : running) times.push_back(one.seconds());
   Calibration found{.cpu_time_s = statistics::median(times), .how = {}};
   found.how = fmt::format(
-      "dataset.cpu_time_per_sample: {} measured by --calibrate '{}' with {} file{} of the data, {} at a time",
+      "dataset.cpu_time_per_sample: {} measured by --calibrate '{}' with {} sample{} of the data, {} at a time",
       exact_quantity(found.cpu_time_s, Dimension::seconds), decoder, files.size(), files.size() == 1 ? "" : "s",
       side_by_side);
   return found;

@@ -40,6 +40,7 @@ struct Arguments {
 observe::WatchOptions watching() {
   observe::WatchOptions options;
   options.sampler.gpus = gpu_activity;
+  options.sampler.nccl = true;
   return options;
 }
 

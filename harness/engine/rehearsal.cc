@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/units.h"
+#include "harness/engine/epoch_rate.h"
 #include "harness/engine/loader_trials.h"
 #include "harness/engine/measured_point.h"
 #include "harness/engine/rules_kept.h"
@@ -42,6 +43,26 @@ const PointResult* storage_alone(const std::vector<PointResult>& points) {
   return nullptr;
 }
 
+/// Samples/s of an epoch, from the repetitions that are evidence: they are shorter. What the point puts into the page cache is its
+/// data set; where it goes around that, an epoch is not known to be longer.
+std::optional<Estimate> storage_in_epoch(const PointResult* point) {
+  std::vector<double> values, lows, highs;
+  if (point != nullptr)
+    for (const Repetition& r : point->repetitions)
+      for (const MetricValue& m : r.metrics) {
+        if (!r.counted || !r.cache.is_evidence() || m.name != "sample_rate") continue;
+        const Estimate one = r.phases.empty() ? Estimate{m.value, m.value, m.value}
+                                              : epoch_rate(r.phases.front(), m.value,
+                                                           static_cast<double>(point->first_touch.needed_bytes));
+        values.push_back(one.value);
+        lows.push_back(one.low);
+        highs.push_back(one.high);
+      }
+  if (values.empty()) return std::nullopt;
+  return Estimate{statistics::median(values), statistics::median_interval(lows).low,
+                  statistics::median_interval(highs).high};
+}
+
 /// Of nodes that step together each gets what the slowest does: the share of all nodes' samples that is so many times the
 /// slowest one's, the median of the repetitions that count.
 double share_in_step(const PointResult& point) {
@@ -68,7 +89,7 @@ bool has_images(const Point& point) {
 
 void predict(const std::vector<PointResult>& points, const Point& whole, Rehearsal& r) {
   const PointResult* alone = storage_alone(points);
-  auto storage = proven(alone, "sample_rate");
+  auto storage = storage_in_epoch(alone);
   const double nodes = r.nodes ? r.nodes->count : 1;
   if (storage && r.nodes) {
     const double share = share_in_step(*alone);

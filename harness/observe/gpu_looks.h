@@ -1,13 +1,12 @@
-// Asks the GPUs' driver again and again what they do, in a thread of its own: a driver may take long to answer, and nobody that
-// looks at processes waits for it.
+// Asks the GPUs' driver again and again what they do, in a thread of its own: a driver may take long to answer.
 #pragma once
 
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "harness/backends/gpu_activity.h"
+#include "harness/observe/beside.h"
 #include "harness/observe/recording.h"
 
 namespace headrace::observe {
@@ -18,21 +17,21 @@ class GpuLooks {
   /// `begin` is called in the thread; where it gives nothing, nobody is asked. A driver that takes more than a hundredth of a
   /// processor is asked less often.
   GpuLooks(const Begin& begin, double every_s);
-  /// Lets go of a driver that does not answer.
-  ~GpuLooks();
   GpuLooks(const GpuLooks&) = delete;
 
   /// What was seen since the last call; GPUs and users that are new are added to `gpus`.
   std::vector<GpuSlice> take(std::vector<GpuSeen>& gpus);
   /// Processor time of the thread so far [s].
-  double cpu_s() const;
+  double cpu_s() const { return thread_.cpu_s(); }
 
  private:
-  struct Shared;
-  static void watch(Shared& shared, const Begin& begin, double every_s);
+  struct Found {
+    std::mutex mutex;
+    std::vector<std::vector<GpuLook>> looks;  // since the last take()
+  };
 
-  std::shared_ptr<Shared> shared_;
-  std::thread thread_;
+  std::shared_ptr<Found> found_;
+  Beside thread_;
 };
 
 }  // namespace headrace::observe

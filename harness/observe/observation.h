@@ -65,6 +65,33 @@ struct StorageSeen {
   std::optional<ClientSeen> client{};                 // of a file system that has one that counts
 };
 
+/// How a rank of the job was found to be behind others, what is surest first.
+enum class Lag {
+  silent,      // it does not answer
+  stopped,     // nobody launches anything, and others have launched more
+  waited_for,  // it is in operations for the shortest time: others wait in them
+  later        // it launches operations after others, which may matter little
+};
+std::string_view to_string(Lag lag);
+struct RankBehind {
+  int rank = 0, size = 0;  // in a communicator of so many
+  std::string host{};
+  int pid = 0;       // there
+  bool own = false;  // a process that is watched
+  Lag lag = Lag::later;
+  double seconds = 0;      // silent, stopped: for so long at the end
+  double share = 0;        // waited_for: of the time; 0: not known
+  std::string sentence{};  // without a full stop
+  bool decides = false;    // it takes a tenth of the time or more
+};
+/// What NCCL's services say of the job's ranks.
+struct NcclTold {
+  std::string address{}, version{};  // of RAS; "": nobody was asked, did not answer
+  std::size_t answers = 0, communicators = 0, processes = 0;
+  std::vector<RankBehind> behind{};
+  std::vector<std::string> facts{};
+};
+
 struct Limit {
   std::string id;                     // "storage_bandwidth", docs/reference/observe.md has all of them
   std::string sentence;               // what limits
@@ -80,7 +107,8 @@ struct Observation {
   Share standing_still;                  // of training, for saves
   std::vector<Share> training;           // of the consumers' time beside those
   StorageSeen storage;
-  std::vector<GpuTold> gpus;            // the job's
+  std::vector<GpuTold> gpus;  // the job's
+  NcclTold nccl;
   double steps = 0;                     // while batches were taken; 0 = not known
   double samples_per_s = 0;             // that the loader delivered; 0 = not known
   double idle_cpus = 0, throttled = 0;  // throttled: processor seconds withheld per second

@@ -119,6 +119,23 @@ ordered_json gpus_json(const std::vector<GpuTold>& gpus) {
   return all;
 }
 
+ordered_json nccl_json(const NcclTold& told) {
+  ordered_json behind = ordered_json::array();
+  for (const RankBehind& one : told.behind)
+    behind.push_back({{"rank", one.rank},
+                      {"size", one.size},
+                      {"host", one.host},
+                      {"pid", one.pid},
+                      {"own", one.own},
+                      {"lag", to_string(one.lag)},
+                      {"seconds", one.seconds},
+                      {"share", one.share},
+                      {"sentence", one.sentence}});
+  return {{"address", told.address},     {"version", told.version},
+          {"answers", told.answers},     {"communicators", told.communicators},
+          {"processes", told.processes}, {"behind", std::move(behind)}};
+}
+
 }  // namespace
 
 std::string observation_json(const Recording& recording, const Observation& seen,
@@ -159,6 +176,7 @@ std::string observation_json(const Recording& recording, const Observation& seen
        {{"share", seen.standing_still.value}, {"low", seen.standing_still.low}, {"high", seen.standing_still.high}}},
       {"storage", storage_json(seen.storage)},
       {"gpus", gpus_json(seen.gpus)},
+      {"nccl", nccl_json(seen.nccl)},
       {"idle_cpus", seen.idle_cpus},
       {"throttled", seen.throttled},
       {"learned", learned_json(seen.learned)},

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/observe/nccl_seen.h"
 #include "harness/observe/pace.h"
 #include "harness/observe/wait.h"
 
@@ -203,6 +204,7 @@ struct Recording {
   std::vector<Still> stills;   // of few processes; those in which anything had changed
   std::vector<TakenBy> taken;  // likewise
   std::vector<GpuSeen> gpus;
+  NcclSeen nccl;
   std::uint64_t paths_left_out = 0;  // there was no more room for
   double began_s = 0;                // CLOCK_MONOTONIC
   bool reads_exact = false;          // in stills and taken: bytes of data alone, and calls on files left out

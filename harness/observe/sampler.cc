@@ -58,6 +58,7 @@ Sampler::Sampler(SamplerOptions options) : options_(std::move(options)), machine
   began_ns_ = slice_ns_ = now_ns();
   slice_due_ = began_ns_ + ns(slice_s_);
   if (options_.gpus) gpus_ = std::make_unique<GpuLooks>(options_.gpus, slice_s_);
+  if (options_.nccl) nccl_ = std::make_unique<NcclLooks>(options_.proc, began_ns_);
   cpu_s_ = thread_cpu_s();
 }
 
@@ -101,6 +102,7 @@ void Sampler::adopt(int pid, int parent) {
   fresh->parent_pid = stat->parent;
   fresh->stack = stat->stack;
   fresh->index = static_cast<std::uint32_t>(recording_.processes.size());
+  if (nccl_) nccl_->watch(pid);
   fresh->slice.process = fresh->index;
   recording_.processes.push_back(std::move(seen));
   watched_.push_back(std::move(fresh));

@@ -11,6 +11,7 @@
 
 #include "harness/observe/gpu_looks.h"
 #include "harness/observe/machine_counters.h"
+#include "harness/observe/nccl_looks.h"
 #include "harness/observe/pace.h"
 #include "harness/observe/process_files.h"
 #include "harness/observe/recording.h"
@@ -21,6 +22,7 @@ struct SamplerOptions {
   std::string proc = "/proc", sys = "/sys";
   double most_cpu = 0.03;  // of one processor
   GpuLooks::Begin gpus{};  // who tells of GPUs; empty: nobody is asked
+  bool nccl = false;       // NCCL's services are asked, where the job has them
 };
 
 class Sampler {
@@ -98,13 +100,14 @@ class Sampler {
   MachineCounters machine_;
   DevicePaces paces_;
   std::unique_ptr<GpuLooks> gpus_;
+  std::unique_ptr<NcclLooks> nccl_;
   std::string refused_;
   std::uint64_t began_ns_ = 0, slice_ns_ = 0;
   std::uint64_t leads_due_ = 0, all_due_ = 0, counters_due_ = 0, tree_due_ = 0, slice_due_ = 0;
   std::uint64_t tree_looked_ = 0;
   double scale_ = 1;  // how many times as long as it would like it waits between looks
   double slice_s_ = 0.25;
-  double cpu_s_ = 0, gpu_cpu_s_ = 0;  // when the slice began
+  double cpu_s_ = 0, beside_cpu_s_ = 0;  // when the slice began
   std::uint64_t looks_ = 0;
   bool lone_leaf_ = false;  // one process alone has no children
   unsigned trees_ = 0;

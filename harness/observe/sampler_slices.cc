@@ -1,5 +1,6 @@
 // What the sampler has counted since the last slice of time, made into one.
 #include <algorithm>
+#include <utility>
 
 #include "harness/observe/sampler.h"
 #include "harness/observe/sampler_watched.h"
@@ -64,11 +65,9 @@ void Sampler::end_slice(std::uint64_t now) {
   // How much of a processor this took decides how often the next looks are.
   const double cpu = thread_cpu_s(), share = (cpu - cpu_s_) / std::max(1e-3, recording_.slices.back().seconds());
   recording_.sampler_cpu_s += cpu - cpu_s_;
-  if (gpus_) {  // asks less often by itself
-    const double asking = gpus_->cpu_s();
-    recording_.sampler_cpu_s += asking - gpu_cpu_s_;
-    gpu_cpu_s_ = asking;
-  }
+  // Threads that ask others do so less often by themselves.
+  const double beside = (gpus_ ? gpus_->cpu_s() : 0) + (nccl_ ? nccl_->cpu_s() : 0);
+  recording_.sampler_cpu_s += beside - std::exchange(beside_cpu_s_, beside);
   cpu_s_ = cpu;
   if (share > options_.most_cpu)
     scale_ = std::min(kMostScale, scale_ * std::min(4.0, share / options_.most_cpu * 1.1));
@@ -109,6 +108,7 @@ Recording Sampler::finish(std::uint64_t now) {
   recording_.began_s = static_cast<double>(began_ns_) * 1e-9;
   recording_.elapsed_s = seconds(now);
   recording_.samples_per_s = recording_.elapsed_s > 0 ? static_cast<double>(looks_) / recording_.elapsed_s : 0;
+  if (nccl_) recording_.nccl = nccl_->take();
   return std::move(recording_);
 }
 

@@ -4,6 +4,7 @@
 #include "harness/observe/gpus.h"
 #include "harness/observe/learn.h"
 #include "harness/observe/limit.h"
+#include "harness/observe/nccl_behind.h"
 #include "harness/observe/shares.h"
 #include "harness/system/cgroup.h"
 
@@ -130,6 +131,8 @@ Observation understand(const Recording& recording, const std::string& root) {
   }
   learn(recording, slices, seen);
   seen.limit = find_limit(recording, slices, seen);
+  seen.nccl = find_behind(recording.nccl, recording.elapsed_s);
+  apply_nccl(seen);
   for (const std::string& one : recording.refused) seen.notes.push_back(one);
   if (recording.paths_left_out > 0) seen.notes.push_back("more files were seen than are kept; those of the begin are");
   return seen;

@@ -313,7 +313,8 @@ class Rehearsal {
       // Through a tier three epochs are a repetition, the first of which takes a third of this.
       const bool epochs = entry.find("use")->text == "local_cache";
       const bool stepped = weights_[i] == time_share::kTried;
-      const double each_s = whole     ? longest_s_
+      // What stands for an epoch of storage alone lasts as long as what it predicts.
+      const double each_s = whole || reads(entry) ? longest_s_
                             : stepped ? std::max(time_share::repetition_s(own_s, kFewestBeside), kFewestSteps * step_s_)
                                       : time_share::repetition_s(own_s, kFewestBeside) / (epochs ? 2 : 1);
       entry = with(std::move(entry), "duration", fmt::format("{:.3g}s", each_s));

@@ -3,40 +3,29 @@
     python3 -I -B reports/headrace_decoders DECODER SIDE BATCH FILE...
 
 DECODER is pillow, torchvision, opencv or dali. Each image is decoded, and with a SIDE (pixels) a random part of it is resized to a
-square, flipped by chance and normalized; BATCH of them are collated, as a worker of a loader does. FILEs are images, or tar shards
-of them. Prints the seconds of one sample, without a first turn over all of them.
+square, flipped by chance and normalized; BATCH of them are collated, as a worker of a loader does. FILEs are images.
+Prints the seconds of one sample, without a first turn over all of them.
 """
 
 import io
 import math
 import random
 import sys
-import tarfile
 import time
 
 LEAST_S = 0.5  # that are measured
 MOST = 64 << 20  # bytes of samples that are held
-IMAGES = (".jpg", ".jpeg", ".png")
 MEAN, DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]  # of ImageNet
 
 
 def samples(paths):
-    """The images that the files hold."""
+    """The images, a file each."""
     held = 0
     for path in paths:
-        if path.endswith(".tar"):
-            with tarfile.open(path) as shard:
-                parts = (shard.extractfile(m).read() for m in shard if m.isfile() and m.name.lower().endswith(IMAGES))
-                for data in parts:
-                    held += len(data)
-                    yield data
-                    if held > MOST:
-                        return
-        else:
-            with open(path, "rb") as file:
-                data = file.read()
-            held += len(data)
-            yield data
+        with open(path, "rb") as file:
+            data = file.read()
+        held += len(data)
+        yield data
         if held > MOST:
             return
 

@@ -282,6 +282,41 @@ def test_samples_of_another_codec_are_not_taken_for_decoded(headrace, layout):
     assert result.code == 1 and "no part of the sample begins as files of the codec do" in " ".join(result.out.split()), result
 
 
+CALIBRATED = """\
+schema: 1
+job: images
+cluster: {nodes: 1, gpus_per_node: 1}
+step: {time: 40ms, micro_batch: 4}
+dataset: {layout: shards, sample_size: 23kB, samples_per_file: 12, codec: CODEC}
+loader: {kind: pytorch_iterable, workers_per_gpu: 1}
+"""
+
+
+def calibrate(headrace, codec):
+    """What the decoder got, each its bytes; it then says that it failed."""
+    headrace.write("decoder.sh", 'mkdir seen; cp "$@" seen; exit 3\n')
+    headrace.path("aside").mkdir()
+    result = headrace("rehearse", headrace.write("job.yaml", CALIBRATED.replace("CODEC", codec)), "--data", "own", "--at", "scratch",
+                      "--calibrate", "sh decoder.sh", TMPDIR=str(headrace.path("aside")))
+    assert result.code == 2 and not list(headrace.path("aside").iterdir()), result  # nothing is left
+    seen = headrace.path("seen")
+    return result, [file.read_bytes() for file in sorted(seen.iterdir())] if seen.exists() else []
+
+
+@pytest.mark.parametrize("form", sorted(FORMATS))
+def test_a_calibration_gets_the_samples_of_shards(headrace, form):
+    folder, images = shards(headrace, form)
+    result, seen = calibrate(headrace, "jpeg")
+    assert "the decoder ended with 3" in " ".join(result.err.split()), result
+    assert seen == images * 4
+
+
+def test_a_calibration_is_refused_where_no_sample_is_of_the_codec(headrace):
+    shards(headrace, "tar")
+    result, seen = calibrate(headrace, "png")
+    assert seen == [] and "no sample in it begins as those of the job's codec do" in " ".join(result.err.split()), result
+
+
 def test_files_of_several_that_are_no_shards_are_told(headrace):
     many(headrace, 4)
     result = in_shards(headrace, "files")

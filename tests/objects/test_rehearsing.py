@@ -121,3 +121,18 @@ def test_a_rehearsal_over_a_store(headrace):
         judged[latency] = run["judgements"][0]
         assert done.returncode != 1 and run["points"][0]["status"] == "ok", (done.stdout, done.stderr)
     assert judged[0.1]["outcome"] != "PASS" and judged[0.1]["measured"] < judged[0.0]["measured"], judged
+
+
+def test_a_calibration_gets_objects_as_files(headrace):
+    objects = images(8)
+    (headrace.folder / "job.yaml").write_text(
+        "schema: 1\njob: images\ncluster: {nodes: 1, gpus_per_node: 1}\nstep: {time: 40ms, micro_batch: 4}\n"
+        "dataset: {layout: files, sample_size: 12kB, codec: png, path: 's3://bucket/set'}\nloader: {workers_per_gpu: 1}\n")
+    (headrace.folder / "decoder.sh").write_text('mkdir seen; cp "$@" seen; exit 3\n')
+    with FaultyStore(objects) as store:
+        done = headrace.command("rehearse", "job.yaml", "--at", "scratch", "--calibrate", "sh decoder.sh", endpoint=store.endpoint)
+    if "codec png" in done.stderr and "not usable" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 2 and "the decoder ended with 3" in " ".join(done.stderr.split()), done
+    seen = [file.read_bytes() for file in sorted((headrace.folder / "seen").iterdir())]
+    assert seen == [objects[key] for key in sorted(objects)]

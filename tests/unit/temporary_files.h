@@ -38,9 +38,12 @@ class TemporaryFiles {
     const std::string name = "f" + std::to_string(number);
     std::string content(size, '\0');
     for (std::uint64_t i = 0; i < size; ++i) content[i] = static_cast<char>(byte(number, i));
-    std::ofstream(path_ + "/" + name, std::ios::binary) << content;
-    table_.add(name, size);
+    add(name, content);
     return number;
+  }
+  void add(const std::string& name, const std::string& content) {
+    std::ofstream(path_ + "/" + name, std::ios::binary) << content;
+    table_.add(name, content.size());
   }
   std::string path(std::uint32_t file) const { return path_ + "/" + table_.path(file); }
   const FileTable& table() const { return table_; }

@@ -51,10 +51,11 @@ class TarStream final : public ProfileBlocks {
   static constexpr std::uint64_t kHeader = 512;
 
   std::int64_t read(const BlockRequest& request, std::uint32_t file) noexcept override {
-    if (request.offset == 0) {
+    if (request.offset == 0 || !input_.is_open()) {  // the begin, or where another reader had come to
       input_.close();
-      have_ = 0;
+      have_ = request.offset;
       if (const int code = input_.open(file)) return -code;
+      if (request.offset > 0) input_.seek(static_cast<std::int64_t>(request.offset), SEEK_SET);
       if (const std::int64_t failed = more(to_.data(), kHeader); failed < 0) return failed;
     } else {
       // What the record before brought beyond its block: the stream is a header ahead.

@@ -103,6 +103,28 @@ TEST(Rehearsal, APredictionStartsFromProvenRatesAlone) {
   EXPECT_FALSE(made.rehearsed().predicted);
 }
 
+TEST(Rehearsal, APredictionIsOfAnEpochAndNotOfItsBegin) {
+  Made made;
+  made.add_all(kWhole, kLoader, {{161}, {162}});
+  PointResult& alone = made.points.back();
+  for (Repetition& r : alone.repetitions) {  // a hundredth of the data, twice as fast in its second half
+    PhaseResult& phase = r.phases.emplace_back();
+    phase.elapsed_s = phase.first_finish_s = 2;
+    phase.operations = 300;
+    phase.bytes = 1'000'000;
+    for (int i = 0; i < 10; ++i)
+      phase.series.push_back({.time_s = 0.1 + 0.2 * i, .operations_per_s = i < 5 ? 100.0 : 200.0});
+  }
+  EXPECT_NEAR(made.rehearsed().storage_alone.value, 151.5, 1e-9);  // how much data there is, is not known
+  alone.first_touch.needed_bytes = 100'000'000;
+  const Rehearsal r = made.rehearsed();
+  EXPECT_NEAR(r.storage_alone.value, 151.5 / (0.01 + 0.99 * 0.75), 1e-9);
+  EXPECT_NEAR(r.storage_alone.low, 151, 1e-9);
+  EXPECT_NEAR(r.storage_alone.high, 152 * 4 / 3.0, 1e-9);
+  alone.repetitions.front().cache.proven = false;
+  EXPECT_NEAR(made.rehearsed().storage_alone.low, 152, 1e-9);
+}
+
 TEST(Rehearsal, TuningHasNoUnprovenNumberOfWorkers) {
   Made made;
   made.add_all(kWhole, kLoader, {{161}, {162}});

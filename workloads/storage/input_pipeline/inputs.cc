@@ -227,9 +227,10 @@ std::unique_ptr<SampleSource> Inputs::make_source(unsigned number) const {
         reader = read_ahead(std::move(reader), std::move(sizes), set_.io.block_size, set_.io.queue_depth);
       }
       if (shards_.format != formats::Format::none)
-        return own_shards_source(std::move(reader), files, std::move(shards), set_.io.block_size, shards_, payload());
+        return own_shards_source(std::move(reader), files, std::move(shards), set_.io.block_size, shards_, payload(),
+                                 set_.settled);
       return shards_source(std::move(reader), files, std::move(shards), set_.io.block_size, set_.sample_size, per_batch,
-                           set_.shuffling.active());
+                           set_.shuffling.active(), set_.settled);
     }
     case Layout::indexed:
       break;

@@ -27,11 +27,12 @@ using formats::Found;
 class ParsedShards final : public SampleSource {
  public:
   ParsedShards(std::unique_ptr<BlockReader> reader, const FileTable& files, std::vector<std::uint32_t> shards,
-               std::uint64_t block_size, const OwnShards& all, std::unique_ptr<formats::Payload> keep)
+               std::uint64_t block_size, const OwnShards& all, std::unique_ptr<formats::Payload> keep, bool continued)
       : reader_(std::move(reader)),
         files_(files),
         shards_(std::move(shards)),
         block_size_(block_size),
+        continued_(continued),
         keep_(std::move(keep)),
         parser_(parser_of(all, keep_.get())),
         order_(shards_.size()) {}
@@ -39,18 +40,21 @@ class ParsedShards final : public SampleSource {
   void detach() noexcept override { reader_->detach(); }
 
   void rewind(std::uint64_t seed) override {
+    if (continued_ && begun_) return go_on();
     std::iota(order_.begin(), order_.end(), 0u);
     Random random(seed);
     shuffle(std::span(order_), random);
-    turn_ = 0;
+    begun_ = true;
+    first_ = turn_ = 0;
+    head_ = 0;
     begin_shard();
   }
   /// Whether there is a whole batch, only parsing tells.
-  bool has(std::uint64_t) noexcept override { return turn_ < order_.size(); }
+  bool has(std::uint64_t) noexcept override { return !is_over(); }
 
   SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
     SampleRead done;
-    while (turn_ < order_.size()) {
+    while (!is_over()) {
       Found found;
       if (at_hand_ > 0) {
         found = parser_->take({reader_->data(0) + used_, at_hand_});
@@ -88,9 +92,28 @@ class ParsedShards final : public SampleSource {
   }
 
  private:
-  std::uint32_t file() const noexcept { return shards_[order_[turn_]]; }
+  std::size_t at() const noexcept { return order_[(first_ + turn_) % order_.size()]; }
+  std::uint32_t file() const noexcept { return shards_[at()]; }
+  std::uint64_t parsed_to() const noexcept { return offset_ - at_hand_; }
+  /// All shards were read; last of all the head of the one that the phase began within.
+  bool is_over() const noexcept { return turn_ > order_.size() || (turn_ == order_.size() && parsed_to() >= head_); }
+  /// From where the last phase ended, and around. The parser is where it was: of the block that it was in the rest is read
+  /// again.
+  void go_on() noexcept {
+    if (order_.empty()) return;
+    if (turn_ >= order_.size() && head_ == 0) {
+      turn_ = 0;
+      return begin_shard();
+    }
+    first_ = (first_ + turn_) % order_.size();
+    turn_ = 0;
+    head_ = parsed_to();
+    offset_ = head_ / block_size_ * block_size_;
+    skip_ = head_ - offset_;
+    at_hand_ = used_ = 0;
+  }
   void begin_shard() noexcept {
-    offset_ = at_hand_ = used_ = 0;
+    offset_ = at_hand_ = used_ = skip_ = 0;
     parser_->begin();
   }
   void next_shard() noexcept {
@@ -100,14 +123,15 @@ class ParsedShards final : public SampleSource {
   /// The next block of the shard. False: it could not be read, and the shard is given up.
   bool fetch(SampleRead& done) noexcept {
     const std::uint64_t wanted = std::min(block_size_, files_.size(file()) - offset_);
-    const BlockRequest request{.file = order_[turn_], .offset = offset_, .length = static_cast<std::uint32_t>(wanted)};
+    const BlockRequest request{
+        .file = static_cast<std::uint32_t>(at()), .offset = offset_, .length = static_cast<std::uint32_t>(wanted)};
     if (!read_block(*reader_, request, wanted, file(), done)) {
       next_shard();
       return false;
     }
     offset_ += wanted;
-    at_hand_ = wanted;
-    used_ = 0;
+    used_ = std::exchange(skip_, 0);
+    at_hand_ = wanted - used_;
     return true;
   }
 
@@ -115,10 +139,14 @@ class ParsedShards final : public SampleSource {
   const FileTable& files_;
   const std::vector<std::uint32_t> shards_;
   const std::uint64_t block_size_;
+  const bool continued_;
   std::unique_ptr<formats::Payload> keep_;  // outlives the parser
   std::unique_ptr<formats::SampleParser> parser_;
-  std::vector<std::uint32_t> order_;      // positions in shards_
-  std::size_t turn_ = 0;                  // in order_
+  std::vector<std::uint32_t> order_;  // positions in shards_
+  bool begun_ = false;
+  std::size_t first_ = 0, turn_ = 0;      // in order_: where the phase began, and how many it has read since
+  std::uint64_t head_ = 0;                // of the first one, which an earlier phase has read
+  std::uint64_t skip_ = 0;                // of the next block: it was parsed before
   std::uint64_t offset_ = 0;              // in the shard: what is to be read next
   std::uint64_t at_hand_ = 0, used_ = 0;  // of the block that was read last
 };
@@ -232,8 +260,10 @@ OwnShards own_shards(const DataSet& data) {
 
 std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                                 std::vector<std::uint32_t> shards, std::uint64_t block_size,
-                                                const OwnShards& all, std::unique_ptr<formats::Payload> keep) {
-  return std::make_unique<ParsedShards>(std::move(reader), files, std::move(shards), block_size, all, std::move(keep));
+                                                const OwnShards& all, std::unique_ptr<formats::Payload> keep,
+                                                bool continued) {
+  return std::make_unique<ParsedShards>(std::move(reader), files, std::move(shards), block_size, all, std::move(keep),
+                                        continued);
 }
 
 FileSamples::FileSamples(const OwnShards& all, std::unique_ptr<formats::Payload> keep)

@@ -49,10 +49,12 @@ std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::
 
 /// Parses `shards`, each from front to back by `block_size`, in a shuffled order. What is no sample comes as an error
 /// kBadSample with its flaw; the next read goes on behind it. `reader`: over `shards`. With
-/// `keep`, what is to be decoded of a sample comes with it.
+/// `keep`, what is to be decoded of a sample comes with it. `continued`: each phase goes on where the one before ended, and
+/// around.
 std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                                 std::vector<std::uint32_t> shards, std::uint64_t block_size,
-                                                const OwnShards& all, std::unique_ptr<formats::Payload> keep = nullptr);
+                                                const OwnShards& all, std::unique_ptr<formats::Payload> keep = nullptr,
+                                                bool continued = false);
 
 /// The samples of files that are small shards and were read whole. Of one worker.
 class FileSamples {

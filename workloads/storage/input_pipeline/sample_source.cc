@@ -50,19 +50,21 @@ class WholeFiles final : public SampleSource {
 class Shards final : public SampleSource {
  public:
   Shards(std::unique_ptr<BlockReader> reader, const FileTable& files, std::vector<std::uint32_t> shards,
-         std::uint64_t block_size, std::uint64_t sample_size, std::uint64_t per_batch, bool keep)
+         std::uint64_t block_size, std::uint64_t sample_size, std::uint64_t per_batch, bool keep, bool continued)
       : reader_(std::move(reader)),
         files_(files),
         shards_(std::move(shards)),
         block_size_(block_size),
         sample_size_(sample_size),
         per_batch_(per_batch),
+        continued_(continued),
         sample_(keep ? sample_size : 0) {}
   void attach() override { reader_->attach(); }
   void detach() noexcept override { reader_->detach(); }
 
   void rewind(std::uint64_t) override {
-    cursor_.emplace(files_, shards_, block_size_, false);
+    // Once around, from where it is.
+    if (!continued_ || !cursor_) cursor_.emplace(files_, shards_, block_size_, false, UINT64_MAX);
     at_hand_ = used_ = left_ = 0;
     for (const std::uint32_t shard : shards_) left_ += files_.size(shard);
   }
@@ -103,6 +105,7 @@ class Shards final : public SampleSource {
   const FileTable& files_;
   const std::vector<std::uint32_t> shards_;
   const std::uint64_t block_size_, sample_size_, per_batch_;
+  const bool continued_;
   std::vector<unsigned char> sample_;  // where they are kept
   std::optional<FileCursor> cursor_;
   std::uint64_t at_hand_ = 0, used_ = 0, left_ = 0;  // of the block that was read last; bytes that are to be read
@@ -231,9 +234,10 @@ std::unique_ptr<SampleSource> whole_files_source(std::unique_ptr<WholeFileReader
 
 std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                             std::vector<std::uint32_t> shards, std::uint64_t block_size,
-                                            std::uint64_t sample_size, std::uint64_t per_batch, bool keep) {
-  return std::make_unique<Shards>(std::move(reader), files, std::move(shards), block_size, sample_size, per_batch,
-                                  keep);
+                                            std::uint64_t sample_size, std::uint64_t per_batch, bool keep,
+                                            bool continued) {
+  return std::make_unique<Shards>(std::move(reader), files, std::move(shards), block_size, sample_size, per_batch, keep,
+                                  continued);
 }
 
 std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,

@@ -68,10 +68,11 @@ std::unique_ptr<SampleSource> whole_files_source(std::unique_ptr<WholeFileReader
                                                  const WorkerShare& share);
 
 /// Samples of `sample_size`, one after the other, out of `shards` read from front to back by `block_size`. `keep`: their
-/// bytes come with them.
+/// bytes come with them. `continued`: each phase goes on where the one before ended, once around.
 std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                             std::vector<std::uint32_t> shards, std::uint64_t block_size,
-                                            std::uint64_t sample_size, std::uint64_t per_batch, bool keep = false);
+                                            std::uint64_t sample_size, std::uint64_t per_batch, bool keep = false,
+                                            bool continued = false);
 
 /// Samples that are each so many blocks, anywhere in large files; every block once. `keep`: so, too; each is one block then.
 std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,
