@@ -14,6 +14,7 @@
 #include "benches/headrace/verb.h"
 #include "harness/base/units.h"
 #include "harness/base/version.h"
+#include "harness/expectations/collectives.h"
 #include "harness/expectations/hold.h"
 #include "harness/node.h"
 #include "harness/results/expected_json.h"
@@ -117,26 +118,50 @@ Text part_text(const Group& group, const Table& table, const Terminal& terminal)
   return out;
 }
 
+Json all_reduce_json(const expectations::AllReduceProspect& prospect) {
+  Json sizes = Json::array();
+  for (const auto& s : prospect.sizes)
+    sizes.push_back({{"message_bytes", s.bytes}, {"time_s", {s.fastest_s, s.slowest_s}}});
+  return {{"gpus", prospect.gpus}, {"links", prospect.links}, {"formula", "F28"}, {"sizes", std::move(sizes)}};
+}
+
+Text all_reduce_text(const expectations::AllReduceProspect& prospect, const Terminal& terminal) {
+  Text out =
+      Text::format("{}  over {} each: time, and bus bandwidth, by size (F28)\n",
+                   terminal.paint(Text::format("all-reduce of {} GPUs", prospect.gpus), Ink::strong), prospect.links);
+  for (const auto& s : prospect.sizes)
+    out +=
+        Text::format("    {:>8}  {} to {}  ({} to {})\n", format_quantity(s.bytes, Dimension::bytes, true),
+                     format_quantity(s.fastest_s, Dimension::seconds), format_quantity(s.slowest_s, Dimension::seconds),
+                     format_quantity(s.busbw(s.slowest_s), Dimension::bytes_per_second),
+                     format_quantity(s.busbw(s.fastest_s), Dimension::bytes_per_second));
+  return out;
+}
+
 int before(const Arguments& a, const Table& table, const Shared& shared) {
   std::error_code error;
   if (!fs::exists(a.path, error))
     throw UsageError(fmt::format("expect: {}: {}", a.path, error ? error.message() : "No such file or directory"));
   Node node(a.path);
   const std::vector<Part> parts = expectations::parts_of(node, a.path, table);
+  const auto all_reduce = expectations::all_reduce_prospect(parts);
   if (a.json) {
     Json figures = Json::array();
     for (const auto& p : expectations::prospects(parts, table)) figures.push_back(prospect_json(p));
-    print_document(results::json_text({{"schema", 1},
-                                       {"kind", "headrace.expect"},
-                                       {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
-                                       {"path", a.path},
-                                       {"parts", results::parts_part(parts)},
-                                       {"figures", std::move(figures)}}));
+    Json all{{"schema", 1},
+             {"kind", "headrace.expect"},
+             {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
+             {"path", a.path},
+             {"parts", results::parts_part(parts)},
+             {"figures", std::move(figures)}};
+    if (all_reduce) all["all_reduce"] = all_reduce_json(*all_reduce);
+    print_document(results::json_text(all));
     return 0;
   }
   const Terminal terminal(stdout, shared);
   print_line(terminal.paint("what sound hardware of this machine's kind gives, data at " + Text(a.path), Ink::strong));
   for (const Group& group : alike(parts)) print(part_text(group, table, terminal));
+  if (all_reduce) print(all_reduce_text(*all_reduce, terminal));
   return 0;
 }
 
@@ -157,21 +182,33 @@ int after(const Arguments& a, const Table& table, const Shared& shared) {
   results::RecordedParts run = results::read_recorded_parts(a.run);
   if (!a.table.empty()) expectations::apply_rates(run.parts, table);
   const std::vector<Expected> figures = expectations::hold(run.parts, table, run.points);
+  const auto reduces = expectations::measured_all_reduces(run.parts, run.points);
   const Outcome word = word_of(figures);
   const auto count = [&](Standing standing) {
     return std::count_if(figures.begin(), figures.end(), [=](const Expected& e) { return e.standing == standing; });
   };
   if (a.json) {
-    print_document(results::json_text({{"schema", 1},
-                                       {"kind", "headrace.expected"},
-                                       {"run", a.run},
-                                       {"word", to_string(word)},
-                                       {"exit_code", exit_code(word)},
-                                       {"parts", results::parts_part(run.parts)},
-                                       {"figures", results::expected_part(figures)}}));
+    Json all{{"schema", 1},
+             {"kind", "headrace.expected"},
+             {"run", a.run},
+             {"word", to_string(word)},
+             {"exit_code", exit_code(word)},
+             {"parts", results::parts_part(run.parts)},
+             {"figures", results::expected_part(figures)}};
+    for (const auto& r : reduces)
+      all["all_reduce"].push_back({{"point", r.point},
+                                   {"time_s", r.time_s},
+                                   {"expected_s", {r.expected.fastest_s, r.expected.slowest_s}},
+                                   {"standing", r.standing()}});
+    print_document(results::json_text(all));
     return exit_code(word);
   }
   print(expected_text(figures, Terminal(stdout, shared), shared.verbosity < 0));
+  for (const auto& r : reduces)
+    print_line(Text::format("{}  {}: {} {} to {} (F28)", r.point, format_quantity(r.time_s, Dimension::seconds),
+                            r.standing() == "within" ? Text("within") : Text::format("{} than", r.standing()),
+                            format_quantity(r.expected.fastest_s, Dimension::seconds),
+                            format_quantity(r.expected.slowest_s, Dimension::seconds)));
   if (figures.empty()) print_line("nothing of this run shows a part of the machine by itself");
   print_line(Text::format("EXPECT {} figures={} usual={} below={} far_below={} undecided={} not_known={} exit={}",
                           to_string(word), figures.size(), count(Standing::usual), count(Standing::below),

@@ -83,6 +83,11 @@ Text calendar_text(const Calendar& c, const Terminal& terminal) {
 Text cost_text(const Starvation& s, const Terminal& terminal) {
   Text out =
       Text::format("starvation accelerators are busy at most {:.0f} % of the time ({})", s.utilization * 100, s.phase);
+  if (s.wall_clock)
+    out += Text::format(
+        ", which MLPerf's rule counts after the first step; of an epoch's wall clock {:.3g} %, as filling "
+        "the pipeline takes {} (A26, A27)",
+        100 * s.wall_clock->utilization, format_duration(s.wall_clock->fill_s));
   if (s.cost_usd_per_h) out += Text::format(": {:.4g} USD/h are spent on waiting", *s.cost_usd_per_h);
   return in_lines(out, terminal, 11) + "\n";
 }

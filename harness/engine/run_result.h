@@ -26,6 +26,7 @@
 #include "harness/record/pair_matrix.h"
 #include "harness/record/pipeline_trace.h"
 #include "harness/record/repetition.h"
+#include "harness/requirements/epoch.h"
 #include "harness/statistics/summary.h"
 #include "harness/verdict/answers.h"
 #include "harness/verdict/verdict.h"
@@ -134,11 +135,12 @@ struct Rehearsal {
   std::vector<std::string> not_cold;  // points of which it is not proven that they read from storage alone
   LoaderRates rates;                  // of the counter-experiments
   LimitProof proof;
-  std::string predicted_from;           // the point that measured storage alone
-  Estimate storage_alone;               // samples/s
-  std::optional<Prediction> predicted;  // empty: storage alone was not measured
-  std::optional<double> error;          // predicted less rehearsed utilization
-  std::string grade;                    // of the prediction: "close", "within its interval", "off"
+  std::string predicted_from;                         // the point that measured storage alone
+  Estimate storage_alone;                             // samples/s
+  std::optional<Prediction> predicted;                // empty: storage alone was not measured
+  std::optional<double> error;                        // predicted less rehearsed utilization
+  std::optional<requirements::WallClock> wall_clock;  // of an epoch that begins with the wait for the first step
+  std::string grade;                                  // of the prediction: "close", "within its interval", "off"
   struct StageError {
     std::string stage;
     double predicted = 0, rehearsed = 0, error = 0;  // samples/s; a ratio

@@ -58,7 +58,8 @@ Dimension dimension_of_name(std::string_view name) {
   for (const std::string_view unitless :
        {"measured", "required", "mean", "standard_deviation", "lower_bound", "upper_bound"})
     if (name == unitless) return Dimension::any;
-  if (name == "collective") return Dimension::text;
+  for (const std::string_view word : {"collective", "protocol", "gpu_generation", "algorithm"})
+    if (name == word) return Dimension::text;
   abort_with(fmt::format("input {} names no unit", name));
 }
 
@@ -136,7 +137,10 @@ std::string Input::unit() const {
   return std::string(unit_name(dimension)) + (list ? " list" : "");
 }
 
-std::string Input::shown_default() const { return fallback ? compact_quantity(*fallback, dimension) : ""; }
+std::string Input::shown_default() const {
+  if (!fallback) return "";
+  return choices.empty() ? compact_quantity(*fallback, dimension) : choices[static_cast<std::size_t>(*fallback)];
+}
 
 const Input* Formula::find_input(std::string_view wanted) const {
   for (const Input& input : inputs)

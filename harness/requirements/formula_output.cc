@@ -17,6 +17,19 @@ Json argument_json(const Input& input, const Argument& argument) {
   return argument.number;
 }
 
+/// As it is typed on a command line.
+std::string typed(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> items;
+  for (const Json& item : value) items.push_back(typed(item));
+  return join(items, ",");
+}
+
+std::string value_json(const Formula& formula, const Result& result) {
+  return Json{{"value", result.text.empty() ? Json(result.number) : Json(result.text)}, {"unit", formula.unit}}.dump();
+}
+
 }  // namespace
 
 std::string_view section_title(char letter) {
@@ -84,6 +97,26 @@ std::string result_json(const Formula& formula, std::span<const Argument> argume
                   {"substituted", substituted(formula, arguments)},
                   {"inputs", std::move(inputs)}};
   return root.dump() + '\n';
+}
+
+std::pair<std::string, bool> evaluated_line(std::string_view line) {
+  const auto failed = [](const std::string& why) { return std::pair(Json{{"error", why}}.dump() + '\n', false); };
+  const Json asked = Json::parse(line, nullptr, false);
+  if (!asked.is_object() || !asked.contains("formula") || !asked["formula"].is_string() || !asked.contains("inputs") ||
+      !asked["inputs"].is_object())
+    return failed(R"(write {"formula": NAME, "inputs": {INPUT: VALUE, ...}})");
+  const Formula* formula = find_formula(asked["formula"].get<std::string>());
+  if (formula == nullptr) return failed(fmt::format("unknown formula '{}'", asked["formula"].get<std::string>()));
+  try {
+    std::vector<std::string> assignments;
+    for (const auto& [name, value] : asked["inputs"].items()) assignments.push_back(name + "=" + typed(value));
+    Diagnostics problems;
+    const std::vector<Argument> arguments = parse_arguments(*formula, assignments, problems);
+    problems.throw_if_any();
+    return {value_json(*formula, evaluate(*formula, arguments)) + '\n', true};
+  } catch (const std::runtime_error& e) {  // UsageError, DomainError
+    return failed(e.what());
+  }
 }
 
 std::string formulas_markdown() {

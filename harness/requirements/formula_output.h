@@ -3,6 +3,8 @@
 
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/base/diagnostics.h"
@@ -25,6 +27,10 @@ std::string formulas_json();
 std::string formula_json(const Formula& formula);
 /// {"id", "formula", "value", "unit", "equation", "substituted", "inputs"}. Throws DomainError.
 std::string result_json(const Formula& formula, std::span<const Argument> arguments);
+
+/// One evaluation of a batch, {"formula": "A3", "inputs": {"sample_bytes": "130kB", ...}}: its result as
+/// {"value", "unit"} or {"error"}, on one line. False: there is no value.
+std::pair<std::string, bool> evaluated_line(std::string_view line);
 
 /// "Data ingest" for 'A', the first letter of its formulas' ids.
 std::string_view section_title(char letter);

@@ -205,6 +205,10 @@ Json pipeline(const Rehearsal& r) {
            {"sentence", r.proof.sentence},
            {"sample_rates", std::move(rates)}};
   if (r.copies) all["copy_fraction"] = *r.copies;
+  if (r.wall_clock)
+    all["wall_clock"] = {{"epoch_steps", r.wall_clock->steps},
+                         {"fill_s", r.wall_clock->fill_s},
+                         {"utilization", r.wall_clock->utilization}};
   if (!r.calibration.empty()) all["calibration"] = r.calibration;
   if (r.decode_headroom) all["decode_headroom"] = *r.decode_headroom;
   if (r.tuning) {

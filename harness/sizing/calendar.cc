@@ -101,6 +101,7 @@ std::optional<Calendar> calendar_of(const Sizing& s) {
 std::optional<Starvation> starvation_of(const Sizing& s) {
   Starvation starved;
   bool any = false;
+  double filling = 0;  // what an epoch's storage gives [B/s]
   for (const Phase& p : s.phases) {
     // Reads of a first epoch come once; what later epochs wait for is what costs, where it is
     // known.
@@ -109,12 +110,14 @@ std::optional<Starvation> starvation_of(const Sizing& s) {
     const auto use = apply(
         "A18", {{"supply_bytes_per_s", p.supply.value.mean}, {"demand_bytes_per_s", p.demand.required * p.share}});
     any = true;
+    if (p.phase == "cold_epoch" || p.phase == "steady_epoch") filling = p.supply.value.mean / p.share;
     if (use.value() < starved.utilization || starved.phase.empty()) {
       starved.utilization = use.value();
       starved.phase = p.phase;
     }
   }
   if (!any) return std::nullopt;
+  starved.wall_clock = requirements::priced_wall_clock_of(s.job, filling, starved.utilization);
   const auto& price = s.job.cluster.gpu_price;
   if (!price) return starved;
   starved.price_usd_per_h = price;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/comparison/noise.h"
+#include "harness/requirements/epoch.h"
 #include "harness/requirements/needs.h"
 #include "harness/sizing/curve.h"
 #include "harness/sizing/predictions.h"
@@ -121,7 +122,8 @@ struct Stretch {
 };
 
 struct Starvation {
-  double utilization = 1;  // A18, the worse of the phases that feed the GPUs
+  double utilization = 1;                             // A18, the worse of the phases that feed the GPUs
+  std::optional<requirements::WallClock> wall_clock;  // at that utilization, with the fill from the epoch's supply
   std::string phase;
   std::optional<double> price_usd_per_h, cost_usd_per_h, cost_total_usd;
   Derived from;

@@ -135,6 +135,10 @@ Json calendar(const Calendar& c) {
 
 Json starvation(const Starvation& s) {
   Json json{{"utilization", s.utilization}, {"phase", s.phase}};
+  if (s.wall_clock)
+    json.update({{"epoch_steps", s.wall_clock->steps},
+                 {"fill_s", s.wall_clock->fill_s},
+                 {"wall_clock_utilization", s.wall_clock->utilization}});
   put(json, "gpu_price_usd_per_hour", s.price_usd_per_h);
   put(json, "cost_usd_per_hour", s.cost_usd_per_h);
   put(json, "cost_total_usd", s.cost_total_usd);

@@ -215,6 +215,9 @@ class Stretch:
 class Starvation:
     utilization: float
     phase: str
+    epoch_steps: Optional[float] = None  # None: the job does not give what pricing the pipeline's fill needs
+    fill_s: Optional[float] = None
+    wall_clock_utilization: Optional[float] = None
     gpu_price_usd_per_hour: Optional[float] = None
     cost_usd_per_hour: Optional[float] = None
     cost_total_usd: Optional[float] = None

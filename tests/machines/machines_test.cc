@@ -12,6 +12,7 @@
 #include "harness/backends/loader.h"
 #include "harness/base/error.h"
 #include "harness/base/units.h"
+#include "harness/expectations/collectives.h"
 #include "harness/expectations/hold.h"
 #include "harness/machine/examine_gpus.h"
 #include "harness/machine/examine_network.h"
@@ -178,6 +179,11 @@ class Told {
                                   format_quantity(p.figure->usual_high * p.part->rate, Dimension::bytes_per_second),
                                   format_quantity(p.figure->least * p.part->rate, Dimension::bytes_per_second)));
     };
+    if (const auto reduce = expectations::all_reduce_prospect(parts))
+      for (const expectations::AllReduceTime& s : reduce->sizes)
+        line(fmt::format(
+            "  all-reduce of {} GPUs, {}: {} to {}", reduce->gpus, format_quantity(s.bytes, Dimension::bytes, true),
+            format_quantity(s.fastest_s, Dimension::seconds), format_quantity(s.slowest_s, Dimension::seconds)));
     for (const char* kind : {"gpu_link", "gpu_memory", "gpu_pair", "rdma_port", "disk", "memory"}) first(kind);
   }
 

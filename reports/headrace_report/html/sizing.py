@@ -95,6 +95,9 @@ def _facts(sizing: Sizing) -> List[Tuple[str, str]]:
     if sizing.starvation:
         busy = sizing.starvation.utilization
         facts.append(("GPUs busy", f"at most {100 * busy:.3g}{NBSP}% of the time"))
+        if sizing.starvation.wall_clock_utilization is not None:
+            facts.append(("of an epoch's wall clock", f"{100 * sizing.starvation.wall_clock_utilization:.3g}{NBSP}%, as filling the "
+                          f"pipeline takes {sizing.starvation.fill_s:.3g} s"))
         if sizing.starvation.cost_usd_per_hour is not None:
             facts.append(("starvation", f"{sizing.starvation.cost_usd_per_hour:.4g} USD/h at "
                           f"{sizing.starvation.gpu_price_usd_per_hour:g} USD per GPU and hour"))

@@ -76,6 +76,23 @@ TEST(Rehearsal, ARepetitionThatMemoryServedIsNoCounterExperiment) {
   EXPECT_EQ(r.not_cold, std::vector<std::string>{"input_pipeline/double-workers"});
 }
 
+/// 100 steps of 20 ms at 0.755, after a second in which the pipeline is filled.
+TEST(Rehearsal, AnEpochBeginsWithTheFillOfThePipeline) {
+  Made made;
+  made.plan.job->step.time = 0.02;
+  made.plan.job->step.micro_batch = 4;
+  made.add_all(kWhole, kLoader, {{161}, {162}});
+  EXPECT_FALSE(made.rehearsed().wall_clock) << "the job has no number of samples";
+  made.plan.job->dataset.samples = 400;
+  EXPECT_FALSE(made.rehearsed().wall_clock) << "the wait for the first step was not measured";
+  for (Repetition& r : made.points.front().repetitions) r.metrics.push_back({"first_step_wait_s", 1});
+  const Rehearsal r = made.rehearsed();
+  ASSERT_TRUE(r.wall_clock);
+  EXPECT_EQ(r.wall_clock->steps, 100);
+  EXPECT_NEAR(r.wall_clock->utilization, 100 * 0.02 / (1.02 + 99 * 0.02 / 0.755), 1e-9);
+  EXPECT_NEAR(r.utilization.value, 0.755, 1e-9) << "what is judged stays MLPerf's";
+}
+
 TEST(Rehearsal, WithoutAnyProvenRepetitionNoLimitIsNamed) {
   Made doubled, loader;
   doubled.add_all(kWhole, kLoader, {{14'000, false}, {14'500, false}});

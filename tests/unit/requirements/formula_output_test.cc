@@ -56,6 +56,34 @@ TEST(Arguments, TakeUnitsOrBareNumbers) {
   EXPECT_EQ(verdict["unit"], "verdict");
 }
 
+TEST(Lines, AreEachEvaluatedOrRefused) {
+  const auto value = [](std::string_view line) {
+    const auto [text, good] = evaluated_line(line);
+    EXPECT_TRUE(good) << text;
+    return nlohmann::json::parse(text);
+  };
+  EXPECT_EQ(value(R"({"formula": "A3", "inputs": {"sample_rate_per_s": 10240, "sample_bytes": "130kB"}})"),
+            nlohmann::json({{"value", 1331200000.0}, {"unit", "B/s"}}));
+  EXPECT_EQ(value(R"({"formula": "busbw_factor", "inputs": {"collective": "broadcast", "ranks_count": 8}})")["value"],
+            1);
+  EXPECT_EQ(value(R"({"formula": "D9", "inputs": {"stored_gb": "100TB", "tier_limits_gb": [50000, 500000],
+                      "tier_prices_usd_per_gb_month": [0.023, 0.022, 0.021]}})")["value"],
+            2250);
+  EXPECT_EQ(value(R"({"formula": "A3", "inputs": {"sample_rate_per_s": 1e-7, "sample_bytes": 1.5e17}})")["value"],
+            1.5e10);
+  for (const char* refused :
+       {"", "x", "[]", "{}", R"({"formula": 1, "inputs": {}})", R"({"formula": "Z1", "inputs": {}})",
+        R"({"formula": "A3", "inputs": []})", R"({"formula": "A3", "inputs": {"sample_bytes": 1}})",
+        R"({"formula": "A3", "inputs": {"sample_rate_per_s": -1, "sample_bytes": 1}})",
+        R"({"formula": "A3", "inputs": {"sample_rate_per_s": {}, "sample_bytes": 1}})",
+        R"({"formula": "A3", "inputs": {"sample_rate_per_s": 1e300, "sample_bytes": 1e300}})"}) {
+    const auto [text, good] = evaluated_line(refused);
+    EXPECT_FALSE(good) << refused;
+    EXPECT_FALSE(nlohmann::json::parse(text)["error"].get<std::string>().empty()) << refused;
+    EXPECT_EQ(text.find('\n'), text.size() - 1) << "one line";
+  }
+}
+
 TEST(Arguments, TellEveryProblem) {
   EXPECT_EQ(refusal("A3", {"sample_rate=1", "sample_bytes=130s", "cache_hit_ratio=2", "cache_hit_ratio=0", "x"}),
             "read_bandwidth_required: unknown input 'sample_rate'; did you mean "
@@ -82,7 +110,7 @@ TEST(Output, NamesTheSourcesOfAFormula) {
 }
 
 TEST(Output, EveryFormulaIsAJsonDocument) {
-  EXPECT_EQ(nlohmann::json::parse(formulas_json())["formulas"].size(), 115u);
+  EXPECT_EQ(nlohmann::json::parse(formulas_json())["formulas"].size(), 124u);
   for (const Formula& f : all_formulas()) EXPECT_EQ(nlohmann::json::parse(formula_json(f))["id"], f.id);
 }
 

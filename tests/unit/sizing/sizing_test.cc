@@ -55,6 +55,30 @@ TEST(Sizing, GpusFedAreG8OfTheSupply) {
   EXPECT_NEAR(*s.starvation->cost_usd_per_h, 32 * 2 * (1 - 24.2 / 32), 0.1);
 }
 
+/// 32 GPUs ask for 4 batches of 1 MB each at 24.2 MB/s before the first of 31 steps.
+TEST(Sizing, TheWallClockHasTheFillOfThePipeline) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 6.05e6, {{"workers", "32"}});
+  const Sizing s = size(job({"loader.workers_per_gpu=4"}), "job.yaml", runs);
+  ASSERT_TRUE(s.starvation && s.starvation->wall_clock);
+  const double busy = s.starvation->utilization, fill = 32 * 4 / (32 * busy);
+  EXPECT_EQ(s.starvation->wall_clock->steps, 31);
+  EXPECT_NEAR(s.starvation->wall_clock->fill_s, fill, 1e-9);
+  EXPECT_NEAR(s.starvation->wall_clock->utilization, 31 / (fill + 1 + 30 / busy), 1e-9);
+  EXPECT_LT(s.starvation->wall_clock->utilization, busy - 0.06);
+  EXPECT_NE(sizing_json(s).find("wall_clock_utilization"), std::string::npos);
+}
+
+TEST(Sizing, WithoutANumberOfSamplesNoWallClockIsTold) {
+  std::vector<StoredRun> runs{run_of()};
+  add(runs[0], "small_file_read", "read_bandwidth", 6.05e6, {{"workers", "8"}});
+  requirements::Job unknown = job();
+  unknown.dataset.samples.reset();
+  const Sizing s = size(unknown, "job.yaml", runs);
+  ASSERT_TRUE(s.starvation);
+  EXPECT_FALSE(s.starvation->wall_clock);
+}
+
 /// Local storage is each node's own: it says nothing of the storage that the job's nodes share.
 TEST(Sizing, ALocalDiskNeitherFeedsNorStarvesOtherNodes) {
   for (const auto& [rate, enough] :
