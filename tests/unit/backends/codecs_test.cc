@@ -188,6 +188,36 @@ TEST_P(Codecs, NoBrokenByteDoesHarm) {
   }
 }
 
+/// A frame of zstd of `blocks` blocks of 128 KiB zeros, four bytes each (RFC 8878, 3.1.1.2).
+std::vector<unsigned char> frame_of_zeros(std::uint32_t blocks) {
+  std::vector<unsigned char> frame{0x28, 0xB5, 0x2F, 0xFD, 0x00, 0x38};  // no size is stated; a window of 128 KiB
+  for (std::uint32_t i = 1; i <= blocks; ++i) {
+    const std::uint32_t header = (i == blocks ? 1u : 0u) | 1u << 1 | (128u << 10) << 3;
+    for (const unsigned shift : {0u, 8u, 16u}) frame.push_back(static_cast<unsigned char>(header >> shift));
+    frame.push_back(0);
+  }
+  return frame;
+}
+
+TEST(DecodeBounds, ASmallFileUnpacksToAtMost256MiB) {
+  Backends backends;
+  if (!backends.why_not("zstd").empty()) GTEST_SKIP() << backends.why_not("zstd");
+  const auto decoder = backends.codec("zstd").byte_decoder({});
+  std::span<const unsigned char> bytes;
+  DecodeError error;
+  ASSERT_TRUE(decoder->decode(frame_of_zeros(16), bytes, error)) << error.what.data();
+  EXPECT_EQ(bytes.size(), 2u << 20);
+  EXPECT_FALSE(decoder->decode(frame_of_zeros(2049), bytes, error));
+  EXPECT_EQ(std::string(error.what.data()), "it unpacks to more than 268435456 bytes");
+}
+
+TEST(DecodeBounds, AreThoseOfDeflateAndOfTheLimit) {
+  const DecodeLimits limits;
+  EXPECT_EQ(limits.unpacked(0), 256u << 20);
+  EXPECT_EQ(limits.unpacked(300 << 10), 300u << 20);
+  EXPECT_EQ(limits.unpacked(std::uint64_t{1} << 40), limits.bytes);
+}
+
 INSTANTIATE_TEST_SUITE_P(, Codecs, ::testing::Values("jpeg", "png", "zstd", "npz"),
                          [](const auto& one) { return std::string(one.param); });
 
