@@ -36,7 +36,7 @@ struct Ends {
   int fd[2] = {-1, -1};
 };
 
-class StreamIo : public testing::TestWithParam<const char*> {
+class StreamIo : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
     if (const std::string why = backends_.why_not(GetParam()); !why.empty()) GTEST_SKIP() << why;
@@ -95,7 +95,7 @@ TEST_P(StreamIo, AClosedConnectionIsTold) {
   EXPECT_EQ(mover->send(ends.fd[1], word), -EPIPE);
 }
 
-INSTANTIATE_TEST_SUITE_P(Engines, StreamIo, testing::Values("posix", "io_uring"));
+INSTANTIATE_TEST_SUITE_P(Engines, StreamIo, ::testing::Values("posix", "io_uring"));
 
 TEST(StreamEngines, OtherBackendsMoveNothingOverSockets) {
   Backends backends;

@@ -9,7 +9,7 @@
 namespace headrace::launch_test {
 namespace {
 
-class Launch : public testing::Test {
+class Launch : public ::testing::Test {
  protected:
   static constexpr const char* kNames[] = {
       "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",       "PMI_SIZE",      "PMIX_RANK",

@@ -21,7 +21,7 @@ EngineLimits impatient(double stall_s, double grace_s = 0.2) {
   return limits;
 }
 
-class Watched : public testing::Test {
+class Watched : public ::testing::Test {
  protected:
   void TearDown() override { stop_signal = 0; }
 };

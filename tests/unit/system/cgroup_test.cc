@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A made-up /proc and /sys below a folder of its own.
-class Cgroup : public testing::Test {
+class Cgroup : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ = fs::temp_directory_path() / ("headrace_cgroup_test_" + std::to_string(getpid()));

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class Device : public testing::Test {
+class Device : public ::testing::Test {
  protected:
   void SetUp() override {
     root_ = fs::temp_directory_path() / ("headrace_device_test_" + std::to_string(getpid()));
