@@ -151,7 +151,7 @@ Text answer_text(const RunResult& run, std::optional<double> gpus_fed, double gp
   Text out =
       terminal.paint(Text(to_string(s.word)), Terminal::ink_of(s.word)) +
       wrap(Text::format(": {} {}.", nodes > 1 ? "these nodes together" : "this node", sentence_of(s, gpus_fed, gpus)),
-           width, 2) +
+           width - to_string(s.word).size(), 2) +
       "\n";
   for (const Outcome outcome : {Outcome::error, Outcome::fail, Outcome::inconclusive, Outcome::skipped}) {
     const Judgement* worst = worst_of(run.judgements, outcome);

@@ -161,6 +161,7 @@ class NcclLooks::Asking {
 
   void refuse(const Place& place, const std::string& why, bool silent, bool over) {
     if (silent && over) return;
+    if (!silent && answers_ > 0) return;  // what answered before goes away with its job
     if (silent && ++silent_ < kPatientAsks) return;
     refused_ = true;
     found_->tell(

@@ -165,5 +165,6 @@ def test_a_bring_up_names_the_node_whose_gpu_is_broken(hosts, headrace, fleet, c
 def test_a_bring_up_of_sound_gpus_names_nobody(hosts, headrace, fleet):
     headrace.write("node.yaml", NODE)
     done = hosts(4, "--node-tests", "node.yaml", net=(), launch=launch(headrace, fleet("* * held_back power limit")), only=["--no-rdma"])
-    assert done.returncode == 0 and named(done) == [], (done, done.record["faults"])
+    # 11: beside busy programs no rate decides.
+    assert done.returncode in (0, 11) and named(done) == [], (done, done.record["faults"])
     assert len(done.record["sessions"][0]["tests"][0]["nodes"]) == 4, "few nodes are tested, too"

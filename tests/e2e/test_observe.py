@@ -43,7 +43,7 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
 
 def test_two_commands_lead_to_a_verdict(headrace, data):
     """Both as they are typed: the second is the one that the first tells."""
-    seen = observe(headrace, data, "--cold", "--steps", "60", "--step", "0.04", "--decode", "0.001")
+    seen = observe(headrace, data, "--cold", "--steps", "200", "--step", "0.04", "--decode", "0.001")
     words = " ".join(seen.outcome.err.split())
     [job] = re.findall(r"written: (\S+) \(job.yaml", words)
     assert pathlib.Path(job, "job.yaml").exists()
