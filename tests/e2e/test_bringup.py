@@ -42,6 +42,7 @@ def test_a_fault_is_named_and_nobody_else(hosts, fault, scope, subject, net, bef
     assert {name for name, state in states(done).items() if state != "accepted"} == bad, (fault, states(done))
 
 
+@pytest.mark.long
 def test_what_is_handed_over(hosts, headrace):
     """The commands that are told are taken by a scheduler, run only with --drain, and never for many nodes."""
     headrace.path("bin").mkdir()
@@ -75,6 +76,7 @@ def seen(page):
     return " ".join(re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", page.read_text(), flags=re.S).replace("\u00a0", " ").split())
 
 
+@pytest.mark.long
 def test_every_output_tells_the_same(hosts, headrace):
     """A bad node, a bad way and a dead host: in the verdict line, the exit code, JUnit, Prometheus, CSV and on the page."""
     done = hosts(8, net=["--rate", "40mbit", "--slow", "node3:20mbit", "--slow", "node2-node5:20mbit", "--down", "node8"], page=True)
@@ -133,12 +135,14 @@ def test_a_real_slurm_takes_the_command(headrace):
     assert done.returncode == 0 and "node1 headrace: rate, resent" in done.stdout, done
 
 
+@pytest.mark.long
 def test_the_nic_of_one_rail(hosts):
     done = hosts(6, net=["--rails", "2", "--rate", "40mbit", "--slow", "node3/eth1:20mbit"], 
                  lines=[f"node{n} slots=8 rail=eth0,eth1" for n in range(1, 7)])
     assert done.returncode == 10 and named(done) == [("NIC", "node3 eth1")], done
 
 
+@pytest.mark.long
 def test_the_way_out_of_a_switch(hosts):
     """Three switches of three hosts; what leaves the first one is slow."""
     slow = [word for a in (1, 2, 3) for b in range(4, 10) for word in ("--slow", f"node{a}-node{b}:20mbit")]

@@ -106,6 +106,7 @@ def facts_of(name, **facts):
     return {"facts": {"host": name, "machine": name, "facts": facts, "paths": [{"path": "/data", "there": True, "type": "nfs4", "source": "store:/x"}]}}
 
 
+@pytest.mark.long
 def test_one_that_flaps_stays_out(fleet, headrace):
     """Twice bad after it passed: three passes in a row are wanted. Who was bad at first and then passes does not flap."""
     assert fleet("abcdef", rates={"f": 5e8}).code == 10

@@ -147,7 +147,7 @@ def launch(headrace, environment):
 
 
 @pytest.mark.parametrize("count, line, words", [
-    (8, "node3 1 wrong_after 3", "elements of its products were wrong"),
+    pytest.param(8, "node3 1 wrong_after 3", "elements of its products were wrong", marks=pytest.mark.long),
     (2, "node2 1 wrong_after 3", "elements of its products were wrong"),
     (4, "node3 1 remap_failed 1", "no spare row was left"),
     (4, "node3 0 xid 79", "Xid 79"),

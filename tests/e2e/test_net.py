@@ -259,6 +259,7 @@ def cut(headrace, *lines):
 LOST = "ip netns exec $ns-2 ip neigh replace 10.78.0.3 lladdr 02:00:00:00:00:fe dev eth0 nud permanent"
 
 
+@pytest.mark.long
 def test_two_that_cannot_be_connected_are_named_and_the_others_measured(hosts):
     headrace = cut(hosts("--rate", "400mbit"), LOST)
     headrace.write("pairs.yaml", PAIRS.replace("repeat: 3", "repeat: 1"))
@@ -296,6 +297,7 @@ def test_two_hosts_with_one_address_are_named(hosts):
     assert outcome.code == 1 and "node3 and node4 have the same IP address 10.78.0.3" in outcome.err, outcome
 
 
+@pytest.mark.long
 def test_where_mpi_itself_cannot_start_it_is_said_what_can(hosts):
     headrace = cut(hosts(), LOST.replace("10.78.0.3", "10.78.0.4"))
     headrace.write("pairs.yaml", PAIRS)

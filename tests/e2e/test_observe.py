@@ -117,6 +117,7 @@ def test_a_page_is_drawn_unless_it_is_not_wanted(headrace, data):
     assert sorted(path.name for path in headrace.path("plain").iterdir() if path.suffix) == ["job.yaml", "observe.json"]
 
 
+@pytest.mark.long
 def test_two_observations_are_compared(headrace, data):
     for out, decode in (("before", "0.02"), ("after", "0.0005")):
         observe(headrace, data, "--workers", "1", "--steps", "50", "--step", "0.05", "--decode", decode, out=out)

@@ -4,6 +4,8 @@ import json
 import subprocess
 import time
 
+import pytest
+
 from conftest import BINARY
 
 JOB = """
@@ -36,6 +38,7 @@ def made(faults):
     return folder, {path.name: path.stat().st_mtime_ns for path in folder.rglob("f*.bin")}
 
 
+@pytest.mark.long
 def test_making_data_ends_at_its_share_of_the_budget(tmp_path, faults):
     faults.set(f"delay *.bin op=write ms={WRITE_MS}")
     done, run, _ = qualify(tmp_path, faults, 1)
