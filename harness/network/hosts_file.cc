@@ -181,7 +181,7 @@ std::string set_login(Host& host, std::string_view login) {
   if (name.find_first_not_of(kNames) != name.npos || user.find_first_not_of(kNames) != user.npos)
     return "a host's name has letters, digits, and . _ - : alone, and so has a user's before an '@'";
   if (std::count(name.begin(), name.end(), ':') == 1)
-    return "only the host stands here: leave out MPICH's number of processes; a port goes into the launcher, as in "
+    return "write the host alone: leave out MPICH's number of processes; a port goes into the launcher, as in "
            "--launch "
            "'ssh -p 2222 {host}', or into ~/.ssh/config";
   host.name = name;

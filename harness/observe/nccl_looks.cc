@@ -123,7 +123,8 @@ class NcclLooks::Asking {
       own.insert(pid_inside(found_->proc, pid));
       const NcclSettings settings = nccl_settings(*environment);
       look_for_inspector(pid, settings);
-      if (!settings.ras) found_->tell("NCCL's RAS service is off (NCCL_RAS_ENABLE=0): how far ranks are was not asked");
+      if (!settings.ras)
+        found_->tell("NCCL's RAS service is off (NCCL_RAS_ENABLE=0): NCCL was not asked about its ranks");
       any_settings_ = any_settings_ || settings.any;
       if (place || !settings.ras || settings.port == 0) continue;
       if (const auto at = ras_address(found_->proc, pid, settings.port)) place = Place{pid, *at};
@@ -237,7 +238,7 @@ NcclSeen NcclLooks::take() {
     folder = std::move(found_->folder);
     if (found_->absent && seen.facts.empty())
       seen.facts.push_back(
-          "no process of the job listens where NCCL's RAS service would: how far ranks are was not asked");
+          "no process of the job listens where NCCL's RAS service would: NCCL was not asked about its ranks");
   }
   if (folder) read_inspector(folder.get(), own, found_->began_wall_s, seen);
   return seen;

@@ -71,7 +71,7 @@ def test_who_says_nothing_is_not_waited_for(headrace, data):
 def test_where_nobody_listens_that_is_one_fact_and_no_warning(headrace, data):
     seen = observe(headrace, data, "none")
     assert nobody_is_named(seen) and [note for note in seen.told["notes"] if "NCCL" in note] == [
-        "no process of the job listens where NCCL's RAS service would: how far ranks are was not asked"], seen.told["notes"]
+        "no process of the job listens where NCCL's RAS service would: NCCL was not asked about its ranks"], seen.told["notes"]
     off = observe_off(headrace, data)
     assert nobody_is_named(off) and any("NCCL_RAS_ENABLE=0" in note for note in off.told["notes"]), off.told["notes"]
 
