@@ -10,11 +10,11 @@
 #include <string>
 
 #include "harness/backends/loader.h"
+#include "harness/base/files/marked_folder.h"
 #include "harness/base/random.h"
-#include "harness/files/marked_folder.h"
 #include "harness/record/recorder.h"
-#include "harness/storage/block_loop.h"
-#include "harness/storage/pipeline/span_log.h"
+#include "harness/workload/data/block_loop.h"
+#include "harness/workload/data/pipeline/span_log.h"
 
 namespace {
 using namespace headrace;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 
 namespace headrace {
 

@@ -9,9 +9,9 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/finish_blocks.h"
 #include "benches/headrace/terminal.h"
-#include "harness/comparison/row_words.h"
-#include "harness/files/marked_folder.h"
-#include "harness/system/installation.h"
+#include "harness/analysis/comparison/row_words.h"
+#include "harness/base/files/marked_folder.h"
+#include "harness/base/system/installation.h"
 
 namespace headrace::cli {
 namespace {

@@ -11,10 +11,10 @@
 #include "benches/headrace/block_progress.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/finish_blocks.h"
+#include "benches/headrace/session/turn.h"
 #include "harness/base/diagnostics.h"
-#include "harness/files/marked_folder.h"
-#include "harness/session/turn.h"
-#include "harness/system/installation.h"
+#include "harness/base/files/marked_folder.h"
+#include "harness/base/system/installation.h"
 
 namespace headrace::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "benches/headrace/session/interleave.h"
 #include "benches/headrace/verb.h"
-#include "harness/session/interleave.h"
 
 namespace headrace::cli {
 

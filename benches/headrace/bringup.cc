@@ -5,8 +5,8 @@
 #include "benches/headrace/bringup_simulated.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
-#include "harness/agents/agent.h"
 #include "harness/base/diagnostics.h"
+#include "harness/bringup/agents/agent.h"
 
 namespace headrace::cli {
 namespace {

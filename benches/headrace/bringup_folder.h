@@ -5,8 +5,8 @@
 #include <string>
 
 #include "benches/headrace/verb.h"
+#include "harness/base/files/marked_folder.h"
 #include "harness/bringup/record.h"
-#include "harness/files/marked_folder.h"
 
 namespace headrace::cli {
 

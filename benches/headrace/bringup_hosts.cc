@@ -11,26 +11,26 @@
 #include "benches/headrace/bringup_progress.h"
 #include "benches/headrace/bringup_text.h"
 #include "benches/headrace/console.h"
-#include "harness/agents/own_run.h"
+#include "benches/headrace/session/launch.h"
+#include "benches/headrace/session/supervisor.h"
 #include "harness/backends/loader.h"
+#include "harness/base/config/layers.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/escape.h"
 #include "harness/base/file_text.h"
+#include "harness/base/files/marked_folder.h"
+#include "harness/base/folder_place.h"
 #include "harness/base/object_path.h"
+#include "harness/base/system/installation.h"
+#include "harness/bringup/agents/own_run.h"
+#include "harness/bringup/blame/topology.h"
 #include "harness/bringup/bring_up.h"
 #include "harness/bringup/hand_over.h"
-#include "harness/bringup/topology.h"
-#include "harness/config/layers.h"
 #include "harness/engine/engine.h"
-#include "harness/files/marked_folder.h"
-#include "harness/plan/plan.h"
-#include "harness/requirements/job.h"
+#include "harness/engine/plan/plan.h"
+#include "harness/job/job.h"
 #include "harness/results/stored_verdict.h"
-#include "harness/session/launch.h"
-#include "harness/session/supervisor.h"
-#include "harness/system/folder_place.h"
-#include "harness/system/installation.h"
 
 namespace headrace::cli {
 namespace {
@@ -85,7 +85,7 @@ std::vector<std::string> commands(const Record& record) {
 std::vector<std::string> paths_of(const std::string& job_file) {
   std::vector<std::string> paths;
   if (job_file.empty()) return paths;
-  const requirements::Job job = requirements::load_job(job_file);
+  const job::Job job = job::load_job(job_file);
   if (!job.dataset.path.empty() && job.dataset.path.find("://") == std::string::npos) paths.push_back(job.dataset.path);
   if (job.local_cache && !job.local_cache->path.empty()) paths.push_back(job.local_cache->path);
   return paths;

@@ -11,10 +11,10 @@
 #include "benches/headrace/shares.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
-#include "harness/bringup/simulated_record.h"
-#include "harness/bringup/simulation.h"
+#include "harness/bringup/simulation/simulated_record.h"
+#include "harness/bringup/simulation/simulation.h"
+#include "harness/judge/verdict/word.h"
 #include "harness/results/json_text.h"
-#include "harness/verdict/word.h"
 
 namespace headrace::cli {
 namespace {

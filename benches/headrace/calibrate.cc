@@ -15,19 +15,19 @@
 #include "harness/backends/loader.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/system/installation.h"
+#include "harness/base/system/report_python.h"
 #include "harness/base/units.h"
-#include "harness/node.h"
-#include "harness/plan/from_job.h"
-#include "harness/requirements/job.h"
-#include "harness/statistics/summary.h"
-#include "harness/storage/some_samples.h"
-#include "harness/system/installation.h"
-#include "harness/system/report_python.h"
+#include "harness/engine/plan/from_job.h"
+#include "harness/job/job.h"
+#include "harness/judge/statistics/summary.h"
+#include "harness/machine/node.h"
+#include "harness/workload/data/some_samples.h"
 
 namespace headrace::cli {
 namespace {
 
-using requirements::Job;
+using job::Job;
 
 constexpr std::uint32_t kMostFiles = 64;
 constexpr std::size_t kMostPrinted = 4096;
@@ -68,7 +68,7 @@ std::string command_of(const std::string& decoder, const Job& job) {
 
 /// "" = none.
 std::string codec_of(const Job& job) {
-  return job.dataset.codec == requirements::SampleCodec::none ? "" : std::string(codec_word(job.dataset));
+  return job.dataset.codec == job::SampleCodec::none ? "" : std::string(codec_word(job.dataset));
 }
 
 /// As files of the codec begin; where the job has none, images.
@@ -168,7 +168,7 @@ class Running {
 }  // namespace
 
 Calibration calibrate(const std::string& decoder, const PlanOptions& options) {
-  const Job job = requirements::load_job(options.job_file, options.job_overrides);
+  const Job job = job::load_job(options.job_file, options.job_overrides);
   std::string command = command_of(decoder, job);
   const SampleFiles samples(job, options.data.empty() ? job.dataset.path : options.data);
   const std::vector<std::string>& files = samples.paths();

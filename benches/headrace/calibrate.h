@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "harness/plan/plan.h"
+#include "harness/engine/plan/plan.h"
 
 namespace headrace::cli {
 

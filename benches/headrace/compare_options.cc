@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include "benches/headrace/shares.h"
+#include "harness/analysis/comparison/gates.h"
 #include "harness/base/units.h"
-#include "harness/comparison/gates.h"
-#include "harness/registry.h"
-#include "harness/workload.h"
+#include "harness/workload/registry.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::cli {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "benches/headrace/verb.h"
-#include "harness/comparison/comparison.h"
-#include "harness/plan/plan.h"
+#include "harness/analysis/comparison/comparison.h"
+#include "harness/engine/plan/plan.h"
 
 namespace headrace::cli {
 

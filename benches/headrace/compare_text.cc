@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/analysis/comparison/row_words.h"
 #include "harness/base/units.h"
-#include "harness/comparison/row_words.h"
 
 namespace headrace::cli {
 namespace {

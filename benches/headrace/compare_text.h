@@ -2,7 +2,7 @@
 #pragma once
 
 #include "benches/headrace/terminal.h"
-#include "harness/comparison/comparison.h"
+#include "harness/analysis/comparison/comparison.h"
 
 namespace headrace::cli {
 

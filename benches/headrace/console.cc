@@ -10,7 +10,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/printable.h"
-#include "harness/verdict/word.h"
+#include "harness/judge/verdict/word.h"
 
 namespace headrace::cli {
 namespace {

@@ -14,9 +14,9 @@
 #include "benches/headrace/verb.h"
 #include "harness/base/units.h"
 #include "harness/base/version.h"
-#include "harness/expectations/collectives.h"
-#include "harness/expectations/hold.h"
-#include "harness/node.h"
+#include "harness/judge/expectations/collectives.h"
+#include "harness/judge/expectations/hold.h"
+#include "harness/machine/node.h"
 #include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
 

@@ -5,7 +5,7 @@
 
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/text.h"
-#include "harness/expectations/hold.h"
+#include "harness/judge/expectations/hold.h"
 
 namespace headrace::cli {
 

@@ -6,7 +6,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
-#include "harness/files/output.h"
+#include "harness/base/files/output.h"
 #include "harness/results/exports.h"
 
 namespace headrace::cli {

@@ -8,7 +8,7 @@
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
-#include "harness/files/marked_folder.h"
+#include "harness/base/files/marked_folder.h"
 
 namespace headrace::cli {
 

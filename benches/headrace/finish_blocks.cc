@@ -4,8 +4,8 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/terminal.h"
-#include "harness/comparison/output.h"
-#include "harness/files/marked_folder.h"
+#include "harness/analysis/comparison/output.h"
+#include "harness/base/files/marked_folder.h"
 
 namespace headrace::cli {
 

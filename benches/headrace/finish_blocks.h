@@ -1,9 +1,9 @@
 // What interleaved blocks end with: their files, their page, and the comparison in words.
 #pragma once
 
+#include "benches/headrace/session/interleave.h"
 #include "benches/headrace/verb.h"
-#include "harness/files/marked_folder.h"
-#include "harness/session/interleave.h"
+#include "harness/base/files/marked_folder.h"
 
 namespace headrace::cli {
 

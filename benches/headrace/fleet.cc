@@ -1,5 +1,5 @@
 // headrace fleet: many nodes' runs held against each other.
-#include "harness/fleet/fleet.h"
+#include "harness/analysis/fleet/fleet.h"
 
 #include <fmt/format.h>
 #include <sys/wait.h>
@@ -18,9 +18,9 @@
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/escape.h"
+#include "harness/base/files/marked_folder.h"
 #include "harness/base/parallel.h"
 #include "harness/base/printable.h"
-#include "harness/files/marked_folder.h"
 
 namespace headrace::cli {
 namespace {

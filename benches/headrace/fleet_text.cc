@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "harness/analysis/comparison/row_words.h"
 #include "harness/base/units.h"
-#include "harness/comparison/row_words.h"
 
 namespace headrace::cli {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "benches/headrace/terminal.h"
-#include "harness/fleet/fleet.h"
+#include "harness/analysis/fleet/fleet.h"
 
 namespace headrace::cli {
 

@@ -10,12 +10,12 @@
 #include "benches/headrace/formula_text.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
-#include "harness/requirements/formula_output.h"
+#include "harness/job/formula_output.h"
 
 namespace headrace::cli {
 namespace {
 
-using namespace requirements;
+using namespace job;
 
 const Formula& find(const std::string& name) {
   if (const Formula* found = find_formula(name)) return *found;

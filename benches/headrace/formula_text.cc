@@ -5,13 +5,13 @@
 #include <algorithm>
 
 #include "benches/headrace/table.h"
-#include "harness/requirements/formula_output.h"
-#include "harness/requirements/sources.h"
+#include "harness/job/formula_output.h"
+#include "harness/job/sources.h"
 
 namespace headrace::cli {
 namespace {
 
-using namespace requirements;
+using namespace job;
 
 /// `text` after `lead`, its further lines below its first.
 Text after(const Text& lead, const Text& text, const Terminal& terminal) {

@@ -1,5 +1,5 @@
 // headrace history: one machine over time.
-#include "harness/history/history.h"
+#include "harness/analysis/history/history.h"
 
 #include <fmt/format.h>
 
@@ -13,9 +13,9 @@
 #include "benches/headrace/shares.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/analysis/comparison/row_words.h"
+#include "harness/base/files/marked_folder.h"
 #include "harness/base/units.h"
-#include "harness/comparison/row_words.h"
-#include "harness/files/marked_folder.h"
 
 namespace headrace::cli {
 namespace {

@@ -9,17 +9,17 @@
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
-#include "harness/comparison/past_sessions.h"
-#include "harness/engine/questions.h"
-#include "harness/requirements/job.h"
-#include "harness/requirements/needs.h"
+#include "harness/analysis/comparison/past_sessions.h"
+#include "harness/base/system/installation.h"
+#include "harness/engine/explain/questions.h"
+#include "harness/job/job.h"
+#include "harness/job/needs.h"
+#include "harness/judge/verdict/across_sessions.h"
+#include "harness/judge/verdict/slow_parts.h"
 #include "harness/results/json_text.h"
 #include "harness/results/metric_key.h"
 #include "harness/results/parts.h"
 #include "harness/results/replay.h"
-#include "harness/system/installation.h"
-#include "harness/verdict/across_sessions.h"
-#include "harness/verdict/slow_parts.h"
 
 namespace headrace::cli {
 namespace {
@@ -52,10 +52,10 @@ void hold_across(const std::string& history, const std::string& path, std::vecto
 }
 
 int judge(const Arguments& a, const Shared& shared) {
-  requirements::Job job = requirements::load_job(system::find_shipped(a.job), a.overrides);
+  job::Job job = job::load_job(system::find_shipped(a.job), a.overrides);
   const results::RecordedRun run = results::read_recorded_run(a.run);
   const std::string counted = engine::adopt_format_overhead(job, run.points);
-  const auto needs = requirements::judged_needs(job);
+  const auto needs = job::judged_needs(job);
   const auto questions = engine::questions(&job, needs, run.points, run.nodes);
   RunResult told;
   std::vector<Judgement> unanswered;

@@ -7,8 +7,8 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
-#include "harness/registry.h"
-#include "harness/workload.h"
+#include "harness/workload/registry.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::cli {
 namespace {

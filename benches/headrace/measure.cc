@@ -10,12 +10,12 @@
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/scan.h"
+#include "benches/headrace/session/measure.h"
 #include "benches/headrace/terminal_audience.h"
+#include "harness/base/files/output.h"
 #include "harness/base/object_path.h"
-#include "harness/files/output.h"
-#include "harness/plan/ad_hoc.h"
-#include "harness/session/measure.h"
-#include "harness/workload.h"
+#include "harness/engine/plan/ad_hoc.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::cli {
 namespace {

@@ -3,8 +3,8 @@
 
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
-#include "harness/observe/recording.h"
-#include "harness/observe/roles.h"
+#include "harness/observe/learning/roles.h"
+#include "harness/observe/sampling/recording.h"
 
 namespace headrace::cli {
 

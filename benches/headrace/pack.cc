@@ -9,13 +9,13 @@
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
-#include "harness/packing/gain.h"
-#include "harness/packing/pack.h"
+#include "harness/pack/gain.h"
+#include "harness/pack/pack.h"
 
 namespace headrace::cli {
 namespace {
 
-using packing::Plan;
+using pack::Plan;
 
 struct Arguments {
   std::string source, target, format = "tar", shard_size = "1GiB", order = "shuffled";
@@ -70,7 +70,7 @@ class PackProgress {
   bool dirty_ = false;
 };
 
-packing::Options options_of(const Arguments& given) {
+pack::Options options_of(const Arguments& given) {
   const Parsed size = parse_quantity(given.shard_size, Dimension::bytes);
   if (!size) throw UsageError(fmt::format("--shard-size: '{}' {}", given.shard_size, size.error));
   constexpr double kLeast = 1 << 20, kMost = 0x1p44;
@@ -106,17 +106,17 @@ int pack(const Shared& shared, const Arguments& given) {
   };
   if (given.dry_run && given.rehearse)
     throw UsageError("pack: --dry-run writes nothing, and --rehearse packs a sample");
-  Plan plan = packing::plan(options_of(given), told);
+  Plan plan = pack::plan(options_of(given), told);
   progress.clear();
   tell_plan(plan);
   if (given.dry_run) return 0;
   if (given.rehearse) {
-    const packing::Gain gain = packing::rehearse_gain(std::move(plan), {}, told);
+    const pack::Gain gain = pack::rehearse_gain(std::move(plan), {}, told);
     progress.clear();
-    for (const std::string& line : packing::told(gain)) print_line(line);
+    for (const std::string& line : pack::told(gain)) print_line(line);
     return 0;
   }
-  const packing::Packed packed = packing::pack(plan, told);
+  const pack::Packed packed = pack::pack(plan, told);
   progress.clear();
   if (packed.kept > 0)
     print_line(Text::format("{} shards were there already, as an earlier try left them", packed.kept));

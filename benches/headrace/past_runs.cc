@@ -7,8 +7,8 @@
 
 #include "benches/headrace/console.h"
 #include "harness/base/error.h"
+#include "harness/base/system/list_names.h"
 #include "harness/results/pair_metrics.h"
-#include "harness/system/list_names.h"
 
 namespace headrace::cli {
 

@@ -4,8 +4,8 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/plan_options.h"
-#include "harness/plan/room.h"
-#include "harness/session/launch.h"
+#include "benches/headrace/session/launch.h"
+#include "harness/engine/plan/room.h"
 
 namespace headrace::cli {
 namespace {

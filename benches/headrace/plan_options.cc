@@ -8,16 +8,16 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/session/launch.h"
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
+#include "harness/base/config/document.h"
 #include "harness/base/object_path.h"
+#include "harness/base/system/installation.h"
 #include "harness/base/units.h"
-#include "harness/config/document.h"
-#include "harness/node.h"
-#include "harness/plan/room.h"
-#include "harness/session/launch.h"
-#include "harness/system/installation.h"
-#include "harness/workload.h"
+#include "harness/engine/plan/room.h"
+#include "harness/machine/node.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::cli {
 namespace {
@@ -259,7 +259,7 @@ Text plan_text(const Plan& plan, const Shared& shared) {
                           : need.unit == "1/s" ? Dimension::per_second
                           : need.unit == "B"   ? Dimension::bytes
                                                : Dimension::count;
-      out += Text::format("  {} ({})  at least {}\n", pad(need.id, names), requirements::to_string(need.scope),
+      out += Text::format("  {} ({})  at least {}\n", pad(need.id, names), job::to_string(need.scope),
                           format_quantity(need.need, d));
     }
     for (const DeclaredNeed& need : plan.declared_needs) {
@@ -302,8 +302,7 @@ std::string plan_json(const Plan& plan) {
   }
   json needs = json::array();
   for (const auto& need : plan.needs) {
-    needs.push_back(
-        {{"id", need.id}, {"scope", requirements::to_string(need.scope)}, {"need", need.need}, {"unit", need.unit}});
+    needs.push_back({{"id", need.id}, {"scope", job::to_string(need.scope)}, {"need", need.need}, {"unit", need.unit}});
   }
   for (const DeclaredNeed& need : plan.declared_needs) {
     needs.push_back({{"id", need.id},

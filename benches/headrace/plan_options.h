@@ -3,7 +3,7 @@
 
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
-#include "harness/plan/plan.h"
+#include "harness/engine/plan/plan.h"
 
 namespace headrace::cli {
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/session/supervisor.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
@@ -17,7 +18,6 @@
 #include "harness/observe/replay/laid_files.h"
 #include "harness/observe/replay/run.h"
 #include "harness/observe/replay/utilization.h"
-#include "harness/session/supervisor.h"
 
 namespace headrace::cli {
 namespace {

@@ -9,8 +9,8 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
-#include "harness/files/marked_folder.h"
-#include "harness/files/output.h"
+#include "harness/base/files/marked_folder.h"
+#include "harness/base/files/output.h"
 
 namespace headrace::cli {
 namespace {

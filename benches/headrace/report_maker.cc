@@ -8,10 +8,10 @@
 #include <filesystem>
 
 #include "harness/base/error.h"
-#include "harness/files/marked_folder.h"
-#include "harness/system/installation.h"
-#include "harness/system/report_python.h"
-#include "harness/system/unique_fd.h"
+#include "harness/base/files/marked_folder.h"
+#include "harness/base/system/installation.h"
+#include "harness/base/system/report_python.h"
+#include "harness/base/system/unique_fd.h"
 
 namespace headrace::cli {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "harness/files/marked_folder.h"
+#include "harness/base/files/marked_folder.h"
 
 namespace headrace::cli {
 

@@ -8,19 +8,19 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/require_text.h"
 #include "benches/headrace/verb.h"
+#include "harness/base/config/document.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
-#include "harness/config/document.h"
-#include "harness/files/output.h"
-#include "harness/requirements/job_sweep.h"
-#include "harness/requirements/need_changes.h"
-#include "harness/requirements/need_output.h"
-#include "harness/system/installation.h"
+#include "harness/base/files/output.h"
+#include "harness/base/system/installation.h"
+#include "harness/job/job_sweep.h"
+#include "harness/job/need_changes.h"
+#include "harness/job/need_output.h"
 
 namespace headrace::cli {
 namespace {
 
-using namespace requirements;
+using namespace job;
 
 struct Arguments {
   std::string job;

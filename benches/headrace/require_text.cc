@@ -7,13 +7,13 @@
 #include "benches/headrace/table.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
-#include "harness/requirements/job_keys.h"
-#include "harness/requirements/need_output.h"
+#include "harness/job/job_keys.h"
+#include "harness/job/need_output.h"
 
 namespace headrace::cli {
 namespace {
 
-using namespace requirements;
+using namespace job;
 
 std::size_t width_of(const Terminal& terminal) { return static_cast<std::size_t>(std::max(terminal.width(), 40)); }
 

@@ -6,24 +6,24 @@
 #include <vector>
 
 #include "benches/headrace/terminal.h"
-#include "harness/requirements/job_sweep.h"
-#include "harness/requirements/need_changes.h"
-#include "harness/requirements/needs.h"
+#include "harness/job/job_sweep.h"
+#include "harness/job/need_changes.h"
+#include "harness/job/needs.h"
 
 namespace headrace::cli {
 
 /// One block per need: the values at each scope, the margin, the equation with its numbers.
-Text needs_text(const requirements::Job& job, std::span<const requirements::Need> needs, const Terminal& terminal);
+Text needs_text(const job::Job& job, std::span<const job::Need> needs, const Terminal& terminal);
 
 /// Which needs the job does not have, and the keys that would give them: what each is, its unit.
-Text locked_text(const requirements::Job& job, const Terminal& terminal);
+Text locked_text(const job::Job& job, const Terminal& terminal);
 
 /// A line per need and scope that `overrides` change; those that stay the same are counted.
-Text changes_text(const requirements::Job& before, const requirements::Job& after,
-                  const std::vector<std::string>& overrides, const Terminal& terminal);
+Text changes_text(const job::Job& before, const job::Job& after, const std::vector<std::string>& overrides,
+                  const Terminal& terminal);
 
 /// A line per point; the needs that change, as many as fit.
-Text sweep_text(const requirements::Sweep& sweep, const Terminal& terminal);
+Text sweep_text(const job::Sweep& sweep, const Terminal& terminal);
 
 /// The keys of a job file, by section.
 Text job_keys_text(const Terminal& terminal);

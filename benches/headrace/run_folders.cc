@@ -11,9 +11,9 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/parallel.h"
+#include "harness/base/system/list_names.h"
 #include "harness/bringup/as_runs.h"
 #include "harness/results/pair_metrics.h"
-#include "harness/system/list_names.h"
 
 namespace headrace::cli {
 

@@ -8,9 +8,9 @@
 
 #include "benches/headrace/table.h"
 #include "harness/base/escape.h"
-#include "harness/requirements/need_kinds.h"
+#include "harness/job/need_kinds.h"
 #include "harness/results/json_text.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::cli {
 namespace {
@@ -71,7 +71,7 @@ void set_relative(Scan& scan) {
 
 std::string human(const Scan& scan, double value) {
   return scan.unit == "ratio" ? fmt::format("{:.3f}", value)
-                              : requirements::format_named(value, scan.unit, scan.workload + "." + scan.metric);
+                              : job::format_named(value, scan.unit, scan.workload + "." + scan.metric);
 }
 
 /// One row as people read it: point, mean, median, bounds, min, max, relative.

@@ -9,9 +9,9 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
 #include "harness/engine/engine.h"
-#include "harness/node.h"
-#include "harness/peer/follow.h"
-#include "harness/peer/listener.h"
+#include "harness/machine/node.h"
+#include "harness/workload/peer/follow.h"
+#include "harness/workload/peer/listener.h"
 
 namespace headrace::cli {
 namespace {

@@ -9,16 +9,16 @@
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/run_folders.h"
+#include "benches/headrace/session/measure.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/terminal_audience.h"
 #include "benches/headrace/verb.h"
+#include "harness/analysis/sizing/sizing.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/files/marked_folder.h"
 #include "harness/base/printable.h"
-#include "harness/files/marked_folder.h"
-#include "harness/plan/room.h"
-#include "harness/session/measure.h"
-#include "harness/sizing/sizing.h"
-#include "harness/system/installation.h"
+#include "harness/base/system/installation.h"
+#include "harness/engine/plan/room.h"
 
 namespace headrace::cli {
 namespace {
@@ -47,7 +47,7 @@ std::vector<results::StoredRun> all_runs(const Arguments& arguments) {
 
 /// Holds the runs against the job, and tells and writes what comes of it.
 int size(const Arguments& arguments, const std::vector<results::StoredRun>& runs, const Shared& shared) {
-  const auto job = requirements::load_job(system::find_shipped(arguments.job), arguments.overrides);
+  const auto job = job::load_job(system::find_shipped(arguments.job), arguments.overrides);
   sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
   sizing.noise = comparison::noise_beside(runs.front());
   std::optional<MarkedFolder> folder;
@@ -82,8 +82,8 @@ class Sized final : public TerminalAudience {
 
 /// Measures what the job does, as qualify does.
 int measure_and_size(const Arguments& arguments, const Shared& shared) {
-  requirements::load_job(system::find_shipped(arguments.job),
-                         arguments.overrides);  // what is wrong with it is told first
+  job::load_job(system::find_shipped(arguments.job),
+                arguments.overrides);  // what is wrong with it is told first
   PlanArguments wanted;
   wanted.job = arguments.job;
   wanted.at = arguments.at;

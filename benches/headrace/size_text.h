@@ -2,7 +2,7 @@
 #pragma once
 
 #include "benches/headrace/terminal.h"
-#include "harness/sizing/sizing.h"
+#include "harness/analysis/sizing/sizing.h"
 
 namespace headrace::cli {
 

@@ -10,9 +10,9 @@
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
 #include "harness/base/units.h"
-#include "harness/requirements/need_kinds.h"
-#include "harness/verdict/slow_parts.h"
-#include "harness/workload.h"
+#include "harness/job/need_kinds.h"
+#include "harness/judge/verdict/slow_parts.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::cli {
 namespace {
@@ -20,7 +20,7 @@ namespace {
 /// A value of the need or metric `name` ("workload.metric") in the unit that people use for it.
 std::string human(double value, std::string_view unit, std::string_view name) {
   if (unit == "ratio") return fmt::format("{:.3f}", value);
-  return requirements::format_named(value, unit, name);
+  return job::format_named(value, unit, name);
 }
 
 Text bounds(const std::optional<double>& low, const std::optional<double>& high, std::string_view unit,
@@ -74,7 +74,7 @@ std::string_view without_unit(std::string_view metric) {
 
 /// "Samples read"; a need that a configuration declares has the name that it gives.
 std::string plain_name(const Judgement& j) {
-  const requirements::NeedKind* kind = requirements::find_need_kind(j.id);
+  const job::NeedKind* kind = job::find_need_kind(j.id);
   std::string name(kind == nullptr || kind->name.empty() ? std::string_view(j.id) : kind->name);
   return j.scope.empty() || j.scope == "node" || j.scope == j.id ? name : name + " of " + j.scope;
 }

@@ -6,7 +6,7 @@
 
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict/verdict.h"
 
 namespace headrace::cli {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "benches/headrace/console.h"
-#include "harness/session/measure.h"
+#include "benches/headrace/session/measure.h"
 
 namespace headrace::cli {
 

@@ -10,11 +10,11 @@
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/units.h"
+#include "harness/judge/verdict/slow_parts.h"
 #include "harness/results/exports.h"
 #include "harness/results/json_text.h"
 #include "harness/results/replay.h"
 #include "harness/results/stored_verdict.h"
-#include "harness/verdict/slow_parts.h"
 
 namespace headrace::cli {
 namespace {

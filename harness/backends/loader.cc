@@ -11,8 +11,8 @@
 #include "harness/backends/plugin.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/system/installation.h"
 #include "harness/base/version.h"
-#include "harness/system/installation.h"
 
 namespace headrace {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/agents/crowd.h"
+#include "harness/bringup/agents/crowd.h"
 
 namespace headrace::bringup {
 

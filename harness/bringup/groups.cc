@@ -7,17 +7,17 @@
 #include <optional>
 #include <set>
 
-#include "harness/agents/own_run.h"
+#include "harness/analysis/sizing/sizing.h"
 #include "harness/base/deadline.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/files/folder.h"
+#include "harness/bringup/agents/own_run.h"
+#include "harness/bringup/blame/slower_groups.h"
 #include "harness/bringup/job_points.h"
-#include "harness/bringup/slower_groups.h"
-#include "harness/files/folder.h"
-#include "harness/network/host_list.h"
-#include "harness/requirements/job.h"
+#include "harness/job/job.h"
+#include "harness/machine/network/host_list.h"
 #include "harness/results/metric_filter.h"
 #include "harness/results/run_file.h"
-#include "harness/sizing/sizing.h"
 
 namespace headrace::bringup {
 namespace {
@@ -163,7 +163,7 @@ void take_load(Record& record, const StoredRun& run, const std::string& job_file
   load.values.clear();
   try {
     const std::vector<StoredRun> measured{run};
-    const sizing::Sizing sizing = sizing::size(requirements::load_job(job_file), job_file, measured);
+    const sizing::Sizing sizing = sizing::size(job::load_job(job_file), job_file, measured);
     for (const sizing::Phase& one : sizing.phases)
       load.phases.push_back({one.phase, one.title, one.unit, std::string(to_string(one.outcome)), one.explanation,
                              one.next_step, one.supply.clients, one.supply.per_client, one.supply.value.mean,

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/bringup/record.h"
-#include "harness/network/host_list.h"
+#include "harness/machine/network/host_list.h"
 
 namespace headrace::bringup {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/agents/own_run.h"
+#include "harness/bringup/agents/own_run.h"
 
 namespace headrace::bringup {
 

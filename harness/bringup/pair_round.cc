@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/agents/pair_json.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
+#include "harness/bringup/agents/pair_json.h"
 #include "harness/bringup/rails.h"
 
 namespace headrace::bringup {

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "harness/bringup/asking.h"
+#include "harness/bringup/blame/search.h"
 #include "harness/bringup/record.h"
-#include "harness/bringup/search.h"
 
 namespace headrace::bringup {
 

@@ -4,8 +4,8 @@
 #include <numeric>
 #include <optional>
 
-#include "harness/bringup/search.h"
-#include "harness/bringup/slowest.h"
+#include "harness/bringup/blame/search.h"
+#include "harness/bringup/blame/slowest.h"
 
 namespace headrace::bringup {
 namespace {

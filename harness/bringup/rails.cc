@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "harness/network/host_list.h"
+#include "harness/machine/network/host_list.h"
 
 namespace headrace::bringup {
 namespace {

@@ -10,13 +10,13 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/agents/failure.h"
-#include "harness/bringup/evidence.h"
+#include "harness/bringup/agents/failure.h"
+#include "harness/bringup/blame/evidence.h"
 #include "harness/bringup/group_run.h"
-#include "harness/bringup/node_tests.h"
-#include "harness/bringup/preflight.h"
-#include "harness/network/hosts_file.h"
-#include "harness/verdict/word.h"
+#include "harness/bringup/tests/node_tests.h"
+#include "harness/bringup/tests/preflight.h"
+#include "harness/judge/verdict/word.h"
+#include "harness/machine/network/hosts_file.h"
 
 namespace headrace::bringup {
 

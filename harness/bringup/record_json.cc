@@ -7,9 +7,9 @@
 #include "harness/base/diagnostics.h"
 #include "harness/bringup/group_run_json.h"
 #include "harness/bringup/hand_over.h"
-#include "harness/bringup/node_tests_json.h"
 #include "harness/bringup/rails.h"
 #include "harness/bringup/record.h"
+#include "harness/bringup/tests/node_tests_json.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
 

@@ -8,7 +8,7 @@
 #include <ctime>
 #include <string>
 
-#include "harness/agents/facts.h"
+#include "harness/bringup/agents/facts.h"
 
 namespace headrace::bringup {
 

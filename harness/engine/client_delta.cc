@@ -1,6 +1,6 @@
 #include "harness/engine/client_delta.h"
 
-#include "harness/system/counters.h"
+#include "harness/base/counters.h"
 
 #include <algorithm>
 

@@ -1,8 +1,8 @@
 // What a network file system's client did between two looks at its counters.
 #pragma once
 
+#include "harness/machine/client_counters.h"
 #include "harness/record/client_calls.h"
-#include "harness/system/client_counters.h"
 
 namespace headrace::engine {
 

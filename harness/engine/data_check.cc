@@ -5,8 +5,8 @@
 #include <memory>
 
 #include "harness/engine/watched.h"
-#include "harness/storage/data_set/sample.h"
-#include "harness/workload.h"
+#include "harness/workload/data/data_set/sample.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::engine {
 

@@ -10,16 +10,16 @@
 #include <ctime>
 
 #include "harness/backends/loader.h"
-#include "harness/engine/evidence.h"
-#include "harness/engine/fits.h"
+#include "harness/engine/explain/evidence.h"
+#include "harness/engine/explain/fits.h"
+#include "harness/engine/explain/questions.h"
+#include "harness/engine/explain/rehearsal.h"
+#include "harness/engine/explain/rules_kept.h"
+#include "harness/engine/explain/scaling_curves.h"
 #include "harness/engine/point_order.h"
 #include "harness/engine/point_run.h"
-#include "harness/engine/questions.h"
 #include "harness/engine/rank_sync.h"
-#include "harness/engine/rehearsal.h"
-#include "harness/engine/rules_kept.h"
-#include "harness/engine/scaling_curves.h"
-#include "harness/verdict/slow_parts.h"
+#include "harness/judge/verdict/slow_parts.h"
 
 namespace headrace {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 
 #include "harness/engine/limits.h"
+#include "harness/engine/plan/plan.h"
 #include "harness/engine/run_result.h"
-#include "harness/node.h"
-#include "harness/plan/plan.h"
+#include "harness/machine/node.h"
 
 namespace headrace {
 

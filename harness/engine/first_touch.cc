@@ -11,10 +11,10 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/base/parallel.h"
+#include "harness/base/system/kernel_files.h"
 #include "harness/base/units.h"
+#include "harness/machine/cpu.h"
 #include "harness/record/recorder.h"
-#include "harness/system/cpu.h"
-#include "harness/system/kernel_files.h"
 
 namespace headrace::engine {
 namespace {

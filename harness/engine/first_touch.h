@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "harness/engine/run_result.h"
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 
 namespace headrace::engine {
 

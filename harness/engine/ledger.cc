@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/counters.h"
+#include "harness/base/system/kernel_files.h"
 #include "harness/base/units.h"
 #include "harness/engine/probe.h"
+#include "harness/machine/cgroup.h"
 #include "harness/record/recorder.h"
-#include "harness/system/cgroup.h"
-#include "harness/system/counters.h"
-#include "harness/system/kernel_files.h"
 
 namespace headrace::engine {
 namespace {

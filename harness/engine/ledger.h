@@ -6,9 +6,9 @@
 #include <optional>
 #include <string>
 
+#include "harness/machine/block_device.h"
+#include "harness/machine/cgroup.h"
 #include "harness/record/repetition.h"
-#include "harness/system/block_device.h"
-#include "harness/system/cgroup.h"
 
 namespace headrace::engine {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/engine/counting.h"
-#include "harness/engine/evidence.h"
-#include "harness/statistics/summary.h"
-#include "harness/verdict/slow_parts.h"
+#include "harness/engine/explain/counting.h"
+#include "harness/engine/explain/evidence.h"
+#include "harness/judge/statistics/summary.h"
+#include "harness/judge/verdict/slow_parts.h"
 
 namespace headrace::engine {
 namespace {

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "harness/engine/run_result.h"
-#include "harness/verdict/answers.h"
+#include "harness/judge/verdict/answers.h"
 
 namespace headrace::engine {
 

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "harness/backends/formats/bad_sample.h"
 #include "harness/base/error.h"
-#include "harness/formats/bad_sample.h"
 
 namespace headrace::engine {
 

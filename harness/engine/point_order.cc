@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <climits>
 
-#include "harness/engine/loader_trials.h"
-#include "harness/engine/measured_point.h"
-#include "harness/engine/rehearsal.h"
-#include "harness/plan/rehearsal.h"
-#include "harness/plan/time_share.h"
+#include "harness/engine/explain/loader_trials.h"
+#include "harness/engine/explain/measured_point.h"
+#include "harness/engine/explain/rehearsal.h"
+#include "harness/engine/plan/rehearsal.h"
+#include "harness/engine/plan/time_share.h"
 
 namespace headrace::engine {
 namespace {

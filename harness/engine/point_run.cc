@@ -10,18 +10,18 @@
 #include <thread>
 
 #include "harness/base/deadline.h"
-#include "harness/engine/counting.h"
 #include "harness/engine/data_check.h"
 #include "harness/engine/driver.h"
-#include "harness/engine/evidence.h"
+#include "harness/engine/explain/counting.h"
+#include "harness/engine/explain/evidence.h"
+#include "harness/engine/explain/rank_findings.h"
 #include "harness/engine/look_by_look.h"
 #include "harness/engine/preparation.h"
-#include "harness/engine/rank_findings.h"
 #include "harness/engine/watched.h"
-#include "harness/ranks/rank_groups.h"
-#include "harness/statistics/summary.h"
-#include "harness/system/network_links.h"
-#include "harness/workload.h"
+#include "harness/judge/statistics/summary.h"
+#include "harness/machine/network_links.h"
+#include "harness/record/ranks/rank_groups.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::engine {
 namespace {

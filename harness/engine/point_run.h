@@ -6,7 +6,7 @@
 
 #include "harness/engine/engine.h"
 #include "harness/engine/repetition_run.h"
-#include "harness/verdict/answers.h"
+#include "harness/judge/verdict/answers.h"
 
 namespace headrace::engine {
 

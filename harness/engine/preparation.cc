@@ -10,7 +10,7 @@
 #include "harness/engine/first_touch.h"
 #include "harness/engine/search.h"
 #include "harness/engine/watched.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::engine {
 namespace {

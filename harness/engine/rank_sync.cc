@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include "harness/engine/series.h"
-#include "harness/ranks/wire_fields.h"
+#include "harness/record/ranks/wire_fields.h"
 #include "harness/record/repetition_fields.h"
 
 namespace headrace::engine {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/ranks.h"
+#include "harness/record/ranks/ranks.h"
 #include "harness/record/repetition.h"
-#include "harness/registry.h"
+#include "harness/workload/registry.h"
 
 namespace headrace::engine {
 

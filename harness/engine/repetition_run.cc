@@ -23,8 +23,8 @@
 #include "harness/engine/series.h"
 #include "harness/engine/watched.h"
 #include "harness/engine/worker_threads.h"
-#include "harness/storage/cache_control.h"
-#include "harness/workload.h"
+#include "harness/workload/data/cache_control.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::engine {
 namespace {

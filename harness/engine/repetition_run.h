@@ -11,12 +11,12 @@
 #include "harness/engine/engine.h"
 #include "harness/engine/rank_sync.h"
 #include "harness/engine/series.h"
-#include "harness/registry.h"
-#include "harness/storage/file_survey.h"
-#include "harness/system/block_device.h"
-#include "harness/system/cgroup.h"
-#include "harness/system/client_counters.h"
-#include "harness/system/mount.h"
+#include "harness/machine/block_device.h"
+#include "harness/machine/cgroup.h"
+#include "harness/machine/client_counters.h"
+#include "harness/machine/mount.h"
+#include "harness/workload/data/file_survey.h"
+#include "harness/workload/registry.h"
 
 namespace headrace {
 class ObjectStore;

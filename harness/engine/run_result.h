@@ -9,27 +9,27 @@
 #include <vector>
 
 #include "harness/base/version.h"
-#include "harness/engine/collective_fit.h"
-#include "harness/engine/limit_proof.h"
-#include "harness/engine/loader_tuning.h"
-#include "harness/engine/prediction.h"
-#include "harness/engine/scaling.h"
-#include "harness/expectations/hold.h"
-#include "harness/machine/fingerprint.h"
-#include "harness/plan/benchmark/rules.h"
-#include "harness/plan/plan.h"
-#include "harness/ranks/rank_groups.h"
+#include "harness/engine/explain/collective_fit.h"
+#include "harness/engine/explain/limit_proof.h"
+#include "harness/engine/explain/loader_tuning.h"
+#include "harness/engine/explain/prediction.h"
+#include "harness/engine/explain/scaling.h"
+#include "harness/engine/plan/benchmark/rules.h"
+#include "harness/engine/plan/plan.h"
+#include "harness/job/epoch.h"
+#include "harness/judge/expectations/hold.h"
+#include "harness/judge/statistics/summary.h"
+#include "harness/judge/verdict/answers.h"
+#include "harness/judge/verdict/verdict.h"
+#include "harness/machine/examine/fingerprint.h"
 #include "harness/record/data_report.h"
 #include "harness/record/facts.h"
 #include "harness/record/metric_summary.h"
 #include "harness/record/noise_floor.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/record/pipeline_trace.h"
+#include "harness/record/ranks/rank_groups.h"
 #include "harness/record/repetition.h"
-#include "harness/requirements/epoch.h"
-#include "harness/statistics/summary.h"
-#include "harness/verdict/answers.h"
-#include "harness/verdict/verdict.h"
 
 namespace headrace {
 
@@ -135,12 +135,12 @@ struct Rehearsal {
   std::vector<std::string> not_cold;  // points of which it is not proven that they read from storage alone
   LoaderRates rates;                  // of the counter-experiments
   LimitProof proof;
-  std::string predicted_from;                         // the point that measured storage alone
-  Estimate storage_alone;                             // samples/s
-  std::optional<Prediction> predicted;                // empty: storage alone was not measured
-  std::optional<double> error;                        // predicted less rehearsed utilization
-  std::optional<requirements::WallClock> wall_clock;  // of an epoch that begins with the wait for the first step
-  std::string grade;                                  // of the prediction: "close", "within its interval", "off"
+  std::string predicted_from;                // the point that measured storage alone
+  Estimate storage_alone;                    // samples/s
+  std::optional<Prediction> predicted;       // empty: storage alone was not measured
+  std::optional<double> error;               // predicted less rehearsed utilization
+  std::optional<job::WallClock> wall_clock;  // of an epoch that begins with the wait for the first step
+  std::string grade;                         // of the prediction: "close", "within its interval", "off"
   struct StageError {
     std::string stage;
     double predicted = 0, rehearsed = 0, error = 0;  // samples/s; a ratio

@@ -5,9 +5,9 @@
 
 #include "harness/engine/phase_result.h"
 #include "harness/engine/worker_threads.h"
-#include "harness/storage/cache_control.h"
-#include "harness/storage/data_set.h"
-#include "harness/workload.h"
+#include "harness/workload/data/cache_control.h"
+#include "harness/workload/data/data_set.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::engine {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "harness/statistics/steady.h"
+#include "harness/judge/statistics/steady.h"
 
 namespace headrace::engine {
 namespace {

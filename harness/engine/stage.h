@@ -5,7 +5,7 @@
 #include <string>
 
 #include "harness/engine/engine.h"
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 
 namespace headrace::engine {
 

@@ -14,8 +14,8 @@
 
 #include "harness/base/deadline.h"
 #include "harness/engine/engine.h"
-#include "harness/system/near_cpus.h"
-#include "harness/workload.h"
+#include "harness/machine/near_cpus.h"
+#include "harness/workload/workload.h"
 
 namespace headrace {
 

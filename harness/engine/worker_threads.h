@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "harness/engine/limits.h"
+#include "harness/machine/block_device.h"
 #include "harness/record/recorder.h"
-#include "harness/system/block_device.h"
 
 namespace headrace {
 class Workload;

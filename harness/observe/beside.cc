@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "harness/base/start_thread.h"
-#include "harness/observe/sampler_watched.h"
+#include "harness/observe/sampling/sampler_watched.h"
 
 namespace headrace::observe {
 namespace {

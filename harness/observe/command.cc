@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "harness/base/error.h"
-#include "harness/system/kernel_files.h"
+#include "harness/base/system/kernel_files.h"
 
 extern char** environ;
 

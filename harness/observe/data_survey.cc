@@ -13,12 +13,12 @@
 #include <map>
 #include <set>
 
+#include "harness/backends/formats/shard_samples.h"
 #include "harness/base/error.h"
-#include "harness/formats/shard_samples.h"
-#include "harness/system/block_device.h"
-#include "harness/system/list_names.h"
-#include "harness/system/mount.h"
-#include "harness/system/open_quiet.h"
+#include "harness/base/system/list_names.h"
+#include "harness/base/system/open_quiet.h"
+#include "harness/machine/block_device.h"
+#include "harness/machine/mount.h"
 
 namespace headrace::observe {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/formats/format.h"
-#include "harness/observe/recording.h"
-#include "harness/observe/roles.h"
+#include "harness/backends/formats/format.h"
+#include "harness/observe/learning/roles.h"
+#include "harness/observe/sampling/recording.h"
 
 namespace headrace::observe {
 

@@ -7,8 +7,8 @@
 
 #include "harness/base/units.h"
 #include "harness/observe/data_survey.h"
-#include "harness/observe/recording.h"
-#include "harness/observe/roles.h"
+#include "harness/observe/learning/roles.h"
+#include "harness/observe/sampling/recording.h"
 
 namespace headrace::observe {
 

@@ -3,7 +3,7 @@
 
 #include "harness/base/version.h"
 #include "harness/observe/observation.h"
-#include "harness/observe/observation_series.h"
+#include "harness/observe/sampling/observation_series.h"
 
 namespace headrace::observe {
 namespace {

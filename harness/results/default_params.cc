@@ -3,10 +3,10 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
-#include "harness/params.h"
-#include "harness/registry.h"
+#include "harness/record/params.h"
 #include "harness/results/json_place.h"
-#include "harness/workload.h"
+#include "harness/workload/registry.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::results {
 namespace {

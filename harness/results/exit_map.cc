@@ -1,6 +1,6 @@
 #include "harness/results/exit_map.h"
 
-#include "harness/verdict/word.h"
+#include "harness/judge/verdict/word.h"
 
 namespace headrace::results {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/expectations/hold.h"
+#include "harness/judge/expectations/hold.h"
+#include "harness/judge/verdict/record.h"
 #include "harness/results/json_place.h"
-#include "harness/verdict/record.h"
 
 namespace headrace::results {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "harness/base/glob.h"
-#include "harness/verdict/slow_parts.h"
+#include "harness/judge/verdict/slow_parts.h"
 
 namespace headrace::results {
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/verdict/answers.h"
-#include "harness/verdict/verdict.h"
+#include "harness/judge/verdict/answers.h"
+#include "harness/judge/verdict/verdict.h"
 
 namespace headrace::results {
 

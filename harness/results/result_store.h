@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/files/marked_folder.h"
 #include "harness/engine/run_result.h"
-#include "harness/files/marked_folder.h"
 
 namespace headrace::results {
 

@@ -1,15 +1,15 @@
 // The members of what run.json says of points and of what was asked, beside repetitions.
 #pragma once
 
-#include "harness/ranks/rank_groups.h"
+#include "harness/job/needs.h"
+#include "harness/job/way.h"
+#include "harness/judge/statistics/steady.h"
+#include "harness/judge/verdict/answers.h"
+#include "harness/judge/verdict/verdict.h"
 #include "harness/record/fields.h"
 #include "harness/record/metric_summary.h"
 #include "harness/record/noise_floor.h"
-#include "harness/requirements/needs.h"
-#include "harness/requirements/way.h"
-#include "harness/statistics/steady.h"
-#include "harness/verdict/answers.h"
-#include "harness/verdict/verdict.h"
+#include "harness/record/ranks/rank_groups.h"
 
 namespace headrace {
 
@@ -40,8 +40,8 @@ struct Fields<NoiseFloor> {
 static_assert(is_complete<NoiseFloor>());
 
 template <>
-struct Fields<requirements::JobCollective> {
-  using S = requirements::JobCollective;
+struct Fields<job::JobCollective> {
+  using S = job::JobCollective;
   static constexpr auto all = std::tuple(field("message", &S::message).required(), field("ranks", &S::ranks).required(),
                                          field("stride", &S::stride).required(), field("nodes", &S::nodes).required(),
                                          field("wire", &S::wire).required(), field("hidden_s", &S::hidden_s).required(),
@@ -49,15 +49,15 @@ struct Fields<requirements::JobCollective> {
 };
 
 template <>
-struct Fields<requirements::JobParameter> {
-  using S = requirements::JobParameter;
+struct Fields<job::JobParameter> {
+  using S = job::JobParameter;
   static constexpr auto all = std::tuple(field("name", &S::name).required(), field("key", &S::key).required(),
                                          field("value", &S::value).required());
 };
 
 template <>
-struct Fields<requirements::Way> {
-  using S = requirements::Way;
+struct Fields<job::Way> {
+  using S = job::Way;
   static constexpr auto all =
       std::tuple(field("layout", &S::layout).required(), field("loader", &S::loader).required(),
                  field("read_profile", &S::read_profile).required(), field("file_size", &S::file_size).required(),
@@ -65,7 +65,7 @@ struct Fields<requirements::Way> {
                  field("workers", &S::workers).required(), field("savers", &S::savers).required(),
                  field("async", &S::async).required(), field("data", &S::data));
 };
-static_assert(is_complete<requirements::Way>());
+static_assert(is_complete<job::Way>());
 
 template <>
 struct Fields<MetricSummary> {

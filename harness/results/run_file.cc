@@ -10,13 +10,13 @@
 #include <set>
 
 #include "harness/base/file_text.h"
-#include "harness/engine/evidence.h"
+#include "harness/engine/explain/evidence.h"
+#include "harness/judge/statistics/summary.h"
 #include "harness/results/default_params.h"
 #include "harness/results/fields_json.h"
 #include "harness/results/json_place.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/stored_record.h"
-#include "harness/statistics/summary.h"
 
 namespace headrace::results {
 namespace {

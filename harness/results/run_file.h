@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "harness/base/diagnostics.h"
+#include "harness/judge/verdict/record.h"
 #include "harness/record/histogram.h"
 #include "harness/record/metric_summary.h"
 #include "harness/record/noise_floor.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/results/stored_verdict.h"
-#include "harness/verdict/record.h"
 
 namespace headrace::results {
 

@@ -1,8 +1,8 @@
 // run.json (docs/reference/run-json.md), and the two small files that hold parts of it.
 #include <nlohmann/json.hpp>
 
-#include "harness/engine/evidence.h"
-#include "harness/engine/rehearsal.h"
+#include "harness/engine/explain/evidence.h"
+#include "harness/engine/explain/rehearsal.h"
 #include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
 #include "harness/results/pairs_json.h"

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "harness/engine/evidence.h"
+#include "harness/engine/explain/evidence.h"
 #include "harness/results/parts.h"
 
 namespace headrace::results {

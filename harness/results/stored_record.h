@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
+#include "harness/judge/verdict/answers.h"
 #include "harness/results/json_place.h"
 #include "harness/results/repetition_json.h"
-#include "harness/verdict/answers.h"
 
 namespace headrace::results {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/judge/verdict/verdict.h"
 #include "harness/results/exit_map.h"
 #include "harness/results/json_place.h"
-#include "harness/verdict/verdict.h"
 
 namespace headrace::results {
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/config/document.h"
-#include "harness/files/marked_folder.h"
+#include "harness/base/config/document.h"
+#include "harness/base/files/marked_folder.h"
 #include "harness/results/exports.h"
 #include "harness/results/result_store.h"
 

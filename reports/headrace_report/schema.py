@@ -448,7 +448,7 @@ class Run:
 
     def _check_summary(self) -> None:
         """Counts, word and exit code are what the judgements come to, and the points where these fail or are skipped
-        (harness/verdict/verdict.h)."""
+        (harness/judge/verdict/verdict.h)."""
         count = {outcome: sum(judgement.outcome == outcome for judgement in self.judgements) for outcome in OUTCOMES}
         in_error = {judgement.point for judgement in self.judgements if judgement.outcome == "ERROR"}
         failed = sum(point.status == "error" and point.id not in in_error for point in self.points)

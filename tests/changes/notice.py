@@ -38,18 +38,18 @@ ROOT = HERE.parent.parent
 
 # Rooms of decisions, and the files of each. What only puts into words or draws is left out.
 ROOMS = {
-    "statistics": ["harness/statistics/*.cc"],
-    "verdict": ["harness/verdict/*.cc"],
-    "evidence": ["harness/engine/evidence.cc", "harness/engine/questions.cc", "harness/engine/series.cc",
-                 "harness/engine/look_by_look.cc", "harness/engine/ledger.cc", "harness/engine/fits.cc"],
+    "statistics": ["harness/judge/statistics/*.cc"],
+    "verdict": ["harness/judge/verdict/*.cc"],
+    "evidence": ["harness/engine/explain/evidence.cc", "harness/engine/explain/questions.cc", "harness/engine/series.cc",
+                 "harness/engine/look_by_look.cc", "harness/engine/ledger.cc", "harness/engine/explain/fits.cc"],
     "ranks": ["harness/engine/rank_*.cc", "harness/record/pair_*.cc"],
-    "comparison": ["harness/comparison/*.cc"],
-    "fleet": ["harness/fleet/*.cc"],
-    "history": ["harness/history/*.cc"],
-    "sizing": ["harness/sizing/*.cc"],
-    "cache proof": ["harness/record/cache_state.cc", "harness/storage/residency.cc", "harness/storage/file_survey.cc"],
-    "verification": ["harness/storage/data_set/*.cc", "harness/storage/data_set.cc"],
-    "marked folders": ["harness/files/*.cc"],
+    "comparison": ["harness/analysis/comparison/*.cc"],
+    "fleet": ["harness/analysis/fleet/*.cc"],
+    "history": ["harness/analysis/history/*.cc"],
+    "sizing": ["harness/analysis/sizing/*.cc"],
+    "cache proof": ["harness/record/cache_state.cc", "harness/workload/data/residency.cc", "harness/workload/data/file_survey.cc"],
+    "verification": ["harness/workload/data/data_set/*.cc", "harness/workload/data/data_set.cc"],
+    "marked folders": ["harness/base/files/*.cc"],
 }
 WORDS = re.compile(r"(_json|_tables|_words|advice|commands|assumptions)\.cc$")
 

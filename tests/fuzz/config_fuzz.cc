@@ -7,8 +7,8 @@
 #include <sstream>
 #include <string>
 
-#include "harness/config/document.h"
-#include "harness/plan/plan.h"
+#include "harness/base/config/document.h"
+#include "harness/engine/plan/plan.h"
 #include "tests/fuzz/invariant.h"
 #include "tests/unit/temporary_folder.h"
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "harness/system/unique_fd.h"
+#include "harness/base/system/unique_fd.h"
 #include "tests/fuzz/invariant.h"
 
 namespace headrace::fuzzing {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
-#include "harness/node.h"
-#include "harness/peer/follow.h"
+#include "harness/machine/node.h"
+#include "harness/workload/peer/follow.h"
 #include "tests/fuzz/connected.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

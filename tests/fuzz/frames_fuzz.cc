@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/ranks/frame.h"
-#include "harness/ranks/hub.h"
-#include "harness/ranks/messages.h"
+#include "harness/workload/ranks/frame.h"
+#include "harness/workload/ranks/hub.h"
+#include "harness/workload/ranks/messages.h"
 #include "tests/fuzz/connected.h"
 
 namespace {

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "harness/base/error.h"
-#include "harness/peer/greeting.h"
-#include "harness/system/token.h"
+#include "harness/base/system/token.h"
+#include "harness/workload/peer/greeting.h"
 #include "tests/fuzz/invariant.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

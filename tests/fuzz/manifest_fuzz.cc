@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "harness/storage/data_set/manifest.h"
+#include "harness/workload/data/data_set/manifest.h"
 #include "tests/fuzz/invariant.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "harness/files/mark.h"
+#include "harness/base/files/mark.h"
 #include "tests/fuzz/invariant.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

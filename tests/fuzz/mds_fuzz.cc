@@ -2,7 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "harness/formats/mds.h"
+#include "harness/backends/formats/mds.h"
 #include "tests/fuzz/parsed.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/formats/sample_parser.h"
+#include "harness/backends/formats/sample_parser.h"
 #include "tests/fuzz/invariant.h"
 
 namespace headrace::fuzzing {

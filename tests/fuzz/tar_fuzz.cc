@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "harness/formats/tar.h"
+#include "harness/backends/formats/tar.h"
 #include "tests/fuzz/parsed.h"
 
 namespace {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <string>
 
-#include "harness/formats/crc32c.h"
-#include "harness/formats/tfrecord.h"
+#include "harness/backends/formats/crc32c.h"
+#include "harness/backends/formats/tfrecord.h"
 #include "tests/fuzz/parsed.h"
 
 namespace {

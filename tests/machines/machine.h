@@ -9,7 +9,7 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/rdma.h"
-#include "harness/config/document.h"
+#include "harness/base/config/document.h"
 #include "tests/machines/nvml_mock.h"
 
 namespace headrace::testing {

@@ -16,11 +16,11 @@ ROOT = Path(__file__).resolve().parents[2]
 # (who, may include): the first pattern that fits a file decides; system headers are judged by VENDOR_HEADERS.
 PROJECT_INCLUDES = [
     (r"tests/", r"."),
-    (r"workloads/", r"(harness/[^/]+\.h|harness/requirements/formula\.h|harness/(backends|base|decode|formats|network|peer|ranks|record|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
+    (r"workloads/", r"(harness/[^/]+\.h|harness/job/formula\.h|harness/(backends|base|decode|formats|network|peer|ranks|record|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
     (r"benches/", r"(harness|benches)/"),
-    (r"harness/requirements/", r"harness/(requirements|config|base)/"),
+    (r"harness/job/", r"harness/(requirements|config|base)/"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
-    (r"harness/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds|way)|params|ranks/rank_groups|"
+    (r"harness/judge/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds|way)|params|ranks/rank_groups|"
                           r"base/.*|record/(metric|highest_rate|cache_state|connections|fault_counts|pair_matrix))(\.h)?$"),
     (r"harness/backends/engines\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/[^/]+/traits\.h$"),
     (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),
@@ -30,7 +30,7 @@ PROJECT_INCLUDES = [
 # Libraries that only the named files may see.
 VENDOR_HEADERS = [
     (r"benchmark/", r"harness/engine[^/]*(/.*)?$|benches/(?!headrace/)|tests/"),
-    (r"yaml-cpp/", r"harness/config/document\.cc$"),
+    (r"yaml-cpp/", r"harness/base/config/document\.cc$"),
     (r"CLI/", r"benches/headrace/"),
     (r"nlohmann/(?!json_fwd)", r".*\.cc$"),
     (r"liburing", r"harness/backends/uring/"),
@@ -120,23 +120,23 @@ FILE_CALLS = [
 
 # What is opened for writing elsewhere, and is no file of anybody's.
 NO_FILES = {
-    "harness/storage/cache_control.cc": "/proc/sys/vm/drop_caches",
+    "harness/workload/data/cache_control.cc": "/proc/sys/vm/drop_caches",
     "benches/headrace/console.cc": "/dev/null",
-    "harness/system/report_python.cc": "/dev/null",
-    "harness/session/turn.cc": "/dev/null",
-    "harness/agents/child.cc": "/dev/null",
+    "harness/base/system/report_python.cc": "/dev/null",
+    "benches/headrace/session/turn.cc": "/dev/null",
+    "harness/bringup/agents/child.cc": "/dev/null",
 }
 
 
 def files():
-    """Only harness/files/ makes, replaces and removes files: it proves first that they are headrace's."""
+    """Only harness/base/files/ makes, replaces and removes files: it proves first that they are headrace's."""
     for pattern, example in FILE_CALLS:
         if not re.search(pattern, example):
             yield f"the rule does not catch: {example}"
     for file in tracked("*.cc", "*.h", "*.cu"):
         name = file.relative_to(ROOT).as_posix()
         # What is loaded into other programs passes their calls on, and makes none of its own.
-        if name.startswith(("harness/files/", "harness/observe/preload/", "tests/")):
+        if name.startswith(("harness/base/files/", "harness/observe/preload/", "tests/")):
             continue
         for number, line in enumerate(file.read_text().splitlines(), 1):
             code = line.split("//")[0]
@@ -144,7 +144,7 @@ def files():
                 continue
             for pattern, _ in FILE_CALLS:
                 if re.search(pattern, code):
-                    yield f"{name}:{number}: {code.strip()}: only harness/files/ may"
+                    yield f"{name}:{number}: {code.strip()}: only harness/base/files/ may"
 
 
 # Pages that people read. Not those whose text the program makes.

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "harness/bringup/record.h"
-#include "harness/network/hosts_file.h"
+#include "harness/machine/network/hosts_file.h"
 
 namespace headrace::bringup {
 

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/fleet/fleet.h"
-#include "harness/statistics/draws.h"
+#include "harness/analysis/fleet/fleet.h"
+#include "harness/judge/statistics/draws.h"
 
 namespace headrace::fleet {
 

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "harness/plan/plan.h"
-#include "harness/workload.h"
+#include "harness/engine/plan/plan.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::testing {
 

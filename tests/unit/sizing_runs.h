@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/requirements/job.h"
+#include "harness/job/job.h"
+#include "harness/judge/statistics/summary.h"
 #include "harness/results/run_file.h"
-#include "harness/statistics/summary.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace::sizing {
@@ -24,10 +24,10 @@ checkpoint: {interval: 10min, stall: 10s, bytes_per_parameter: 14, restore: 60s,
 safety: 1
 )";
 
-inline requirements::Job job(const std::vector<std::string>& overrides = {}) {
+inline job::Job job(const std::vector<std::string>& overrides = {}) {
   const headrace::testing::TemporaryFolder folder;
   folder.write("job.yaml", kJob);
-  return requirements::load_job(folder / "job.yaml", overrides);
+  return job::load_job(folder / "job.yaml", overrides);
 }
 
 /// Repetitions of 8 s, one every 10 s from the run's start on, `late_s` later.

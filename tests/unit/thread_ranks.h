@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "harness/ranks/hub.h"
-#include "harness/ranks/member.h"
+#include "harness/workload/ranks/hub.h"
+#include "harness/workload/ranks/member.h"
 
 namespace headrace {
 

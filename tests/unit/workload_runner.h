@@ -15,7 +15,7 @@
 
 #include "harness/base/clock.h"
 #include "harness/engine/search.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace::testing {

@@ -4,7 +4,7 @@
 #include <array>
 
 #include "harness/backends/loader.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"

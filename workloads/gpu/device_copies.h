@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/backends/loader.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/filled_memory.h"
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "harness/backends/gpu.h"
-#include "harness/params.h"
+#include "harness/record/params.h"
 #include "harness/record/recorder.h"
 
 namespace headrace::gpu {

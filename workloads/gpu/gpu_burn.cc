@@ -8,7 +8,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/base/random.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_sampler.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"

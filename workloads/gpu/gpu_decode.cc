@@ -10,8 +10,8 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
-#include "harness/storage/held_samples.h"
-#include "harness/workload.h"
+#include "harness/workload/data/held_samples.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 

@@ -9,8 +9,8 @@
 #include "harness/backends/gpu_faults.h"
 #include "harness/base/error.h"
 #include "harness/base/units.h"
+#include "harness/machine/lost_gpus.h"
 #include "harness/record/metric.h"
-#include "harness/system/lost_gpus.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/link_rates.h"
 

@@ -9,9 +9,9 @@
 #include "harness/backends/loader.h"
 #include "harness/base/skip.h"
 #include "harness/base/units.h"
-#include "harness/node.h"
-#include "harness/params.h"
-#include "harness/system/numa.h"
+#include "harness/machine/node.h"
+#include "harness/machine/numa.h"
+#include "harness/record/params.h"
 
 namespace headrace::gpu {
 

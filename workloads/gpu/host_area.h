@@ -10,8 +10,8 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/gpu.h"
-#include "harness/params.h"
-#include "harness/system/numa.h"
+#include "harness/machine/numa.h"
+#include "harness/record/params.h"
 
 namespace headrace::gpu {
 

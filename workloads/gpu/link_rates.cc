@@ -2,14 +2,14 @@
 
 #include <cstdint>
 
-#include "harness/requirements/formula.h"
-#include "harness/system/kernel_files.h"
-#include "harness/system/pcie.h"
+#include "harness/base/system/kernel_files.h"
+#include "harness/job/formula.h"
+#include "harness/machine/pcie.h"
 
 namespace headrace {
 namespace {
 
-using requirements::apply;
+using job::apply;
 
 constexpr double kPacketOverhead = 24;  // [B] framing, sequence number, header and checksum of one packet
 

@@ -4,7 +4,7 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/planned.h"
 

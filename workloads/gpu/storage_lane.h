@@ -8,7 +8,7 @@
 
 #include "harness/backends/file_io.h"
 #include "harness/backends/gpu.h"
-#include "harness/system/numa.h"
+#include "harness/machine/numa.h"
 #include "workloads/gpu/straight_reads.h"
 
 namespace headrace::gpu {

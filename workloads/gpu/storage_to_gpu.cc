@@ -7,9 +7,9 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
-#include "harness/storage/block_loop.h"
-#include "harness/storage/storage_params.h"
-#include "harness/workload.h"
+#include "harness/workload/data/block_loop.h"
+#include "harness/workload/data/storage_params.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/storage_lane.h"

@@ -12,7 +12,7 @@
 #include "harness/backends/gpu.h"
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
-#include "harness/params.h"
+#include "harness/record/params.h"
 
 namespace headrace::gpu {
 

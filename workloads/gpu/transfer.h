@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/backends/loader.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"

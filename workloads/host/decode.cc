@@ -6,12 +6,12 @@
 #include <cerrno>
 #include <cmath>
 
+#include "harness/backends/decode/cost_fit.h"
+#include "harness/backends/decode/sample_decoder.h"
 #include "harness/backends/loader.h"
-#include "harness/decode/cost_fit.h"
-#include "harness/decode/sample_decoder.h"
-#include "harness/storage/held_samples.h"
-#include "harness/storage/pipeline.h"
-#include "harness/workload.h"
+#include "harness/workload/data/held_samples.h"
+#include "harness/workload/data/pipeline.h"
+#include "harness/workload/workload.h"
 
 namespace {
 using namespace headrace;

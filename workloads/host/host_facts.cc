@@ -3,8 +3,8 @@
 #include <array>
 #include <optional>
 
-#include "harness/system/limits.h"
-#include "harness/workload.h"
+#include "harness/machine/limits.h"
+#include "harness/workload/workload.h"
 
 namespace {
 using namespace headrace;

@@ -14,9 +14,9 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/base/error.h"
-#include "harness/system/last_level_cache.h"
-#include "harness/system/numa.h"
-#include "harness/workload.h"
+#include "harness/machine/last_level_cache.h"
+#include "harness/machine/numa.h"
+#include "harness/workload/workload.h"
 
 namespace {
 using namespace headrace;

@@ -9,9 +9,9 @@
 
 #include "harness/backends/collective.h"
 #include "harness/base/skip.h"
-#include "harness/params.h"
-#include "harness/ranks/rank_groups.h"
 #include "harness/record/metric.h"
+#include "harness/record/params.h"
+#include "harness/record/ranks/rank_groups.h"
 
 namespace headrace::network {
 

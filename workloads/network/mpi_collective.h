@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "harness/backends/collective.h"
-#include "harness/backends/ranks.h"
-#include "harness/ranks/team.h"
-#include "harness/workload.h"
+#include "harness/record/ranks/ranks.h"
+#include "harness/workload/ranks/team.h"
+#include "harness/workload/workload.h"
 #include "workloads/network/collective_groups.h"
 
 namespace headrace::network {

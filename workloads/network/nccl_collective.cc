@@ -7,7 +7,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/nccl_log.h"
-#include "harness/ranks/all_or_none.h"
+#include "harness/workload/ranks/all_or_none.h"
 #include "workloads/network/expected_sums.h"
 #include "workloads/network/rank_gpus.h"
 

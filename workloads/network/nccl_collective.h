@@ -10,9 +10,9 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/nccl.h"
-#include "harness/backends/ranks.h"
-#include "harness/ranks/team.h"
-#include "harness/workload.h"
+#include "harness/record/ranks/ranks.h"
+#include "harness/workload/ranks/team.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/network/collective_groups.h"
 #include "workloads/network/expected_sums.h"

@@ -4,9 +4,9 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "harness/backends/ranks.h"
-#include "harness/network/network_ports.h"
-#include "harness/workload.h"
+#include "harness/machine/network/network_ports.h"
+#include "harness/record/ranks/ranks.h"
+#include "harness/workload/workload.h"
 
 namespace {
 using namespace headrace;

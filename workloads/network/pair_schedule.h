@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "harness/backends/ranks.h"
 #include "harness/base/error.h"
 #include "harness/base/random.h"
 #include "harness/record/pair_matrix.h"
+#include "harness/record/ranks/ranks.h"
 #include "workloads/network/rdma_traffic.h"
 
 namespace headrace::network {

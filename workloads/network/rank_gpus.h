@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
-#include "harness/backends/ranks.h"
+#include "harness/record/ranks/ranks.h"
 
 namespace headrace::network {
 

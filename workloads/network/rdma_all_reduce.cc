@@ -6,9 +6,9 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
-#include "harness/network/paired.h"
-#include "harness/network/rdma_wire.h"
-#include "harness/ranks/all_or_none.h"
+#include "harness/machine/network/rdma_wire.h"
+#include "harness/workload/network/paired.h"
+#include "harness/workload/ranks/all_or_none.h"
 #include "workloads/network/expected_sums.h"
 #include "workloads/network/rdma_end.h"
 #include "workloads/network/stall_watch.h"

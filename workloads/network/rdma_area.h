@@ -13,7 +13,7 @@
 #include "harness/backends/gpu.h"
 #include "harness/backends/rdma.h"
 #include "harness/base/error.h"
-#include "harness/system/numa.h"
+#include "harness/machine/numa.h"
 #include "workloads/pattern.h"
 
 namespace headrace::network {

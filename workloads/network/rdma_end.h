@@ -13,12 +13,12 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/rdma.h"
 #include "harness/base/skip.h"
-#include "harness/network/rdma_place.h"
-#include "harness/node.h"
-#include "harness/params.h"
-#include "harness/ranks/peer.h"
-#include "harness/system/numa.h"
-#include "harness/system/pci_path.h"
+#include "harness/machine/network/rdma_place.h"
+#include "harness/machine/node.h"
+#include "harness/machine/numa.h"
+#include "harness/machine/pci_path.h"
+#include "harness/record/params.h"
+#include "harness/record/ranks/peer.h"
 
 namespace headrace::network {
 

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "harness/backends/ranks.h"
 #include "harness/backends/rdma.h"
 #include "harness/base/error.h"
-#include "harness/network/rdma_wire.h"
+#include "harness/machine/network/rdma_wire.h"
+#include "harness/record/ranks/ranks.h"
 #include "harness/record/recorder.h"
 #include "workloads/network/link_error.h"
 #include "workloads/network/rdma_area.h"

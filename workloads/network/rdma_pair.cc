@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "harness/backends/loader.h"
-#include "harness/ranks/all_or_none.h"
+#include "harness/workload/ranks/all_or_none.h"
 
 namespace headrace::network {
 

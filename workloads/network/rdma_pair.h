@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/network/paired.h"
-#include "harness/network/rdma_wire.h"
+#include "harness/machine/network/rdma_wire.h"
+#include "harness/workload/network/paired.h"
 #include "workloads/network/pair_schedule.h"
 #include "workloads/network/rdma_area.h"
 #include "workloads/network/rdma_end.h"

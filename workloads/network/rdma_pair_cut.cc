@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "harness/ranks/wire.h"
+#include "harness/record/ranks/wire.h"
 #include "workloads/network/rdma_pair.h"
 
 namespace headrace::network {

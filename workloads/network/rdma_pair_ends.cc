@@ -8,8 +8,8 @@
 
 #include "harness/backends/loader.h"
 #include "harness/base/diagnostics.h"
-#include "harness/ranks/all_or_none.h"
-#include "harness/ranks/wire.h"
+#include "harness/record/ranks/wire.h"
+#include "harness/workload/ranks/all_or_none.h"
 #include "workloads/network/rdma_pair.h"
 
 namespace headrace::network {

@@ -8,7 +8,7 @@
 #include "harness/backends/buffers.h"
 #include "harness/backends/rdma.h"
 #include "harness/base/units.h"
-#include "harness/params.h"
+#include "harness/record/params.h"
 #include "workloads/network/rdma_lane.h"
 
 namespace headrace::network {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <string>
 
-#include "harness/backends/ranks.h"
 #include "harness/base/clock.h"
+#include "harness/record/ranks/ranks.h"
 #include "workloads/network/link_error.h"
 
 namespace headrace::network {

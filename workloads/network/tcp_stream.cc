@@ -13,14 +13,14 @@
 #include <utility>
 
 #include "harness/backends/loader.h"
-#include "harness/backends/ranks.h"
 #include "harness/backends/stream_io.h"
-#include "harness/network/network_ports.h"
-#include "harness/network/rail_interfaces.h"
-#include "harness/network/tcp_mesh.h"
-#include "harness/ranks/rank_groups.h"
+#include "harness/machine/network/network_ports.h"
+#include "harness/machine/network/rail_interfaces.h"
 #include "harness/record/pair_matrix.h"
-#include "harness/workload.h"
+#include "harness/record/ranks/rank_groups.h"
+#include "harness/record/ranks/ranks.h"
+#include "harness/workload/network/tcp_mesh.h"
+#include "harness/workload/workload.h"
 
 namespace {
 using namespace headrace;

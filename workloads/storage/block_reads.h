@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "harness/backends/read_profiles.h"
-#include "harness/storage/block_loop.h"
-#include "harness/storage/loader.h"
-#include "harness/storage/open_loop.h"
-#include "harness/storage/storage_params.h"
-#include "harness/storage/tuning.h"
-#include "harness/workload.h"
+#include "harness/workload/data/block_loop.h"
+#include "harness/workload/data/loader.h"
+#include "harness/workload/data/open_loop.h"
+#include "harness/workload/data/storage_params.h"
+#include "harness/workload/data/tuning.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/object_metrics.h"
 
 namespace headrace {

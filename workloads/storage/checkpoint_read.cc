@@ -10,9 +10,9 @@
 
 #include "harness/backends/loader.h"
 #include "harness/base/parallel.h"
-#include "harness/storage/block_loop.h"
-#include "harness/storage/storage_params.h"
-#include "harness/workload.h"
+#include "harness/workload/data/block_loop.h"
+#include "harness/workload/data/storage_params.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/file_cursor.h"
 #include "workloads/storage/object_metrics.h"
 

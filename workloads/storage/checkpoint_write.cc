@@ -4,8 +4,8 @@
 #include <array>
 
 #include "harness/backends/loader.h"
-#include "harness/storage/checkpoint_saver.h"
-#include "harness/workload.h"
+#include "harness/workload/data/checkpoint_saver.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/object_metrics.h"
 
 namespace {

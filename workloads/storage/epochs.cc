@@ -7,9 +7,9 @@
 #include <memory>
 
 #include "harness/backends/loader.h"
-#include "harness/storage/hit_ratio.h"
-#include "harness/storage/storage_params.h"
-#include "harness/workload.h"
+#include "harness/workload/data/hit_ratio.h"
+#include "harness/workload/data/storage_params.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/whole_files.h"
 
 namespace {

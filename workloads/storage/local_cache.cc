@@ -9,10 +9,10 @@
 #include <memory>
 
 #include "harness/backends/loader.h"
-#include "harness/requirements/formula.h"
-#include "harness/storage/local_tier.h"
-#include "harness/storage/storage_params.h"
-#include "harness/workload.h"
+#include "harness/job/formula.h"
+#include "harness/workload/data/local_tier.h"
+#include "harness/workload/data/storage_params.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/object_metrics.h"
 #include "workloads/storage/whole_files.h"
 
@@ -193,11 +193,11 @@ class LocalCache final : public Workload {
     if (cut_) return;
     const double epoch_bytes = static_cast<double>(epoch_bytes_);
     const double ratio =
-        requirements::apply("C1", {{"available_bytes", share_ * epoch_bytes}, {"dataset_bytes", epoch_bytes}}).value();
+        job::apply("C1", {{"available_bytes", share_ * epoch_bytes}, {"dataset_bytes", epoch_bytes}}).value();
     const double cached_each_s = cached_s / epochs_;
     sink.put("hit_ratio", static_cast<double>(cached.hit_bytes) / static_cast<double>(cached.bytes));
     sink.put("cache_ratio", ratio);
-    sink.put("hit_ratio_predicted_c5", requirements::apply("C5", {{"cache_ratio", ratio}}).value());
+    sink.put("hit_ratio_predicted_c5", job::apply("C5", {{"cache_ratio", ratio}}).value());
     sink.put("storage_epoch_s", storage_s);
     sink.put("fill_epoch_s", fill_s);
     sink.put("cached_epoch_s", cached_each_s);
@@ -205,15 +205,15 @@ class LocalCache final : public Workload {
     const double write_rate =
         1e9 * static_cast<double>(fill.kept_bytes) * io_.workers / static_cast<double>(fill.keep_ns);
     sink.put("tier_write_rate", write_rate);
-    const double staging_s = requirements::apply("C10", {{"staged_bytes", static_cast<double>(fill.kept_bytes)},
-                                                         {"remote_bytes_per_s", epoch_bytes / storage_s},
-                                                         {"local_write_bytes_per_s", write_rate}})
+    const double staging_s = job::apply("C10", {{"staged_bytes", static_cast<double>(fill.kept_bytes)},
+                                                {"remote_bytes_per_s", epoch_bytes / storage_s},
+                                                {"local_write_bytes_per_s", write_rate}})
                                  .value();
     sink.put("fill_time_predicted_c10", staging_s);
     const auto pays_after = [&](const char* name, double cost_s) {
-      const double epochs = requirements::apply("C11", {{"staging_time_s", cost_s},
-                                                        {"remote_epoch_time_s", storage_s},
-                                                        {"local_epoch_time_s", cached_each_s}})
+      const double epochs = job::apply("C11", {{"staging_time_s", cost_s},
+                                               {"remote_epoch_time_s", storage_s},
+                                               {"local_epoch_time_s", cached_each_s}})
                                 .value();
       if (epochs >= 0) sink.put(name, epochs + 0.0);  // none is no minus zero
     };

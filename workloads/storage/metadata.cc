@@ -12,11 +12,11 @@
 #include "harness/base/error.h"
 #include "harness/base/object_path.h"
 #include "harness/base/random.h"
-#include "harness/requirements/formula.h"
-#include "harness/storage/data_set.h"
-#include "harness/storage/name_tree.h"
-#include "harness/storage/storage_params.h"
-#include "harness/workload.h"
+#include "harness/job/formula.h"
+#include "harness/workload/data/data_set.h"
+#include "harness/workload/data/name_tree.h"
+#include "harness/workload/data/storage_params.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/name_calls.h"
 #include "workloads/storage/object_metrics.h"
 #include "workloads/storage/object_scan.h"
@@ -367,9 +367,9 @@ class Metadata final : public Workload {
   void put_scan(double scan_s, double files, MetricSink& sink) const {
     sink.put("scan_time_s", scan_s);
     const double asked = scanned_files_ > 0 ? static_cast<double>(scanned_files_) : files;
-    sink.put("data_set_scan_time_s", requirements::apply("A9", {{"files_count", asked},
-                                                                {"op_latency_s", scan_s * workers_ / files},
-                                                                {"concurrency_count", workers_}})
+    sink.put("data_set_scan_time_s", job::apply("A9", {{"files_count", asked},
+                                                       {"op_latency_s", scan_s * workers_ / files},
+                                                       {"concurrency_count", workers_}})
                                          .value());
   }
 

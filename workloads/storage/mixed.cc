@@ -8,10 +8,10 @@
 #include <cmath>
 
 #include "harness/backends/loader.h"
-#include "harness/storage/checkpoint_saver.h"
-#include "harness/storage/open_loop.h"
-#include "harness/storage/storage_params.h"
-#include "harness/workload.h"
+#include "harness/workload/data/checkpoint_saver.h"
+#include "harness/workload/data/open_loop.h"
+#include "harness/workload/data/storage_params.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/object_metrics.h"
 #include "workloads/storage/whole_files.h"
 

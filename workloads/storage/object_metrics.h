@@ -9,7 +9,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/object_store.h"
-#include "harness/node.h"
+#include "harness/machine/node.h"
 #include "harness/record/file_table.h"
 #include "harness/record/metric.h"
 #include "harness/record/repetition.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/backends/object_store.h"
-#include "harness/node.h"
+#include "harness/machine/node.h"
 #include "harness/record/data_report.h"
 #include "harness/record/file_table.h"
 #include "harness/record/worker.h"

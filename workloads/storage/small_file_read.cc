@@ -5,10 +5,10 @@
 
 #include "harness/backends/loader.h"
 #include "harness/backends/read_profiles.h"
-#include "harness/storage/loader.h"
-#include "harness/storage/open_loop.h"
-#include "harness/storage/storage_params.h"
-#include "harness/workload.h"
+#include "harness/workload/data/loader.h"
+#include "harness/workload/data/open_loop.h"
+#include "harness/workload/data/storage_params.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/object_metrics.h"
 #include "workloads/storage/whole_files.h"
 

@@ -12,7 +12,7 @@
 #include "harness/backends/file_io.h"
 #include "harness/base/random.h"
 #include "harness/record/recorder.h"
-#include "harness/storage/open_loop.h"
+#include "harness/workload/data/open_loop.h"
 
 namespace headrace {
 

@@ -6,9 +6,9 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/system/installation.h"
+#include "harness/base/system/report_python.h"
 #include "harness/observe/calls/dftracer.h"
-#include "harness/system/installation.h"
-#include "harness/system/report_python.h"
 
 namespace headrace::observe::calls {
 

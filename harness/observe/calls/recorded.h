@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/observe/calls/call_log.h"
-#include "harness/observe/recording.h"
+#include "harness/observe/sampling/recording.h"
 
 namespace headrace::observe::calls {
 

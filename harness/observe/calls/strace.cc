@@ -13,7 +13,7 @@
 #include "harness/observe/calls/lines.h"
 #include "harness/observe/calls/strace_line.h"
 #include "harness/observe/calls/strace_shapes.h"
-#include "harness/observe/wait.h"
+#include "harness/observe/learning/wait.h"
 
 namespace headrace::observe::calls {
 namespace {

@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/files/marked_folder.h"
+#include "harness/base/files/marked_folder.h"
 #include "harness/observe/replay/plan.h"
-#include "harness/storage/checkpoint/folder.h"
+#include "harness/workload/data/checkpoint/folder.h"
 
 namespace headrace::observe::replay {
 

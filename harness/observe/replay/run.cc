@@ -17,8 +17,8 @@
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
 #include "harness/base/start_thread.h"
-#include "harness/storage/data_set/block_pattern.h"
-#include "harness/system/unique_fd.h"
+#include "harness/base/system/unique_fd.h"
+#include "harness/workload/data/data_set/block_pattern.h"
 
 namespace headrace::observe::replay {
 namespace {

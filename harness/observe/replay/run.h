@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/observe/replay/plan.h"
-#include "harness/storage/checkpoint/folder.h"
+#include "harness/workload/data/checkpoint/folder.h"
 
 namespace headrace::observe::replay {
 

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "harness/observe/calls/recorded.h"
+#include "harness/observe/learning/shares.h"
 #include "harness/observe/observation.h"
-#include "harness/observe/shares.h"
 
 namespace headrace::observe::replay {
 namespace {

@@ -2,9 +2,9 @@
 #include <fmt/format.h>
 
 #include "harness/base/escape.h"
+#include "harness/judge/verdict/slow_parts.h"
 #include "harness/results/exports.h"
 #include "harness/results/parts.h"
-#include "harness/verdict/slow_parts.h"
 
 namespace headrace::results {
 namespace {

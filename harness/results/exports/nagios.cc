@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "harness/judge/verdict/slow_parts.h"
 #include "harness/results/exit_map.h"
 #include "harness/results/exports.h"
 #include "harness/results/parts.h"
-#include "harness/verdict/slow_parts.h"
 
 namespace headrace::results {
 namespace {

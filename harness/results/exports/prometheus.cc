@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "harness/base/escape.h"
+#include "harness/judge/verdict/verdict.h"
 #include "harness/results/exports.h"
 #include "harness/results/parts.h"
-#include "harness/verdict/verdict.h"
 
 namespace headrace::results {
 namespace {

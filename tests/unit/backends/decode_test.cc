@@ -5,11 +5,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include "harness/backends/decode/augment.h"
+#include "harness/backends/decode/cost_fit.h"
+#include "harness/backends/decode/drawn_sample.h"
+#include "harness/backends/decode/sample_decoder.h"
 #include "harness/backends/loader.h"
-#include "harness/decode/augment.h"
-#include "harness/decode/cost_fit.h"
-#include "harness/decode/drawn_sample.h"
-#include "harness/decode/sample_decoder.h"
 #include "tests/unit/temporary_folder.h"
 #include "tests/unit/workload_runner.h"
 

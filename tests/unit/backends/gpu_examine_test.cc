@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "harness/backends/loader.h"
-#include "harness/machine/examine_gpus.h"
-#include "harness/machine/fingerprint.h"
+#include "harness/machine/examine/examine_gpus.h"
+#include "harness/machine/examine/fingerprint.h"
 #include "tests/unit/host_gpu.h"
 
 namespace headrace::system::gpu_examine_test {

@@ -6,8 +6,8 @@
 #include "harness/backends/loader.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
-#include "harness/storage/block_loop.h"
-#include "harness/system/unique_fd.h"
+#include "harness/base/system/unique_fd.h"
+#include "harness/workload/data/block_loop.h"
 #include "tests/unit/file_io_contract.h"
 
 namespace headrace::storage_engine_test {

@@ -7,7 +7,7 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/rdma.h"
 #include "harness/base/error.h"
-#include "harness/network/rdma_place.h"
+#include "harness/machine/network/rdma_place.h"
 
 namespace headrace::verbs_plugin_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/base/clock.h"
-#include "harness/storage/pipeline.h"
+#include "harness/workload/data/pipeline.h"
 
 namespace headrace::batch_copies_test {
 namespace {

@@ -1,5 +1,5 @@
 // YAML documents: places, duplicates, syntax errors, overrides, and writing back.
-#include "harness/config/document.h"
+#include "harness/base/config/document.h"
 
 #include <gtest/gtest.h>
 

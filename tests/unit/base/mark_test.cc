@@ -1,5 +1,5 @@
 // What marks say, and whether who left a word lives.
-#include "harness/files/mark.h"
+#include "harness/base/files/mark.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

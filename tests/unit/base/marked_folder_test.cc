@@ -1,4 +1,4 @@
-#include "harness/files/marked_folder.h"
+#include "harness/base/files/marked_folder.h"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

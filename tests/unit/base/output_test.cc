@@ -1,4 +1,4 @@
-#include "harness/files/output.h"
+#include "harness/base/files/output.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,5 +1,5 @@
 // Sweep axes: lists and ranges are crossed, exclusions drop, too many points need consent.
-#include "harness/config/sweep.h"
+#include "harness/base/config/sweep.h"
 
 #include <gtest/gtest.h>
 

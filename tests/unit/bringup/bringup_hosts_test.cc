@@ -6,12 +6,12 @@
 #include <cmath>
 
 #include "harness/base/diagnostics.h"
-#include "harness/bringup/flapping.h"
+#include "harness/bringup/blame/flapping.h"
+#include "harness/bringup/blame/judge.h"
+#include "harness/bringup/blame/topology.h"
 #include "harness/bringup/hand_over.h"
-#include "harness/bringup/judge.h"
-#include "harness/bringup/preflight.h"
 #include "harness/bringup/record.h"
-#include "harness/bringup/topology.h"
+#include "harness/bringup/tests/preflight.h"
 #include "tests/unit/bringup_record.h"
 
 namespace headrace::bringup::bringup_hosts_test {

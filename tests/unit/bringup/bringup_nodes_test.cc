@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "harness/base/diagnostics.h"
+#include "harness/bringup/blame/judge_groups.h"
+#include "harness/bringup/blame/slower_groups.h"
 #include "harness/bringup/hand_over.h"
-#include "harness/bringup/judge_groups.h"
-#include "harness/bringup/judge_tests.h"
-#include "harness/bringup/slower_groups.h"
-#include "harness/verdict/part_faults.h"
+#include "harness/bringup/tests/judge_tests.h"
+#include "harness/judge/verdict/part_faults.h"
 
 namespace headrace::bringup::bringup_nodes_test {
 namespace {

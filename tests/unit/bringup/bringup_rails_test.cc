@@ -4,9 +4,9 @@
 
 #include <numeric>
 
-#include "harness/bringup/port_errors.h"
+#include "harness/bringup/blame/port_errors.h"
+#include "harness/bringup/blame/topology.h"
 #include "harness/bringup/rails.h"
-#include "harness/bringup/topology.h"
 #include "tests/unit/bringup_record.h"
 
 namespace headrace::bringup::bringup_rails_test {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/bringup/simulation.h"
+#include "harness/bringup/simulation/simulation.h"
 
 namespace headrace::bringup::bringup_test {
 namespace {

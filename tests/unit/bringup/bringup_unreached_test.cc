@@ -1,5 +1,5 @@
 // What pairs of a bring-up that could not be connected say of its nodes, NICs, links and rails.
-#include "harness/bringup/unreached.h"
+#include "harness/bringup/blame/unreached.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <numeric>
 
-#include "harness/bringup/fault_words.h"
+#include "harness/bringup/blame/fault_words.h"
 #include "tests/unit/bringup_record.h"
 
 namespace headrace::bringup::bringup_unreached_test {

@@ -1,5 +1,5 @@
 // Agents on many hosts asked at once, here as shells of this machine: whatever one does, the others' answers count.
-#include "harness/agents/crowd.h"
+#include "harness/bringup/agents/crowd.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <chrono>
 #include <thread>
 
-#include "harness/agents/protocol.h"
 #include "harness/base/version.h"
+#include "harness/bringup/agents/protocol.h"
 
 namespace headrace::agents::crowd_test {
 namespace {

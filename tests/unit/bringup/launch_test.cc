@@ -1,4 +1,4 @@
-#include "harness/session/launch.h"
+#include "benches/headrace/session/launch.h"
 
 #include <gtest/gtest.h>
 

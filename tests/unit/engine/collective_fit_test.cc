@@ -1,4 +1,4 @@
-#include "harness/engine/collective_fit.h"
+#include "harness/engine/explain/collective_fit.h"
 
 #include <gtest/gtest.h>
 
@@ -78,15 +78,15 @@ LinkModel links(double alpha_s, double bytes_per_s, Collective what = Collective
   return {what, 8, {alpha_s, alpha_s, alpha_s}, {bytes_per_s, bytes_per_s, bytes_per_s}};
 }
 
-requirements::Need need_of(const requirements::Job& job, std::string_view id) {
-  for (const requirements::Need& need : requirements::derive_needs(job))
+job::Need need_of(const job::Job& job, std::string_view id) {
+  for (const job::Need& need : job::derive_needs(job))
     if (need.id == id) return need;
   ADD_FAILURE() << id;
   return {};
 }
 
-requirements::Job job(const std::string& name, const std::vector<std::string>& more = {}) {
-  return requirements::load_job(source_dir() + "/configs/jobs/" + name + ".yaml", more);
+job::Job job(const std::string& name, const std::vector<std::string>& more = {}) {
+  return job::load_job(source_dir() + "/configs/jobs/" + name + ".yaml", more);
 }
 
 /// 7e9 parameters on 64 data-parallel GPUs: 14 GB of gradients in 535 buckets.
@@ -113,7 +113,7 @@ TEST(CollectiveFit, StepOfAJobInBuckets) {
 }
 
 TEST(CollectiveFit, PipelineStagesHideBehindEachMicroBatch) {
-  const requirements::Job llama = job("llama3-70b");
+  const job::Job llama = job("llama3-70b");
   const auto p = predict(links(2e-6, 40e9, Collective::send_recv), need_of(llama, "network.pipeline_bandwidth"));
   ASSERT_TRUE(p);
   EXPECT_EQ(p->calls, 16);
@@ -125,8 +125,8 @@ TEST(CollectiveFit, PipelineStagesHideBehindEachMicroBatch) {
 
 /// F19 and F20 with measured rates, F22 with the measured share of the line rate.
 TEST(CollectiveFit, TwoKindsOfLinks) {
-  const requirements::Job llama = job("llama3-70b", {"parallelism.tensor=1", "parallelism.tensor_time=0.1"});
-  const auto needs = requirements::derive_needs(llama);
+  const job::Job llama = job("llama3-70b", {"parallelism.tensor=1", "parallelism.tensor_time=0.1"});
+  const auto needs = job::derive_needs(llama);
   const auto p = predict_fabric(links(1e-6, 300e9), links(5e-6, 40e9), llama, needs);
   ASSERT_TRUE(p);
   const double s = 25 << 20, nodes = 64;
@@ -134,8 +134,8 @@ TEST(CollectiveFit, TwoKindsOfLinks) {
   EXPECT_NEAR(p->multirail_s, 2 * 511 / 512.0 * s / 300e9, 1e-9);
   EXPECT_NEAR(*p->nic_efficiency, 0.8, 1e-12);
   EXPECT_GE(*p->nics, 1);
-  requirements::Job alone = job("llama3-8b", {"cluster.nodes=1"});
-  EXPECT_FALSE(predict_fabric(links(1e-6, 300e9), links(5e-6, 40e9), alone, requirements::derive_needs(alone)));
+  job::Job alone = job("llama3-8b", {"cluster.nodes=1"});
+  EXPECT_FALSE(predict_fabric(links(1e-6, 300e9), links(5e-6, 40e9), alone, job::derive_needs(alone)));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // Whole runs of scripted workloads: when a need is decided, and what each is told.
 #include <gtest/gtest.h>
 
-#include "harness/engine/evidence.h"
-#include "harness/engine/questions.h"
+#include "harness/engine/explain/evidence.h"
+#include "harness/engine/explain/questions.h"
 #include "tests/unit/engine_run.h"
 
 namespace headrace::engine_judging_test {
@@ -112,7 +112,7 @@ TEST_F(EngineJudging, MeasuredAgainTheMarginStillCounts) {
   auto w = plan.add();
   w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
   w->fixed = [](const Repetition& r) { return r.index < 5 ? 10.0 : 42.0; };
-  requirements::Need need;
+  job::Need need;
   need.id = "host.something";
   need.unit = "count";
   need.measured_by = {"scripted.fixed"};
@@ -318,22 +318,22 @@ TEST_F(EngineJudging, ClusterNeedsAndGpuShares) {
   auto w = plan.add();
   w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
   w->fixed = [](const Repetition&) { return 80.0; };
-  requirements::Job job;
+  job::Job job;
   job.cluster.nodes = 4;
   job.cluster.gpus_per_node = 8;
   plan.plan.job = job;
-  requirements::Need need;
+  job::Need need;
   need.id = "ingest.sample_rate";
   need.unit = "1/s";
   need.measured_by = {"scripted.fixed"};
   need.need = 9;
-  need.scope = requirements::Scope::gpu;
+  need.scope = job::Scope::gpu;
   plan.plan.needs.push_back(need);
   need.need = 40;
-  need.scope = requirements::Scope::node;
+  need.scope = job::Scope::node;
   plan.plan.needs.push_back(need);
   need.need = 200;
-  need.scope = requirements::Scope::cluster;
+  need.scope = job::Scope::cluster;
   plan.plan.needs.push_back(need);
   need.informative = true;
   plan.plan.needs.push_back(need);
@@ -361,13 +361,13 @@ TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
                                       {"group_size", std::uint64_t{ranks}},
                                       {"group_stride", std::uint64_t{stride}}};
   };
-  requirements::Need need;
+  job::Need need;
   need.id = "network.gradient_busbw";
   need.unit = "count";
   need.measured_by = {"scripted.fixed"};
   need.need = need.required = 9;
-  need.scope = requirements::Scope::gpu;
-  need.collective = requirements::JobCollective{.message = 1 << 20, .ranks = 16, .stride = 8, .nodes = 2};
+  need.scope = job::Scope::gpu;
+  need.collective = job::JobCollective{.message = 1 << 20, .ranks = 16, .stride = 8, .nodes = 2};
   plan.plan.needs.push_back(need);
 
   add(2 << 20, 16, 8, {16, 2, 8}, 100);  // another size
@@ -399,7 +399,7 @@ TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
 
 /// What was counted from another rate on is no answer; nor is what could not be told.
 TEST_F(EngineJudging, ANeedIsAnsweredByWhatWasMeasuredWithTheJobsValue) {
-  requirements::Need need;
+  job::Need need;
   need.id = "network.nics";
   need.unit = "count";
   need.measured_by = {"scripted.fixed"};

@@ -1,4 +1,4 @@
-#include "harness/engine/epoch_rate.h"
+#include "harness/engine/explain/epoch_rate.h"
 
 #include <gtest/gtest.h>
 

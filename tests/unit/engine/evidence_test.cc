@@ -1,10 +1,10 @@
 // What becomes of the values of repetitions before they are judged.
-#include "harness/engine/evidence.h"
+#include "harness/engine/explain/evidence.h"
 
 #include <gtest/gtest.h>
 
-#include "harness/verdict/answers.h"
-#include "harness/verdict/record.h"
+#include "harness/judge/verdict/answers.h"
+#include "harness/judge/verdict/record.h"
 
 namespace headrace::evidence_test {
 namespace {

@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "harness/base/units.h"
-#include "harness/system/cpu.h"
+#include "harness/machine/cpu.h"
 
 namespace headrace::engine::first_touch_test {
 namespace {

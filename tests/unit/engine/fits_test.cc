@@ -1,5 +1,5 @@
 // Which points make a curve, of what, and among how many.
-#include "harness/engine/fits.h"
+#include "harness/engine/explain/fits.h"
 
 #include <gtest/gtest.h>
 
@@ -63,7 +63,7 @@ TEST_F(Fits, AMessageIsBetweenTwo) {
 
 /// As many ranks as the workload tells; of the job's gradients it says what they take.
 TEST_F(Fits, ACollectiveIsOfItsGroup) {
-  plan_.job = requirements::load_job(source_dir() + "/configs/jobs/llama3-70b.yaml", {});
+  plan_.job = job::load_job(source_dir() + "/configs/jobs/llama3-70b.yaml", {});
   for (const std::uint64_t size : {65536u, 1u << 20, 25u << 20})
     add("rdma_all_reduce", size, {}, GroupShape{4, 4, 1}, 1.5);
   const auto curves = fit();

@@ -1,4 +1,4 @@
-#include "harness/engine/limit_proof.h"
+#include "harness/engine/explain/limit_proof.h"
 
 #include <gtest/gtest.h>
 

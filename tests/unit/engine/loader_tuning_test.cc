@@ -1,4 +1,4 @@
-#include "harness/engine/loader_tuning.h"
+#include "harness/engine/explain/loader_tuning.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kTarget = 0.9;
 
-requirements::Job job() {
-  requirements::Job job;
+job::Job job() {
+  job::Job job;
   job.step.time = 0.1;
   job.step.micro_batch = 32;
   job.step.target_utilization = kTarget;
@@ -127,7 +127,7 @@ TEST(LoaderTuningTest, FewerBatchesAheadAreTriedWithTheWorkersThatAreAdvised) {
 }
 
 TEST(LoaderTuningTest, CoresFollowFromWhatDecodingWasMeasuredToCost) {
-  requirements::Job of = job();
+  job::Job of = job();
   of.dataset.cpu_time_per_sample = 0.004;
   LoaderTrials t = trials(tried(4, 0.95, 1));
   EXPECT_EQ(tune_loader(of, t).cores, 2) << "288/s of 4 ms each are 1.2 cores";
@@ -137,8 +137,8 @@ TEST(LoaderTuningTest, CoresFollowFromWhatDecodingWasMeasuredToCost) {
 }
 
 TEST(LoaderTuningTest, SettingsAreThoseOfTheJobsLoader) {
-  requirements::Job of = job();
-  of.loader.kind = requirements::LoaderKind::tfdata;
+  job::Job of = job();
+  of.loader.kind = job::LoaderKind::tfdata;
   const LoaderTuning t = tune_loader(of, trials(tried(2, 0.5, 0.5), {tried(4, 0.95, 1)}));
   EXPECT_NE(t.told[0].find("use num_parallel_calls=4"), std::string::npos) << t.told[0];
   EXPECT_NE(t.told[1].find("num_parallel_calls=4"), std::string::npos) << t.told[1];

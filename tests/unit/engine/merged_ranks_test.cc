@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cmath>
 
-#include "harness/engine/evidence.h"
+#include "harness/engine/explain/evidence.h"
+#include "harness/engine/explain/questions.h"
 #include "harness/engine/look_by_look.h"
-#include "harness/engine/questions.h"
 #include "harness/engine/rank_sync.h"
-#include "harness/statistics/draws.h"
+#include "harness/judge/statistics/draws.h"
 #include "tests/unit/scripted_workload.h"
 #include "tests/unit/thread_ranks.h"
 

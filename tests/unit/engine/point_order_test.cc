@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "harness/plan/rehearsal.h"
+#include "harness/engine/plan/rehearsal.h"
 
 namespace headrace::engine::point_order_test {
 namespace {

@@ -1,4 +1,4 @@
-#include "harness/engine/prediction.h"
+#include "harness/engine/explain/prediction.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/engine/rank_findings.h"
+#include "harness/engine/explain/rank_findings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // What a rehearsal concludes from points that were made up here: which repetitions it listens to.
-#include "harness/engine/rehearsal.h"
+#include "harness/engine/explain/rehearsal.h"
 
 #include <gtest/gtest.h>
 
-#include "harness/engine/evidence.h"
-#include "harness/engine/measured_point.h"
-#include "harness/engine/scaling_curves.h"
-#include "harness/registry.h"
+#include "harness/engine/explain/evidence.h"
+#include "harness/engine/explain/measured_point.h"
+#include "harness/engine/explain/scaling_curves.h"
+#include "harness/workload/registry.h"
 
 namespace headrace::engine::rehearsal_test {
 namespace {

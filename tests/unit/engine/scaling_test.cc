@@ -1,4 +1,4 @@
-#include "harness/engine/scaling.h"
+#include "harness/engine/explain/scaling.h"
 
 #include <gtest/gtest.h>
 

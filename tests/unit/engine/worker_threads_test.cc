@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/engine/limits.h"
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::worker_threads_test {
 namespace {

@@ -1,5 +1,5 @@
 // How many batches lie ready, from a loader whose numbers are laid.
-#include "harness/observe/ahead.h"
+#include "harness/observe/learning/ahead.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Moments whose counts are made exact by a trace of the same time.
-#include "harness/observe/exact_stills.h"
+#include "harness/observe/sampling/exact_stills.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Which GPUs are the job's, from what a driver told of all of them.
-#include "harness/observe/gpus.h"
+#include "harness/observe/sampling/gpus.h"
 
 #include <gtest/gtest.h>
 
-#include "harness/observe/shares.h"
+#include "harness/observe/learning/shares.h"
 
 namespace headrace::observe::observe_gpus_test {
 namespace {

@@ -1,9 +1,9 @@
 // What limits, from shares of looks: of jobs whose slices are laid.
-#include "harness/observe/limit.h"
+#include "harness/observe/learning/limit.h"
 
 #include <gtest/gtest.h>
 
-#include "harness/observe/shares.h"
+#include "harness/observe/learning/shares.h"
 
 namespace headrace::observe::observe_limit_test {
 namespace {

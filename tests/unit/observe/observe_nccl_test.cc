@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "harness/base/deadline.h"
-#include "harness/observe/nccl_answer.h"
-#include "harness/observe/nccl_ask.h"
-#include "harness/observe/nccl_behind.h"
-#include "harness/observe/nccl_inspector.h"
-#include "harness/observe/nccl_place.h"
+#include "harness/observe/nccl/nccl_answer.h"
+#include "harness/observe/nccl/nccl_ask.h"
+#include "harness/observe/nccl/nccl_behind.h"
+#include "harness/observe/nccl/nccl_inspector.h"
+#include "harness/observe/nccl/nccl_place.h"
 
 namespace headrace::observe {
 namespace {

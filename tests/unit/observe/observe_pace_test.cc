@@ -1,5 +1,5 @@
 // What a device's time goes with, from groups of its answers.
-#include "harness/observe/pace.h"
+#include "harness/observe/learning/pace.h"
 
 #include <gtest/gtest.h>
 

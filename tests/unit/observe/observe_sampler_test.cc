@@ -1,5 +1,5 @@
 // The sampler over a /proc of the test's own: files as the kernel writes them, changed while it looks.
-#include "harness/observe/sampler.h"
+#include "harness/observe/sampling/sampler.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

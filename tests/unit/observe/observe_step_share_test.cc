@@ -1,9 +1,9 @@
 // What of the time between two batches is the step: of a job whose main thread computes, too.
-#include "harness/observe/step_share.h"
+#include "harness/observe/learning/step_share.h"
 
 #include <gtest/gtest.h>
 
-#include "harness/observe/shares.h"
+#include "harness/observe/learning/shares.h"
 
 namespace headrace::observe::observe_step_share_test {
 namespace {

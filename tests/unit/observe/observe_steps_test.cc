@@ -1,5 +1,5 @@
 // Counting batches by what counts of calls grow by.
-#include "harness/observe/steps.h"
+#include "harness/observe/learning/steps.h"
 
 #include <gtest/gtest.h>
 

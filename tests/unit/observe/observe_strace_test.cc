@@ -10,8 +10,8 @@
 #include "harness/observe/calls/lines.h"
 #include "harness/observe/calls/recorded.h"
 #include "harness/observe/calls/strace_line.h"
-#include "harness/observe/roles.h"
-#include "harness/observe/shares.h"
+#include "harness/observe/learning/roles.h"
+#include "harness/observe/learning/shares.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace::observe::calls::observe_strace_test {

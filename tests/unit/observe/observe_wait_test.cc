@@ -1,5 +1,5 @@
 // What a line of /proc/PID/task/TID/syscall and a descriptor's link say that a thread waits for.
-#include "harness/observe/wait.h"
+#include "harness/observe/learning/wait.h"
 
 #include <gtest/gtest.h>
 #include <sys/syscall.h>

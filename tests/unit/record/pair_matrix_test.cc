@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "harness/statistics/draws.h"
+#include "harness/judge/statistics/draws.h"
 
 namespace headrace::pair_matrix_test {
 namespace {

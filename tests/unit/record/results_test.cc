@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "harness/base/error.h"
-#include "harness/files/marked_folder.h"
+#include "harness/base/files/marked_folder.h"
 #include "harness/results/exit_map.h"
 #include "harness/results/exports.h"
 #include "harness/results/result_store.h"
@@ -26,7 +26,7 @@ FixedRun::FixedRun() {
   plan.plan.config_hash = "9f2c0001";
   plan.plan.seed = 7;
   plan.plan.not_asked = {"gpu.h2d_bandwidth"};
-  requirements::Job job;
+  job::Job job;
   job.name = "resnet50-imagenet";
   job.description = "ResNet-50 on ImageNet-1k, one node";
   job.values = {{"cluster.nodes", "1"}, {"dataset.sample_size", "130000B"}};

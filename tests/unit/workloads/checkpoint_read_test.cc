@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace::checkpoint_read_test {

@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "harness/base/error.h"
-#include "harness/files/marked_folder.h"
-#include "harness/storage/checkpoint/folder.h"
+#include "harness/base/files/marked_folder.h"
+#include "harness/workload/data/checkpoint/folder.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace::checkpoint_write_test {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace::input_pipeline_test {

@@ -1,5 +1,5 @@
 // Parameters: what is declared is what may be written. Problems and their places: tests/cases/usage/configurations.yaml.
-#include "harness/params.h"
+#include "harness/record/params.h"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "harness/base/error.h"
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace::random_read_test {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/error.h"
-#include "harness/ranks/member.h"
+#include "harness/workload/ranks/member.h"
 
 namespace headrace::network::rank_gpus_test {
 namespace {

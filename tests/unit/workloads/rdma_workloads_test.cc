@@ -9,8 +9,8 @@
 #include <set>
 
 #include "harness/backends/loader.h"
-#include "harness/peer/follow.h"
-#include "harness/peer/listener.h"
+#include "harness/workload/peer/follow.h"
+#include "harness/workload/peer/listener.h"
 #include "tests/unit/host_gpu.h"
 #include "tests/unit/host_rdma.h"
 #include "tests/unit/thread_ranks.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <numeric>
 
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 #include "tests/unit/workload_runner.h"
 
 namespace headrace::read_profiles_test {

@@ -1,11 +1,11 @@
 // Registration, the catalogue of metrics, and what a percentile's name stands for.
-#include "harness/registry.h"
+#include "harness/workload/registry.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::registry_test {
 namespace {

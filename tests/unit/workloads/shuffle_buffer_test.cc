@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "harness/formats/bad_sample.h"
+#include "harness/backends/formats/bad_sample.h"
 #include "tests/unit/workload_runner.h"
 #include "workloads/storage/input_pipeline/shuffle_buffer.h"
 

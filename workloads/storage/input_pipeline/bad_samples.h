@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/formats/bad_sample.h"
+#include "harness/backends/formats/bad_sample.h"
 #include "harness/record/file_table.h"
 #include "harness/record/recorder.h"
 

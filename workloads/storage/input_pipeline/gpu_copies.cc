@@ -7,7 +7,7 @@
 #include <exception>
 
 #include "harness/base/units.h"
-#include "harness/system/numa.h"
+#include "harness/machine/numa.h"
 
 namespace headrace::input_pipeline {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
-#include "harness/storage/pipeline.h"
+#include "harness/workload/data/pipeline.h"
 #include "workloads/gpu/host_area.h"
 
 namespace headrace::input_pipeline {

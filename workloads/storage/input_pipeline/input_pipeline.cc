@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "harness/backends/loader.h"
-#include "harness/storage/checkpoint_saver.h"
-#include "harness/storage/pipeline.h"
-#include "harness/system/block_device.h"
-#include "harness/system/device_settings.h"
-#include "harness/workload.h"
+#include "harness/machine/block_device.h"
+#include "harness/machine/device_settings.h"
+#include "harness/workload/data/checkpoint_saver.h"
+#include "harness/workload/data/pipeline.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/input_pipeline/gpu_copies.h"
 #include "workloads/storage/input_pipeline/inputs.h"
 #include "workloads/storage/input_pipeline/metrics.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 #include "workloads/storage/block_places.h"
 #include "workloads/storage/input_pipeline/own_shards.h"
 #include "workloads/storage/input_pipeline/settings.h"

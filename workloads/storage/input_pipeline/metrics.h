@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "harness/workload.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/object_metrics.h"
 
 namespace headrace::input_pipeline {

@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "harness/backends/ranks.h"
+#include "harness/record/ranks/ranks.h"
 
 namespace headrace::input_pipeline {
 namespace {

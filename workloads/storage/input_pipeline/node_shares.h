@@ -7,8 +7,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "harness/storage/pipeline.h"
-#include "harness/workload.h"
+#include "harness/workload/data/pipeline.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::input_pipeline {
 

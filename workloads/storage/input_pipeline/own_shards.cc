@@ -9,13 +9,13 @@
 #include <set>
 #include <utility>
 
+#include "harness/backends/formats/sample_parser.h"
+#include "harness/backends/formats/tar.h"
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
 #include "harness/base/random.h"
-#include "harness/formats/sample_parser.h"
-#include "harness/formats/tar.h"
-#include "harness/storage/opened_file.h"
-#include "harness/system/open_quiet.h"
+#include "harness/base/system/open_quiet.h"
+#include "harness/workload/data/opened_file.h"
 
 namespace headrace {
 namespace {

@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "harness/backends/file_io.h"
-#include "harness/formats/format.h"
-#include "harness/formats/mds.h"
-#include "harness/formats/payload.h"
-#include "harness/formats/sample_parser.h"
+#include "harness/backends/formats/format.h"
+#include "harness/backends/formats/mds.h"
+#include "harness/backends/formats/payload.h"
+#include "harness/backends/formats/sample_parser.h"
 #include "harness/record/file_table.h"
-#include "harness/storage/data_set.h"
-#include "harness/storage/mds_index.h"
+#include "harness/workload/data/data_set.h"
+#include "harness/workload/data/mds_index.h"
 #include "workloads/storage/input_pipeline/sample_source.h"
 
 namespace headrace {

@@ -7,13 +7,13 @@
 #include <numeric>
 #include <utility>
 
+#include "harness/backends/formats/bad_sample.h"
 #include "harness/backends/loader.h"
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
 #include "harness/base/random.h"
 #include "harness/base/units.h"
-#include "harness/formats/bad_sample.h"
-#include "harness/node.h"
+#include "harness/machine/node.h"
 
 namespace headrace {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "harness/backends/table.h"
 #include "harness/base/skip.h"
-#include "harness/params.h"
 #include "harness/record/file_table.h"
+#include "harness/record/params.h"
 #include "workloads/storage/input_pipeline/sample_source.h"
 
 namespace headrace {

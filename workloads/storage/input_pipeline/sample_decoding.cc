@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "harness/backends/decode/drawn_sample.h"
 #include "harness/backends/loader.h"
 #include "harness/base/units.h"
-#include "harness/decode/drawn_sample.h"
-#include "harness/storage/data_set.h"
+#include "harness/workload/data/data_set.h"
 
 namespace headrace {
 namespace {

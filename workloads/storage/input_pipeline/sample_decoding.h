@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/decode/sample_decoder.h"
-#include "harness/storage/data_set.h"
-#include "harness/workload.h"
+#include "harness/backends/decode/sample_decoder.h"
+#include "harness/workload/data/data_set.h"
+#include "harness/workload/workload.h"
 #include "workloads/storage/input_pipeline/own_shards.h"
 
 namespace headrace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "harness/base/clock.h"
-#include "harness/storage/block_loop.h"
+#include "harness/workload/data/block_loop.h"
 
 namespace headrace {
 namespace {

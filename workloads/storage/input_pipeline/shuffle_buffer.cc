@@ -8,10 +8,10 @@
 #include <new>
 #include <utility>
 
+#include "harness/backends/formats/bad_sample.h"
 #include "harness/base/clock.h"
 #include "harness/base/units.h"
-#include "harness/formats/bad_sample.h"
-#include "harness/node.h"
+#include "harness/machine/node.h"
 
 namespace headrace {
 

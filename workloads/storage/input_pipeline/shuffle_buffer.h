@@ -10,7 +10,7 @@
 
 #include "harness/base/random.h"
 #include "harness/base/skip.h"
-#include "harness/params.h"
+#include "harness/record/params.h"
 #include "workloads/storage/input_pipeline/sample_source.h"
 
 namespace headrace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/record/worker.h"
-#include "harness/storage/pipeline.h"
+#include "harness/workload/data/pipeline.h"
 #include "workloads/storage/input_pipeline/bad_samples.h"
 #include "workloads/storage/input_pipeline/inputs.h"
 #include "workloads/storage/input_pipeline/settings.h"

@@ -1,0 +1,45 @@
+// Two sides measured in interleaved blocks, each turn in a process and a folder of its own.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "harness/analysis/comparison/blocks.h"
+#include "harness/base/files/marked_folder.h"
+
+namespace headrace::session {
+
+/// Told what goes on while blocks are measured; implemented by the command line.
+class TurnObserver {
+ public:
+  virtual ~TurnObserver() = default;
+  virtual void started(const comparison::Blocks& blocks, const comparison::Turn& turn) = 0;
+  /// A line of JSON that the turn tells its progress by, as `--progress json` has it.
+  virtual void progress(std::string_view line) = 0;
+  virtual void done(const comparison::Blocks& blocks, const comparison::Turn& turn) = 0;
+  virtual void message(const std::string& text) = 0;
+  /// What a turn that left no run had to say, in lines.
+  virtual void complaint(const std::string& lines) = 0;
+};
+
+/// What came of it.
+struct Interleaved {
+  std::optional<comparison::Comparison> comparison;  // none when no block was finished
+  comparison::Blocks blocks;
+  int signal = 0;  // that ended it early
+};
+
+/// Measures blocks.planned blocks into `folder`, going on after those that
+/// blocks.turns has already; blocks.json is written after every turn. With `stop_early` it ends
+/// after the first look when every gate is decided. `options` are what the comparison is made with.
+/// Throws RunError when a turn leaves no run, UsageError when its command line is refused.
+Interleaved interleave(comparison::Blocks blocks, const MarkedFolder& folder, const comparison::Options& options,
+                       bool stop_early, TurnObserver& observer);
+
+/// The folder for new blocks, or one that is gone on with: --out, else
+/// headrace-runs/TIME-NAME-SUFFIX. Fills in blocks.turns of a folder that holds finished ones.
+/// Nobody else has it meanwhile. Throws UsageError when it holds blocks of other sides.
+MarkedFolder blocks_folder(const std::string& out, const std::string& suffix, comparison::Blocks& blocks);
+
+}  // namespace headrace::session

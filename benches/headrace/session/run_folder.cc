@@ -1,0 +1,50 @@
+#include "benches/headrace/session/run_folder.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <ctime>
+#include <filesystem>
+
+#include "benches/headrace/session/so_far.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/files/marked_folder.h"
+
+namespace headrace::session {
+
+namespace fs = std::filesystem;
+
+std::string next_folder(const std::string& name) {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char time[32];
+  std::strftime(time, sizeof time, "%Y%m%d-%H%M%S", &utc);
+  constexpr std::size_t kLongest = 200;  // a folder's name ends at 255
+  std::string safe = name.substr(0, kLongest);
+  for (char& c : safe) {
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '-';
+  }
+  return (fs::path("headrace-runs") / fmt::format("{}-{}", time, safe)).string();
+}
+
+MarkedFolder run_folder(const std::string& out, const std::string& name) {
+  if (out.empty()) return MarkedFolder::make_next(next_folder(name), "run");
+  const auto refuse_second = [&] {
+    if (fs::exists(fs::path(out) / "run.json"))
+      throw UsageError(
+          fmt::format("--out: {} already holds a run; runs are never overwritten: name another folder", out));
+    if (fs::exists(fs::path(out) / kSoFar))
+      throw UsageError(
+          fmt::format("--out: {} holds what a run had measured when it was killed, {}: name another folder, or take it "
+                      "away by `headrace clean {}`",
+                      out, kSoFar, out));
+  };
+  refuse_second();
+  MarkedFolder folder = MarkedFolder::make_alone(out, "run");
+  refuse_second();        // another one may have ended meanwhile
+  folder.remove_files();  // of one that was cut short while it wrote: no old verdict stands beside a new run
+  return folder;
+}
+
+}  // namespace headrace::session

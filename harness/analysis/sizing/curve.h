@@ -1,0 +1,43 @@
+// Supply over the number of clients: measured counts, and what lies between and beyond them.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "harness/analysis/sizing/supply.h"
+
+namespace headrace::sizing {
+
+class Curve {
+ public:
+  struct Value {
+    double mean = 0, low = 0, high = 0;
+    Basis basis = Basis::measured;
+    /// The measured counts that it is built on: the same one twice, but between two counts.
+    const Measurement *from = nullptr, *and_from = nullptr;
+  };
+  /// `measured` are of one point, at least one; `per_node`: each client has its own, nothing is
+  /// shared (memory), so that more of them only multiply. `local`: the measuring nodes had their own of what is shared.
+  Curve(std::vector<Measurement> measured, bool per_node, bool local = false);
+
+  /// Of `wanted` clients, those that the measurements say anything of: all of them where each client has its own, where
+  /// the supply had stopped growing, and up to kFarthest times the measured ones where two counts show how it grows.
+  /// Else no more than were measured: one count shows no growth, nor do nodes that each read storage of their own.
+  double reach(double wanted) const;
+  static constexpr double kFarthest = 4;
+  /// Between measured counts along a straight line. Below the smallest, in proportion; at best as
+  /// much as those gave together, for fewer clients may well get more each. Above the largest, G6: each further client
+  /// as much as each of the largest count got, unless the supply had stopped growing: then no more in all, with a high
+  /// bound in proportion where only the means say so. `clients` within reach().
+  Value at(double clients) const;
+  unsigned measured_to() const { return measured_.rbegin()->first; }
+  const Measurement& largest() const { return measured_.rbegin()->second; }
+  bool saturated() const { return saturated_; }
+  bool per_node() const { return per_node_; }
+
+ private:
+  std::map<unsigned, Measurement> measured_;
+  bool saturated_ = false, surely_saturated_ = false, per_node_ = false, local_ = false;
+};
+
+}  // namespace headrace::sizing

@@ -1,0 +1,59 @@
+// What storage and host gave, over all sessions that measured it, by how many clients at once.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/analysis/sizing/concurrent.h"
+#include "harness/judge/statistics/sessions.h"
+#include "harness/judge/verdict/verdict.h"
+
+namespace headrace::sizing {
+
+/// Whether a number was measured as it would be used, computed by a formula from measured parts, or
+/// continued past what was measured.
+enum class Basis { measured, modelled, extrapolated };
+std::string_view to_string(Basis basis);
+
+/// What one session says of a point; several clients' sum.
+struct SessionValue {
+  const results::StoredRun* run = nullptr;      // the first client's
+  const results::StoredPoint* point = nullptr;  // in that run
+  Evidence evidence;                            // as a verdict on the session has it
+  statistics::SessionMean value;                // its estimate; too few repetitions: low and high are the range
+  std::size_t repetitions = 0;
+  double lowest = 0, highest = 0;  // of any repetition
+  Reason doubt = Reason::none;     // disturbed, not_steady: of any client
+  bool is_bounded = false;         // enough repetitions for bounds
+  bool is_used = false;            // the measurement's mean is of it
+};
+
+/// A metric of one point, measured by so many clients at once (rates add), over all sessions.
+struct Measurement {
+  unsigned clients = 1;
+  std::vector<SessionValue> sessions;  // earliest first
+  double mean = 0, low = 0, high = 0;
+  bool is_range = false;           // too few repetitions for a bound: low and high are the range
+  Reason doubt = Reason::none;     // none: of sessions without one, which decide, where there are any
+  double mean_of_all = 0;          // doubtful sessions included
+  double lowest = 0, highest = 0;  // of any repetition of any session
+  std::string metric;              // "read_bandwidth"
+
+  const results::StoredRun& run() const { return *sessions.front().run; }
+  const results::StoredPoint& point() const { return *sessions.front().point; }
+  std::size_t repetitions() const;  // of all sessions
+  double per_client() const { return mean / clients; }
+  /// "run/point.metric", of the first session.
+  std::string name() const;
+};
+
+/// Every point that gives one of `metrics` ("small_file_read.read_bandwidth", in order of
+/// preference, the first that any run has) in the cache state asked for ("" = any), with that state
+/// proven in every repetition of every client. Not those that have but one repetition in all: that bounds nothing.
+/// The chance of an error is shared out among `choices` points that could answer.
+std::vector<Measurement> measurements(std::span<const Session> sessions, std::span<const std::string> metrics,
+                                      const std::string& cache, unsigned choices = 1);
+
+}  // namespace headrace::sizing

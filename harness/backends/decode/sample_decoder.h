@@ -1,0 +1,48 @@
+// A stored sample made into what a training job takes: one worker's decoder, and what follows it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "harness/backends/codec.h"
+#include "harness/backends/decode/augment.h"
+#include "harness/base/random.h"
+
+namespace headrace::decode {
+
+/// What is made of each image; other samples are only decoded.
+struct Recipe {
+  std::uint32_t output = 224;  // side of the square that it is resized to [pixels]; 0: it is only decoded
+  bool random_part = true;     // a part as random_part() draws it; else the whole image
+  bool scaling = false;        // decoded at 1/2, 1/4 or 1/8 where that is no smaller than output: not the same pixels
+  DecodeLimits limits{};
+};
+
+/// Of one worker.
+class SampleDecoder {
+ public:
+  SampleDecoder(const Codec& codec, const Recipe& recipe);
+  /// `pixels`: of the stored image, or decoded bytes of what is none. False: error() says why.
+  bool run(std::span<const unsigned char> stored, Random& random, std::uint64_t& pixels) noexcept;
+  /// All of it and nothing more: what is broken anywhere is found.
+  bool run_whole(std::span<const unsigned char> stored, std::uint64_t& pixels) noexcept;
+  const DecodeError& error() const noexcept { return error_; }
+  /// Are samples images?
+  bool images() const noexcept { return frames_ == nullptr; }
+
+ private:
+  unsigned scale_of(const Region& part) const noexcept;
+  bool decode_frame(std::span<const unsigned char> stored, std::uint64_t& bytes) noexcept;
+
+  const Recipe recipe_;
+  std::unique_ptr<ImageDecoder> images_;
+  std::unique_ptr<ByteDecoder> frames_;
+  std::optional<Resizer> resizer_;
+  std::vector<float> out_;
+  DecodeError error_;
+};
+
+}  // namespace headrace::decode

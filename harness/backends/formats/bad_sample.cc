@@ -1,0 +1,42 @@
+#include "harness/backends/formats/bad_sample.h"
+
+namespace headrace::formats {
+
+std::string_view to_string(Flaw flaw) {
+  switch (flaw) {
+    case Flaw::none:
+      return "nothing is wrong";
+    case Flaw::bad_header:
+      return "no tar header, or a damaged one; the rest of the shard is lost";
+    case Flaw::unsupported:
+      return "a member that tar files of samples do not have; the rest of the shard is lost";
+    case Flaw::truncated:
+      return "the shard ends in the middle of a sample";
+    case Flaw::length_crc:
+      return "wrong CRC of a record's length; the rest of the shard is lost";
+    case Flaw::data_crc:
+      return "wrong CRC of a record's bytes";
+    case Flaw::missing_part:
+      return "a sample without a part that the others have (its label?)";
+    case Flaw::duplicate_part:
+      return "a sample with two parts of one name";
+    case Flaw::no_sample:
+      return "the shard holds no sample";
+    case Flaw::compressed:
+      return "the shard is compressed, which is not read";
+    case Flaw::undecodable:
+      return "it cannot be decoded";
+    case Flaw::nothing_to_decode:
+      return "no part of the sample begins as files of the codec do";
+    case Flaw::too_large:
+      return "there is no memory for the sample";
+    case Flaw::bad_table:
+      return "no table of samples as MDS shards have it, a damaged one, or one of more than 1048576; the rest of the "
+             "shard is lost";
+    case Flaw::column_sizes:
+      return "sizes of a sample's columns that do not add up to the sample's";
+  }
+  return "";
+}
+
+}  // namespace headrace::formats

@@ -1,0 +1,56 @@
+// What is kept of a sample while its shard passes by: the part that a codec decodes, the first one that begins as files of
+// the codec do; or all of it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "harness/backends/formats/bad_sample.h"
+
+namespace headrace::formats {
+
+/// Of one worker, filled by its parser. Its memory grows to what the largest sample takes.
+class Payload {
+ public:
+  static constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // of one sample [B]
+
+  /// `beginnings`: a file of the codec has one of them; each at least a byte. `room`: made now [B].
+  Payload(std::vector<std::string_view> beginnings, std::uint64_t room);
+  /// All parts of a sample are kept, one behind the other.
+  explicit Payload(std::uint64_t room);
+
+  /// Of the sample as it was parsed: Flaw::none, nothing_to_decode or too_large.
+  Flaw flaw() const noexcept;
+  /// Where the flaw is none: what was kept; until the next bytes of the shard are parsed.
+  std::span<const unsigned char> bytes() const noexcept { return {memory_.get() + first_, size_}; }
+  std::uint64_t offset() const noexcept { return at_ + first_; }  // of these bytes in the shard
+
+  // For parsers.
+
+  /// A new sample.
+  void begin() noexcept { chosen_ = passes_by_ = too_large_ = false, size_ = first_ = 0; }
+  /// One of its parts begins at `at` of the shard: the one that is kept, where none is yet and it begins as it should.
+  void begin_part(std::uint64_t at) noexcept;
+  void add(std::span<const unsigned char> bytes) noexcept;
+  /// All of the sample is kept, from `at` on; then choose() says which part of it is meant.
+  void begin_whole(std::uint64_t at) noexcept;
+  /// `part` of bytes(); an empty one: there is none.
+  void choose(std::span<const unsigned char> part) noexcept;
+  /// Does `part` begin as a file of the codec?
+  bool fits(std::span<const unsigned char> part) const noexcept;
+
+ private:
+  bool make_room(std::uint64_t wanted) noexcept;
+
+  const std::vector<std::string_view> beginnings_;
+  const bool all_ = false;
+  std::size_t longest_ = 1;  // of beginnings_
+  std::unique_ptr<unsigned char[]> memory_;
+  std::uint64_t room_ = 0, first_ = 0, size_ = 0, at_ = 0;
+  bool chosen_ = false, passes_by_ = false, too_large_ = false;
+};
+
+}  // namespace headrace::formats

@@ -1,0 +1,20 @@
+// How many samples a shard holds, told by its headers.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "harness/backends/formats/format.h"
+
+namespace headrace::formats {
+
+/// Whole samples at the beginning of a shard, and the bytes that hold them, headers and padding included.
+struct CountedSamples {
+  std::uint64_t bytes = 0, samples = 0;
+};
+
+/// Of the shard at `path`, in about its first `most` bytes; of MDS, which begins with a count, in all of it. Zeros where
+/// it cannot be read or is no shard of this format.
+CountedSamples count_samples(const std::string& path, Format format, std::uint64_t most);
+
+}  // namespace headrace::formats

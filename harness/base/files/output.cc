@@ -1,0 +1,91 @@
+#include "harness/base/files/output.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <filesystem>
+
+#include "harness/base/error.h"
+#include "harness/base/files/folder.h"
+
+namespace headrace::files {
+namespace {
+
+void write_text(int fd, std::string_view text, const std::string& path) {
+  while (!text.empty()) {
+    const ssize_t n = ::write(fd, text.data(), text.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) throw system_error("write", path, errno);
+    text.remove_prefix(static_cast<std::size_t>(n));
+  }
+}
+
+/// What this process, or another, has open under a number.
+bool names_open_file(std::string_view path) {
+  return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
+}
+
+/// What is there stays, and gets the text.
+void write_into(const std::string& path, std::string_view text) {
+  const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
+  if (!fd) throw system_error("open", path, errno);
+  write_text(fd.get(), text, path);
+}
+
+/// A new file in `folder` that has no name yet, or, where that cannot be, `name`.
+UniqueFd nameless_or(const std::string& folder, const std::string& name, mode_t mode) {
+  UniqueFd fd(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, mode));
+  if (!fd) fd = UniqueFd(::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+  return fd;
+}
+
+void replace(const std::string& path, std::string_view text, mode_t mode, Readers readers) {
+  if (readers == Readers::owner) mode = 0600;
+  const std::filesystem::path whole(path);
+  const std::filesystem::path parent = whole.parent_path().empty() ? std::filesystem::path(".") : whole.parent_path();
+  std::uint64_t number = 0;
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) throw system_error("draw", "a random number", errno);
+  const std::string aside = (parent / fmt::format(".{}.{:016x}.new", whole.filename().string(), number)).string();
+  const UniqueFd fd = nameless_or(parent.string(), aside, mode);
+  if (!fd) throw system_error("create", path, errno);
+  try {
+    if (readers == Readers::owner && ::fchmod(fd.get(), mode) != 0) throw system_error("change mode", path, errno);
+    write_text(fd.get(), text, path);
+    if (::fsync(fd.get()) != 0) throw system_error("write", path, errno);
+    const std::string open_file = fmt::format("/proc/self/fd/{}", fd.get());
+    if (::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, aside.c_str(), AT_SYMLINK_FOLLOW) != 0 &&
+        errno != EEXIST)  // it has that name already
+      throw system_error("create", path, errno);
+    if (::rename(aside.c_str(), path.c_str()) != 0) throw system_error("write", path, errno);
+  } catch (const RunError&) {
+    struct stat here, there;
+    if (::fstat(fd.get(), &here) == 0 && ::lstat(aside.c_str(), &there) == 0 && same(here, there))
+      ::unlink(aside.c_str());
+    throw;
+  }
+}
+
+}  // namespace
+
+void write_output(const std::string& given, std::string_view text, Readers readers) {
+  struct stat status;
+  if (::stat(given.c_str(), &status) != 0) {
+    if (::lstat(given.c_str(), &status) == 0) throw RunError("write " + given + ": is a symbolic link to nothing");
+    return replace(given, text, 0644, readers);
+  }
+  if (S_ISBLK(status.st_mode)) throw RunError("write " + given + ": is a block device; headrace never writes to one");
+  if (S_ISDIR(status.st_mode)) throw system_error("write", given, EISDIR);
+  if (!S_ISREG(status.st_mode) || names_open_file(given)) return write_into(given, text);
+  std::error_code failed;
+  const std::string real = std::filesystem::canonical(given, failed).string();
+  if (failed) throw system_error("write", given, failed.value());
+  replace(real, text, status.st_mode & 0777, readers);
+}
+
+}  // namespace headrace::files

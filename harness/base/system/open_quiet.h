@@ -1,0 +1,24 @@
+// Opens for reading without leaving a trace in access times, where that is allowed.
+#pragma once
+
+#include <fcntl.h>
+
+#include <cerrno>
+
+#include "harness/base/system/open_beneath.h"
+#include "harness/base/system/unique_fd.h"
+
+namespace headrace::system {
+
+/// Opens `path` for reading; only owners may ask that the access time stay. Below an open `folder` no symbolic link is
+/// followed, wherever on the way it is; from AT_FDCWD all are. Errors are in errno.
+inline UniqueFd open_quiet(int folder, const char* path, int flags = 0) {
+  const auto open = [&](int more) {
+    const int all = O_RDONLY | O_CLOEXEC | flags | more;
+    return UniqueFd(folder == AT_FDCWD ? ::openat(folder, path, all) : open_beneath(folder, path, all));
+  };
+  UniqueFd fd = open(O_NOATIME);
+  return !fd && errno == EPERM ? open(0) : std::move(fd);
+}
+
+}  // namespace headrace::system

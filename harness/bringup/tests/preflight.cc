@@ -1,0 +1,298 @@
+#include "harness/bringup/tests/preflight.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+#include <iterator>
+#include <map>
+
+#include "harness/backends/gpu_faults.h"
+#include "harness/base/units.h"
+#include "harness/machine/network/host_list.h"
+
+namespace headrace::bringup {
+namespace {
+
+/// When is a value a fault: never, when there is less, or whenever it differs.
+enum class FaultWhen { never, less, unlike };
+
+struct Rule {
+  const char* key;
+  FaultWhen when;
+  const char* fix;
+};
+
+constexpr const char* kSameImage = "boot the image that the others have";
+
+constexpr Rule kRules[] = {
+    {"memory.total", FaultWhen::less, "a module has failed or is not seated: dmidecode -t memory, ras-mc-ctl --errors"},
+    {"cpu.model", FaultWhen::never, "another kind of machine"},
+    {"cpu.sockets", FaultWhen::less, "look at the firmware's settings and its log"},
+    {"cpu.cores", FaultWhen::less, "look at the firmware's settings, and for isolated or offline processors"},
+    {"cpu.threads", FaultWhen::less, "look at the firmware's settings, and for offline processors"},
+    {"cpu.usable", FaultWhen::less, "look at the control group and the affinity that the launcher gives"},
+    {"cpu.numa_nodes", FaultWhen::never, "look at the firmware's settings"},
+    {"cpu.governor", FaultWhen::unlike, "cpupower frequency-set -g performance, as the others have it"},
+    {"cpu.max_frequency", FaultWhen::less, "look at the firmware's power settings"},
+    {"cpu.microcode", FaultWhen::never, kSameImage},
+    {"host.firmware", FaultWhen::never, "bring the firmware to the version of the others"},
+    {"kernel.release", FaultWhen::never, kSameImage},
+    {"limits.open_files", FaultWhen::less, "raise nofile in /etc/security/limits.d, or LimitNOFILE of the launcher"},
+    {"limits.locked_memory", FaultWhen::less,
+     "raise memlock in /etc/security/limits.d, or LimitMEMLOCK of the launcher"},
+    {"memory.transparent_huge_pages", FaultWhen::never, "set it as the others have it"},
+    {"cgroup.memory", FaultWhen::less, "look at the control group that the launcher gives"},
+    {"cgroup.cores", FaultWhen::less, "look at the control group that the launcher gives"},
+};
+
+// Of each GPU, for which there is a section of its own.
+constexpr Rule kGpuRules[] = {
+    {"name", FaultWhen::unlike, "another GPU than the others have"},
+    {"driver", FaultWhen::never, kSameImage},
+    {"memory", FaultWhen::less, "nvidia-smi -q: retired pages, or MIG"},
+    {"link_at_most", FaultWhen::unlike, "look at the slot and the firmware's settings: lspci -vv"},
+    {"nvlinks", FaultWhen::unlike, "nvidia-smi nvlink -s; the fabric manager's log"},
+    {"mig", FaultWhen::unlike, "nvidia-smi -mig"},
+};
+
+/// A number that a value begins with, in the base of its unit; nothing where there is none.
+std::optional<double> number_of(const std::string& value) {
+  if (value.starts_with("unlimited")) return HUGE_VAL;
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  if (end == value.c_str()) return std::nullopt;
+  std::string rest(end);
+  rest.erase(0, rest.find_first_not_of(' '));
+  const std::string unit = rest.substr(0, rest.find_first_of(" (,"));
+  for (const Dimension dimension : {Dimension::bytes, Dimension::bytes_per_second})
+    if (const Parsed parsed = parse_quantity(fmt::format("{}{}", number, unit), dimension)) return parsed.value;
+  return number;
+}
+
+bool alike(const std::string& a, const std::string& b) {
+  if (a == b) return true;
+  const auto x = number_of(a), y = number_of(b);
+  // Sizes of memory differ by what the kernel keeps.
+  return a.find("iB") != a.npos && x && y && std::abs(*x - *y) <= 0.01 * std::max(*x, *y);
+}
+
+using TellsAnswer = std::function<std::string(const Answered&)>;
+using All = std::vector<std::reference_wrapper<const Answered>>;
+
+/// Who says what is usual: accepted ones where any are, else all.
+All references(const All& all) {
+  All some;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(some), [](const Answered& one) { return one.accepted; });
+  return some.empty() ? all : some;
+}
+
+/// What more than half tell; nothing where no value has so many.
+std::optional<std::string> usual(const All& all, const TellsAnswer& told) {
+  std::map<std::string, std::size_t> values;
+  for (const Answered& one : all) ++values[told(one)];
+  for (const auto& [value, unused] : values) {
+    std::size_t count = 0;
+    for (const auto& [other, so_many] : values) count += alike(value, other) ? so_many : 0;
+    if (2 * count > all.size()) return value;
+  }
+  return std::nullopt;
+}
+
+std::string fact(const Answered& one, const std::string& key) {
+  const auto at = one.facts.facts.find(key);
+  return at == one.facts.facts.end() ? "" : at->second;
+}
+
+/// Does another one that is there tell the same, and was one of both accepted? Then that is how it is by now.
+bool has_changed_since(const All& all, const Answered& one, const TellsAnswer& told) {
+  return std::any_of(all.begin(), all.end(), [&](const Answered& other) {
+    return other.host != one.host && !other.kept && (other.accepted || one.accepted) && alike(told(other), told(one));
+  });
+}
+
+void hold(const All& all, const std::string& what, const TellsAnswer& told, FaultWhen when, const std::string& fix,
+          std::vector<Difference>& found) {
+  const auto most = usual(references(all), told);
+  if (!most) return;
+  const bool kept = std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.kept; });
+  for (const Answered& one : all) {
+    const std::string value = told(one);
+    if (one.kept || alike(value, *most) || (kept && has_changed_since(all, one, told))) continue;
+    const auto own = number_of(value), others = number_of(*most);
+    const bool less = value.empty() || (own && others && *own < *others);
+    const auto shown = [](const std::string& text) { return text.empty() ? std::string("not there") : text; };
+    found.push_back({one.host, what, fmt::format("{}: {}; the others: {}", what, shown(value), shown(*most)), fix,
+                     when == FaultWhen::unlike || (when == FaultWhen::less && less)});
+  }
+}
+
+/// A fact that what is kept may not tell, of an older headrace.
+void hold_fact(const All& all, const std::string& key, const Rule& rule, std::vector<Difference>& found) {
+  All telling = all;
+  std::erase_if(telling, [&](const Answered& one) { return one.kept && fact(one, key).empty(); });
+  hold(
+      telling, key, [&](const Answered& one) { return fact(one, key); }, rule.when, rule.fix, found);
+}
+
+std::string gpus(const Answered& one) {
+  unsigned count = 0;
+  while (one.facts.facts.contains(fmt::format("gpu{}.name", count))) ++count;
+  return std::to_string(count);
+}
+
+const agents::PathFacts* path_of(const Answered& one, const std::string& path) {
+  const auto at = std::find_if(one.facts.paths.begin(), one.facts.paths.end(),
+                               [&](const agents::PathFacts& known) { return known.path == path; });
+  return at == one.facts.paths.end() ? nullptr : &*at;
+}
+
+void hold_paths(const All& all, std::vector<Difference>& found) {
+  for (const agents::PathFacts& wanted : all.front().get().facts.paths) {
+    const std::string what = "path " + wanted.path;
+    All having;
+    for (const Answered& one : all) {
+      const agents::PathFacts* const path = path_of(one, wanted.path);
+      if (path == nullptr) continue;
+      if (path->there)
+        having.push_back(one);
+      else if (!one.kept)
+        found.push_back({one.host, what, what + ": not there", "mount it as on the others: findmnt, /etc/fstab", true});
+    }
+    const auto mount = [&](const Answered& one) {
+      const agents::PathFacts& path = *path_of(one, wanted.path);
+      return path.type + " " + path.source;
+    };
+    if (!having.empty())
+      hold(having, what, mount, FaultWhen::unlike, "mount it as on the others: what lies there now is something else",
+           found);
+  }
+}
+
+/// Clocks are of this moment: what is kept tells nothing of them. Of a few accepted ones the collector's own clock and the
+/// host's decide, too, and none of the few is judged.
+void hold_clocks(const All& all, std::vector<Difference>& found) {
+  All there = all;
+  std::erase_if(there, [](const Answered& one) { return one.kept; });
+  const All right = references(there);
+  const bool few = right.size() < kFewestToCompare;
+  for (const Answered& one : there) {
+    if (few && one.accepted) continue;
+    std::vector<double> clocks;
+    for (const Answered& other : right) clocks.push_back(other.clock_s);
+    if (few) clocks.insert(clocks.end(), {0.0, one.clock_s});
+    const auto middle = clocks.begin() + static_cast<std::ptrdiff_t>(clocks.size() / 2);
+    std::nth_element(clocks.begin(), middle, clocks.end());
+    const double off = one.clock_s - *middle;
+    if (std::abs(off) - one.clock_error_s <= kMostClock_s) continue;
+    found.push_back({one.host, "clock",
+                     fmt::format("clock: {} {} the others'", format_quantity(std::abs(off), Dimension::seconds),
+                                 off < 0 ? "behind" : "before"),
+                     "let chrony or ntpd set it: chronyc tracking", true});
+  }
+}
+
+std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
+
+/// Names that hosts have for themselves: several of one name are told apart by the hosts file alone, and by MPI's ranks not
+/// at all; another name than that of the file may be another host than was meant.
+void hold_names(const All& all, std::vector<Difference>& found) {
+  std::map<std::string, std::size_t> count;
+  for (const Answered& one : all) ++count[one.facts.host];
+  for (const Answered& one : all) {
+    const std::string& own = one.facts.host;
+    if (one.kept) continue;
+    if (count[own] > 1)
+      found.push_back({one.host, "name", fmt::format("name: calls itself {}, as {} others do", own, count[own] - 1),
+                       "give each host a name of its own: hostnamectl set-hostname"});
+    else if (std::any_of(all.begin(), all.end(), [&](const Answered& other) {
+               return other.host != one.host && short_name(other.name) == short_name(own);
+             }))
+      found.push_back({one.host, "name",
+                       fmt::format("name: calls itself {}, which the hosts file has for another", own),
+                       "hosts file, name service and host disagree: getent hosts"});
+  }
+}
+
+/// What a host tells of broken parts of its own is judged absolutely: whatever the others tell. Of what slows its GPUs down
+/// it is told, and what they measure decides.
+void judge_health(const All& all, std::vector<Difference>& found) {
+  for (const Answered& one : all) {
+    if (one.kept) continue;
+    for (const auto& [key, text] : one.facts.facts) {
+      const std::string part = key.substr(0, key.find('.')), name = key.substr(std::min(key.size(), part.size() + 1));
+      const FaultCount* const count =
+          name.starts_with(kFaultKey) ? find_fault_count(name.substr(kFaultKey.size())) : nullptr;
+      if (count != nullptr && count->always)
+        found.push_back({one.host, part, fmt::format("{}: {}", part, text), std::string(count->fix), true});
+      else if (name == "held_back" && !slowed_by_hardware(text).empty())
+        found.push_back({one.host, part, fmt::format("{}: held back: {}", part, text),
+                         "look at cooling and power of this GPU", false});
+      else if (name == "fabric" && (text == GpuFacts::kFabricNotStarted || text == GpuFacts::kFabricInProgress))
+        found.push_back({one.host, part, fmt::format("{}: the switches between GPUs are not set up: {}", part, text),
+                         "look at nvidia-fabricmanager, on NVL72 at nvidia-imex and the switch trays", false});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Difference> differences(const std::vector<Answered>& hosts) {
+  const All all(hosts.begin(), hosts.end());
+  std::vector<Difference> found;
+  hold_names(all, found);
+  judge_health(all, found);
+  const bool known = std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.accepted; });
+  if (!known && all.size() < kFewestToCompare) return found;  // two that differ: who is right?
+  for (const Rule& rule : kRules) hold_fact(all, rule.key, rule, found);
+  hold(all, "GPUs", gpus, FaultWhen::less, "look for it with lspci and nvidia-smi; the kernel's log tells of Xid",
+       found);
+  for (const std::string& count = usual(references(all), gpus).value_or("0"); const Rule& rule : kGpuRules)
+    for (int gpu = 0; gpu < std::atoi(count.c_str()); ++gpu) {
+      All having = all;
+      std::erase_if(having,
+                    [&](const Answered& one) { return !one.facts.facts.contains(fmt::format("gpu{}.name", gpu)); });
+      hold_fact(having, fmt::format("gpu{}.{}", gpu, rule.key), rule, found);
+    }
+  hold_paths(all, found);
+  hold_clocks(all, found);
+  return found;
+}
+
+std::vector<Difference> same_addresses(const std::vector<Answered>& all) {
+  std::vector<const Answered*> there;
+  std::vector<HostAddresses> addresses;
+  for (const Answered& one : all) {
+    if (one.kept) continue;
+    there.push_back(&one);
+    addresses.push_back(one.facts.addresses);
+  }
+  std::vector<Difference> found;
+  for (const SharedAddress& shared : shared_addresses(addresses))
+    for (const std::size_t host : shared.hosts) {
+      std::vector<std::string> others;
+      for (const std::size_t other : shared.hosts)
+        if (other != host) others.push_back(there[other]->name);
+      found.push_back({there[host]->host, "address",
+                       fmt::format("IP address {} is also an address of {}", shared.address, compressed(others)),
+                       "give each host an address of its own: look at its network configuration and at DHCP leases",
+                       true});
+    }
+  return found;
+}
+
+std::vector<Difference> same_machines(const std::vector<Answered>& all) {
+  std::vector<Difference> found;
+  std::map<std::string, const Answered*> first;
+  for (const Answered& one : all)
+    if (const auto [at, fresh] = first.emplace(one.facts.machine, &one); !fresh)
+      found.push_back(
+          {one.host, "machine",
+           fmt::format("is the same machine as {}: both call themselves {}", at->second->name, one.facts.host),
+           "leave one of both names out of the hosts file, or mend name service", true});
+  return found;
+}
+
+}  // namespace headrace::bringup

@@ -1,0 +1,29 @@
+// What a point's repetitions say of each metric, and what of all that is for judging.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "harness/engine/run_result.h"
+#include "harness/judge/verdict/record.h"
+#include "harness/workload/registry.h"
+
+namespace headrace::engine {
+
+/// What is known of a point before anything was measured.
+PointResult unmeasured(const Point& point);
+
+/// Fills `result.metrics` and `result.single_run` from the repetitions that count, in the
+/// catalogue's order.
+void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& result);
+
+/// Parts of the machine that its repetitions, its preparation or its data check found broken.
+std::vector<PartFault> faults_of(const PointResult& result);
+
+/// What judgements may know of it: what will stand in the run's file, too.
+judging::RecordedPoint recorded(const PointResult& result);
+/// The same of one repetition, whether it has just ended or was read back.
+judging::RecordedRepetition recorded(const Repetition& repetition);
+std::vector<judging::RecordedPoint> recorded(std::span<const PointResult> points);
+
+}  // namespace headrace::engine

@@ -1,0 +1,29 @@
+// What a rehearsal of a job's input pipeline says: how busy the GPUs are, what limits them and what proves it, and how well
+// separate measurements had predicted it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/engine/explain/limit_proof.h"
+#include "harness/engine/run_result.h"
+
+namespace headrace::engine {
+
+/// Samples per second of GPUs that never wait, of so many nodes: A1 of what the pipeline is run with.
+double taken_by(const Point& whole, double nodes);
+
+/// What the loader gave in the counter-experiments, as far as they were measured. `whole`: the job's own pipeline.
+LoaderRates loader_rates(const std::vector<PointResult>& points, const PointResult& whole);
+
+/// Of a plan that is a rehearsal and whose whole pipeline was measured; nothing else.
+std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points);
+
+/// As people read it: a sentence each.
+std::vector<std::string> told(const Rehearsal& rehearsal);
+
+/// All that a run tells of its rehearsal, and of the rules that it was held against.
+std::vector<std::string> told_rehearsal(const RunResult& run);
+
+}  // namespace headrace::engine

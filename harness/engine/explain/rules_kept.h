@@ -1,0 +1,26 @@
+// What a rehearsal that ran keeps of a benchmark's rules.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/engine/plan/benchmark/rules.h"
+#include "harness/engine/run_result.h"
+
+namespace headrace::engine {
+
+/// The rules that only measuring decides, of the repetitions of the whole pipeline that count: steps, runs, cold caches, the
+/// mean utilization against `asked`, and whether every run repeats it.
+std::vector<RuleCheck> check_measured(const PointResult& whole, double asked);
+
+/// Likewise of saves and reads, of which each has to be of `bytes`; nullptr: nothing was measured.
+std::vector<RuleCheck> check_measured_saves(const PointResult* saves, const PointResult* reads, double bytes);
+
+/// Of a plan that is held against rules and whose whole pipeline, or saves, were measured; nothing else.
+std::optional<HeldRules> rules_held(const Plan& plan, const std::vector<PointResult>& points);
+
+/// As people read it: a sentence each.
+std::vector<std::string> told(const HeldRules& held);
+
+}  // namespace headrace::engine

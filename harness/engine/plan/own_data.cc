@@ -1,0 +1,113 @@
+#include "harness/engine/plan/own_data.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <string_view>
+
+#include "harness/backends/engines.h"
+#include "harness/backends/loader.h"
+#include "harness/base/error.h"
+#include "harness/base/object_path.h"
+#include "harness/base/units.h"
+#include "harness/machine/node.h"
+#include "harness/workload/data/data_set/walk.h"
+#include "harness/workload/data/own_samples.h"
+
+namespace headrace {
+namespace {
+
+using job::Layout;
+
+/// Means of a part of a data set, and of job files, are rough.
+constexpr double kAlike = 2;
+
+std::string compact(double value) { return compact_quantity(value, Dimension::bytes); }
+
+bool is_alike(double a, double b) { return a <= b * kAlike && b <= a * kAlike; }
+
+FileTable walked(const std::string& path) {
+  try {
+    if (!is_object_path(path)) return std::move(walk(path, {}, {}).files);
+    Node node("");
+    return std::move(list_objects(*node.backends().storage(object_engine()).object_store(), path, {}).files);
+  } catch (const RunError& e) {
+    throw UsageError(fmt::format("the job's data set: {}", e.what()));
+  }
+}
+
+}  // namespace
+
+bool is_parquet(const std::string& path) {
+  const FileTable files = walked(path);
+  for (std::uint32_t file = 0; file < files.count(); ++file)
+    if (!std::string_view(files.path(file)).ends_with(".parquet")) return false;
+  return files.count() > 0;
+}
+
+double files_of_own_data(const std::string& path) { return walked(path).count(); }
+
+double bytes_of_own_data(const std::string& path) { return static_cast<double>(walked(path).total_bytes()); }
+
+namespace {
+
+/// What the shards' format adds to each sample; "" = nothing worth a word.
+std::string count_overhead(job::Job& job, const FileTable& files) {
+  constexpr double kLittle = 0.01;
+  auto& data = job.dataset;
+  if (data.layout != Layout::shards || data.format_overhead) return "";
+  const OwnSamples own = own_samples(files);
+  const double added = own.stored_size - data.sample_size;
+  const std::string_view format = formats::to_string(own.format);
+  if (added > std::max(data.sample_size, job::kMostHeaders))
+    throw UsageError(
+        fmt::format("{}: the {} shards have {} for each sample, and the job's samples are of {}: set "
+                    "dataset.sample_size",
+                    files.root(), format, compact(own.stored_size), compact(data.sample_size)));
+  if (added <= kLittle * data.sample_size) return "";
+  job::set_format_overhead(job, added);
+  return fmt::format("{} adds {} of headers and padding to each sample of {}: samples/s are of {} each", format,
+                     compact(std::round(added)), compact(data.sample_size), compact(std::round(own.stored_size)));
+}
+
+}  // namespace
+
+std::vector<std::string> check_own_data(job::Job& job, const std::string& path) {
+  const FileTable files = walked(path);
+  std::vector<std::string> remarks;
+  if (std::string added = count_overhead(job, files); !added.empty()) remarks.push_back(std::move(added));
+  const auto& data = job.dataset;
+  const double count = static_cast<double>(files.count()), all = static_cast<double>(files.total_bytes());
+  const double mean = all / count, own = data.stored_size() * data.samples_per_file;
+  const std::string there = fmt::format("{}: {:.0f} files of {} on average", path, count, compact(mean));
+  if (data.layout == Layout::files && !is_alike(mean, own)) {
+    throw UsageError(
+        fmt::format("{}, and the job's are of {}: set dataset.sample_size and dataset.samples_per_file as "
+                    "they are{}",
+                    there, compact(own), mean > own ? ", or dataset.layout: shards" : ""));
+  }
+  if (data.layout == Layout::shards && data.samples_per_file > kAlike && is_alike(mean, data.stored_size()))
+    throw UsageError(
+        fmt::format("{}, as large as one sample of the job, whose shards hold {:.0f}: set dataset.layout: "
+                    "files, or name the shards",
+                    there, data.samples_per_file));
+  if (data.layout == Layout::tokens && mean < data.request_size)
+    throw UsageError(
+        fmt::format("{}, less than one request of the job, {}: set dataset.request_size, or name the token "
+                    "files",
+                    there, compact(data.request_size)));
+  if (!data.samples) return remarks;
+  const double samples = all / data.stored_size();
+  if (samples > kAlike * *data.samples)
+    throw UsageError(
+        fmt::format("{}, about {:.3g} samples, and the job has {:.3g}: set dataset.samples, or name the "
+                    "job's own",
+                    there, samples, *data.samples));
+  if (samples * kAlike < *data.samples)
+    remarks.push_back(fmt::format(
+        "{}, about {:.2g} of the job's samples: what folders with more names cost, and larger indices, is not shown",
+        there, samples / *data.samples));
+  return remarks;
+}
+
+}  // namespace headrace

@@ -1,0 +1,17 @@
+// Whether a plan can work at all where it is to run, asked before anything is measured.
+#pragma once
+
+#include <cstdint>
+
+#include "harness/engine/plan/plan.h"
+
+namespace headrace {
+
+/// Everything that the points will write [B], data sets that several share counted once.
+std::uint64_t bytes_to_write(const Plan& plan);
+
+/// Throws UsageError with every reason why the plan cannot work: more to write than target.max_write allows or the file
+/// system has free (data that is there already is not counted), and a `path:` where nothing is. Writes nothing.
+void check_room(const Plan& plan);
+
+}  // namespace headrace

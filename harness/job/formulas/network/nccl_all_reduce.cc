@@ -1,0 +1,231 @@
+// All-reduce as NCCL runs it: protocols LL, LL128 and Simple, algorithms ring, tree and NVLS (F25-F28). Times of
+// latency and bandwidth with the constants of NCCL's own model, github.com/NVIDIA/nccl (v2.30), src/graph/tuning.cc;
+// sizes of chunks from src/enqueue.cc and src/transport/nvls.cc. No constant is fitted to a measurement.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include "harness/job/define.h"
+
+namespace headrace::job {
+namespace {
+
+constexpr double kMicro = 1e-6, kGiga = 1e9;
+
+enum class Protocol { ll, ll128, simple };
+enum class Generation { ampere, hopper, blackwell };
+enum class Algorithm { any, ring, tree, nvls };
+
+/// By protocol [us]: what an operation takes whatever its size, and one hop over NVLink or the network.
+struct Latencies {
+  std::array<double, 3> base, nvlink, network;
+};
+constexpr Latencies kRing{{6.6, 14.0, 8.4}, {0.6, 1.9, 3.4}, {2.7, 4.0, 14.0}};
+constexpr Latencies kTree{{6.8, 14.0, 8.4}, {0.6, 1.25, 4.0}, {5.0, 8.5, 14.0}};
+constexpr double kNvlsLatency = 25, kNvlsTreeHop = 20.9;
+/// Posting to the network costs a ring's steps as much; three times for Simple.
+constexpr double kPost = 1;
+/// Ring and Simple over nodes: the plateau before bandwidth counts.
+constexpr double kPlateau = 1.4;
+/// LL moves a flag of 4 B with each 4 B; at most so much [GB/s], by generation within a node, over two nodes and more.
+constexpr std::array<std::array<double, 3>, 3> kMostByLl{{{87.7, 22.5, 19.0}, {141, 45, 35}, {282, 90, 70}}};
+constexpr double kLl128Ring = 0.92, kTreeShare = 0.92;
+/// Share of the links that the switch's reductions reach; 0: there is no NVLS.
+constexpr std::array<double, 3> kNvlsShare{0, 0.85, 0.74};
+/// What trees reach of their bandwidth at 64 B, 128 B ... 512 MiB.
+constexpr std::array<std::array<double, 24>, 3> kTreeReaches{
+    {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
+     {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
+     {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}}};
+constexpr double kNvlsChannels = 16;
+/// The host launches a kernel in 5 to 20 us [s]: HolisticTraceAnalysis (github.com/facebookresearch),
+/// docs/source/features/cuda_kernel_launch_stats.rst.
+constexpr double kLaunch = 5e-6;
+
+struct Topology {
+  double ranks, nodes, intra, network;
+  double per_node() const { return ranks / nodes; }
+  double tree_depth() const { return std::floor(std::log2(nodes)); }
+  /// Row of kMostByLl.
+  std::size_t reach() const { return static_cast<std::size_t>(std::min(nodes, 3.0)) - 1; }
+};
+
+Topology checked(const char* name, double ranks, double nodes, double intra, double network) {
+  if (std::fmod(ranks, nodes) != 0)
+    throw DomainError(std::string(name) + ": ranks_count must be a multiple of nodes_count");
+  if (nodes > 1 && network <= 0)
+    throw DomainError(std::string(name) + ": several nodes need node_network_bytes_per_s above 0");
+  return {ranks, nodes, intra, network};
+}
+
+double ring(double message, const Topology& t, Protocol protocol, Generation generation, double scale) {
+  const auto p = static_cast<std::size_t>(protocol);
+  const double most = kMostByLl[static_cast<std::size_t>(generation)][t.reach()] * kGiga;
+  double busbw = t.nodes > 1 ? std::min(t.intra, t.network) : t.intra;
+  if (protocol == Protocol::ll) busbw = std::min(busbw / 2, most);
+  if (protocol == Protocol::ll128) busbw *= kLl128Ring;
+  const double steps = 2 * (t.ranks - 1), between = t.nodes > 1 ? 2 * (t.nodes - 1) : 0;
+  const double post = t.nodes > 1 ? kPost * (protocol == Protocol::simple ? 3 : 1) : 0;
+  const double outside = t.per_node() == 1 ? kTree.network[p] : kRing.network[p];
+  double latency = kRing.base[p] + (steps - between) * std::max(kRing.nvlink[p], post) + between * outside;
+  if (protocol == Protocol::simple && t.nodes > 1) latency *= kPlateau;
+  return scale * latency * kMicro + 2 * (t.ranks - 1) / t.ranks * message / busbw;
+}
+
+double tree(double message, const Topology& t, Protocol protocol, Generation generation, double scale) {
+  const auto p = static_cast<std::size_t>(protocol);
+  const double most = kMostByLl[static_cast<std::size_t>(generation)][t.reach()] * kGiga;
+  // Two nodes exchange a message once; an inner node of more sends it up, and down to two.
+  const double outside = t.network * (t.nodes <= 2 ? 2 : 1);
+  double busbw = kTreeShare * (t.nodes > 1 ? std::min(t.intra, outside) : t.intra);
+  if (protocol == Protocol::ll) busbw = std::min(busbw / 3.8, most);
+  if (protocol == Protocol::ll128) busbw *= t.nodes > 1 ? 120.0 / 128 : 7.0 / 9;
+  const double doublings = std::clamp(std::floor(std::log2(std::max(message, 64.0) / 64)), 0.0, 23.0);
+  busbw *= kTreeReaches[p][static_cast<std::size_t>(doublings)];
+  const double latency = kTree.base[p] + 2 * ((t.per_node() - 1) * kTree.nvlink[p] + t.tree_depth() * kTree.network[p]);
+  return scale * latency * kMicro + 2 * message / busbw;
+}
+
+/// Bytes of all ranks that are under way at once: the larger the message, the larger a chunk.
+double nvls_loop(double message, double per_node, bool one_node) {
+  const double operations = kNvlsChannels * per_node;
+  double chunk = 128 << 10;
+  const auto shrink = [&](double loops, double to) {
+    if (message < loops * operations * chunk) chunk = std::min(chunk, to);
+  };
+  if (one_node) {
+    shrink(64, 64 << 10);
+    shrink(8, 32 << 10);
+    shrink(2, 16 << 10);
+  } else {
+    shrink(4, 64 << 10);
+    shrink(1, 32 << 10);
+  }
+  return operations * chunk;
+}
+
+double nvls(double message, const Topology& t, Generation generation, double scale) {
+  const double g = t.per_node();
+  // A GPU sends its message to be reduced, and its part of the result to all.
+  double rate = t.intra * kNvlsShare[static_cast<std::size_t>(generation)] * g / (g + 1);
+  if (t.nodes > 1) rate = std::min(rate, t.nodes <= 2 ? t.network : t.network / 2);
+  const double stages = t.nodes > 1 ? 5 : 3;  // scatter, reduce, [up, down,] gather
+  const double fill = (stages - 1) * std::min(nvls_loop(message, g, t.nodes == 1), message / (stages - 1)) / rate;
+  const double latency = kNvlsLatency + (t.nodes > 1 ? 2 * t.tree_depth() * kNvlsTreeHop : 0);
+  return scale * latency * kMicro + message / rate + fill;
+}
+
+bool has_nvls(const Topology& t, Generation generation) {
+  return t.per_node() > 2 && kNvlsShare[static_cast<std::size_t>(generation)] > 0;
+}
+
+Input protocol_input() { return Input("protocol", "p").one_of({"LL", "LL128", "Simple"}); }
+Input generation_input() { return Input("gpu_generation", "gen").one_of({"ampere", "hopper", "blackwell"}); }
+std::vector<Input> topology_inputs(std::vector<Input> first) {
+  first.insert(
+      first.begin(),
+      {{"message_bytes", "S"}, Input("ranks_count", "n").whole().at_least(2), Input("nodes_count", "N").whole()});
+  first.push_back(generation_input());
+  first.push_back(Input("intra_bytes_per_s", "B_nv").above(0));
+  first.push_back(Input("node_network_bytes_per_s", "B_net").otherwise(0));
+  first.push_back(Input("latency_scale_ratio", "k").above(0).otherwise(1));
+  first.push_back(Input("launch_time_s", "t_0").otherwise(kLaunch));
+  return first;
+}
+constexpr std::string_view kValidity =
+    "B_nv: what NVLink carries of one GPU's data, one way (240, 371 and 722 GB/s of A100, H100 and B200, as NCCL "
+    "counts); B_net: of all NICs of a node. k: latencies measured here over NCCL's, as of a slow plug-in. t_0: "
+    "launching the kernel; 0 in a CUDA graph.";
+
+/// F25: t = t_0 + k * (alpha_0(p) + 2 * (n - N) * alpha_nv(p) + 2 * (N - 1) * alpha_net(p)) + 2 * (n - 1) / n * S /
+/// B(p, min(B_nv, B_net)) [s]. Rings, by protocol p.
+double nccl_ring_time(double message, double ranks, double nodes, Protocol protocol, Generation generation,
+                      double intra, double network, double scale, double launch) {
+  return launch + ring(message, checked("nccl_ring_time", ranks, nodes, intra, network), protocol, generation, scale);
+}
+const Define<nccl_ring_time> f25{{
+    .id = "F25",
+    .name = "nccl_ring_time",
+    .title = "All-reduce by NCCL's ring",
+    .equation = "t_0 + k * (alpha_0(p) + 2 * (n - N) * alpha_nv(p) + 2 * (N - 1) * alpha_net(p)) + "
+                "2 * (n - 1) / n * S / B(p, min(B_nv, B_net))",
+    .unit = "s",
+    .validity = kValidity,
+    .source = "NCCL",
+    .inputs = topology_inputs({protocol_input()}),
+    .example = "message_bytes=1GiB ranks_count=8 nodes_count=1 protocol=Simple gpu_generation=ampere "
+               "intra_bytes_per_s=240GB/s",
+}};
+
+/// F26: t = t_0 + k * (alpha_0(p) + 2 * (n / N - 1) * alpha_nv(p) + 2 * log2(N) * alpha_net(p)) + 2 * S / B(p, S,
+/// min(B_nv, B_net)) [s]. Double trees.
+double nccl_tree_time(double message, double ranks, double nodes, Protocol protocol, Generation generation,
+                      double intra, double network, double scale, double launch) {
+  return launch + tree(message, checked("nccl_tree_time", ranks, nodes, intra, network), protocol, generation, scale);
+}
+const Define<nccl_tree_time> f26{{
+    .id = "F26",
+    .name = "nccl_tree_time",
+    .title = "All-reduce by NCCL's double tree",
+    .equation = "t_0 + k * (alpha_0(p) + 2 * (n / N - 1) * alpha_nv(p) + 2 * log2(N) * alpha_net(p)) + "
+                "2 * S / B(p, S, min(B_nv, B_net))",
+    .unit = "s",
+    .validity = kValidity,
+    .source = "NCCL",
+    .inputs = topology_inputs({protocol_input()}),
+    .example = "message_bytes=64KiB ranks_count=16 nodes_count=2 protocol=LL gpu_generation=hopper "
+               "intra_bytes_per_s=370.8GB/s node_network_bytes_per_s=384GB/s",
+}};
+
+/// F27: t = t_0 + k * alpha + S / W + (stages - 1) * min(loop, S / (stages - 1)) / W, W = min(eta * B_nv * g / (g + 1),
+/// B_net / max(1, min(N - 1, 2))), g = n / N [s]. Switches reduce.
+double nccl_nvls_time(double message, double ranks, double nodes, Generation generation, double intra, double network,
+                      double scale, double launch) {
+  const Topology t = checked("nccl_nvls_time", ranks, nodes, intra, network);
+  if (!has_nvls(t, generation))
+    throw DomainError("nccl_nvls_time: NVLS needs a hopper or blackwell and 3 ranks or more in a node");
+  return launch + nvls(message, t, generation, scale);
+}
+const Define<nccl_nvls_time> f27{{
+    .id = "F27",
+    .name = "nccl_nvls_time",
+    .title = "All-reduce by NVLink SHARP (NVLS, NVLS tree)",
+    .equation = "t_0 + k * alpha + S / W + (stages - 1) * min(loop, S / (stages - 1)) / W, "
+                "W = min(eta * B_nv * g / (g + 1), B_net / max(1, min(N - 1, 2))), g = n / N",
+    .unit = "s",
+    .validity = kValidity,
+    .source = "derived; NCCL",
+    .inputs = topology_inputs({}),
+    .example = "message_bytes=1GiB ranks_count=8 nodes_count=1 gpu_generation=hopper intra_bytes_per_s=370.8GB/s",
+}};
+
+/// F28: t = min over algorithms and protocols of F25, F26, F27 [s]. As NCCL chooses.
+double nccl_all_reduce_time(double message, double ranks, double nodes, Algorithm algorithm, Generation generation,
+                            double intra, double network, double scale, double launch) {
+  const Topology t = checked("nccl_all_reduce_time", ranks, nodes, intra, network);
+  double best = std::numeric_limits<double>::infinity();
+  const auto may = [algorithm](Algorithm a) { return algorithm == Algorithm::any || algorithm == a; };
+  for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple}) {
+    if (may(Algorithm::ring)) best = std::min(best, ring(message, t, p, generation, scale));
+    if (may(Algorithm::tree)) best = std::min(best, tree(message, t, p, generation, scale));
+  }
+  if (may(Algorithm::nvls) && has_nvls(t, generation)) best = std::min(best, nvls(message, t, generation, scale));
+  if (std::isinf(best)) throw DomainError("nccl_all_reduce_time: there is no NVLS here");
+  return launch + best;
+}
+const Define<nccl_all_reduce_time> f28{{
+    .id = "F28",
+    .name = "nccl_all_reduce_time",
+    .title = "All-reduce by NCCL",
+    .equation = "min over algorithms and protocols of F25, F26, F27",
+    .unit = "s",
+    .validity = kValidity,
+    .source = "NCCL",
+    .inputs = topology_inputs({Input("algorithm", "algo").one_of({"any", "ring", "tree", "nvls"}).otherwise(0)}),
+    .example = "message_bytes=16MiB ranks_count=16 nodes_count=2 gpu_generation=hopper intra_bytes_per_s=370.8GB/s "
+               "node_network_bytes_per_s=384GB/s",
+}};
+
+}  // namespace
+}  // namespace headrace::job

@@ -1,0 +1,72 @@
+// From what was asked and what was recorded to judgements: which point answers which need, with
+// what evidence. Nothing here knows whether the run has just ended or was read back from its file.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/job/needs.h"
+#include "harness/job/way.h"
+#include "harness/judge/verdict/record.h"
+#include "harness/judge/verdict/verdict.h"
+
+namespace headrace::judging {
+
+/// One thing that is asked: a need of the job, or one that the configuration declares.
+struct Question {
+  Judgement blank;                               // id, scope, need, unit, direction, formula
+  std::vector<std::string> measured_by;          // "small_file_read.read_bandwidth"
+  std::string workload;                          // the first of them that this headrace has; "" = none
+  std::optional<CacheState> cache;               // the state that it must have been measured in
+  std::vector<job::JobParameter> with;           // parameters that it must have been measured with
+  std::optional<job::JobCollective> collective;  // that the points must do to answer it
+  std::optional<job::Way> way;                   // the job's, of which the point that is most like it answers
+  /// Of measured_by: what they measure is less than there is, so that they meet the need or tell
+  /// nothing.
+  std::vector<std::string> lower_bounds;
+  std::string worst_over;    // job::NeedKind
+  unsigned choices = 1;      // points that could answer equally well, of which what they gave chooses one
+  double parts = 1;          // what the node gives is shared by so many (GPUs)
+  bool per_node = false;     // of what several nodes give together, each one's share answers
+  bool per_process = false;  // the same of what several processes give, each with a GPU
+  std::string cannot;        // not "": why these machines cannot answer it
+};
+
+/// So many times as long as headrace's own decoder those of training frameworks take at most: Pillow with torchvision takes
+/// about three times as long (docs/reference/rehearsal.md).
+inline constexpr double kSlowestDecoder = 4;
+inline constexpr std::string_view kDecodeHeadroom = "decode_headroom";  // the metric that is compared with it
+
+/// The point's metric that answers the question, or "".
+std::string answering_metric(const Question& question, const RecordedPoint& point);
+
+/// An answer, and whether more repetitions could change it.
+struct Answer {
+  Judgement judgement;
+  bool undecided = false;
+};
+/// By the repetitions of `point` that count. `next_look`: repetitions at the next look, 0 = there
+/// will be no more.
+Answer answer(const Question& question, const RecordedPoint& point, unsigned next_look);
+
+/// Does the point's answering metric tell of the question's job? False: it moved files or requests of another size.
+bool answers(const Question& question, const RecordedPoint& point);
+
+/// How the point differs from the way of the question's job; as it, where the question has none.
+job::Likeness likeness(const Question& question, const RecordedPoint& point);
+
+/// Every question's judgement, by the metric that is named first of those that were measured, and
+/// of several points by the one that is most like the job's way, or where there is no such way, by
+/// the best (question.worst_over: by the worst of the best ones); worst first. A FAIL whose point was measured again is final, or
+/// INCONCLUSIVE when the fresh repetitions meet the need.
+std::vector<Judgement> answer_all(std::span<const Question> questions, std::span<const RecordedPoint> points);
+
+/// All that a run's points are judged by: what is asked, and the parts that are slow among their like (slow_parts.h).
+std::vector<Judgement> judge_run(std::span<const Question> questions, std::span<const RecordedPoint> points);
+
+/// The word for the whole run. `signal` ended it; 0 = none did.
+Summary summarize_run(std::span<const Judgement> judgements, std::span<const RecordedPoint> points, int signal);
+
+}  // namespace headrace::judging

@@ -1,0 +1,50 @@
+// What the client of a network file system has asked of its servers: reads that its own cache
+// served are not in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/machine/client_requests.h"
+#include "harness/machine/mount.h"
+#include "harness/machine/nfs_stats.h"
+
+namespace headrace::system {
+
+/// Since the mount, of all processes of this machine.
+struct ClientCounters {
+  std::uint64_t read_bytes = 0;
+  std::uint64_t requests = 0;     // for names and attributes; 0 where the client does not count them
+  std::optional<NfsStats> nfs{};  // more, where the client is the kernel's of NFS
+  ClientRequestTable asked{};     // of others that count their requests by kind
+};
+
+/// "read_bytes" of one Lustre object storage client's stats: RPCs to the servers, "read_bytes 31
+/// samples [bytes] 4096 4194304 61865984". Those of llite are what programs read, from the cache or not, and prove nothing.
+std::optional<std::uint64_t> parse_lustre_stats(std::string_view text);
+
+/// What a JuiceFS client's `.stats` in its mount says it got from the object store:
+/// "juicefs_object_request_data_bytes_GET 1048576". Parsed, never run here.
+std::optional<std::uint64_t> parse_juicefs_stats(std::string_view text);
+
+/// What the kernel's CephFS client got from the object servers: "read" in the table with "total_sz(bytes)" of `metrics/size`
+/// (kernel 5.16 and later), or of the older `metrics`, which has other tables, too. Parsed, never run here.
+std::optional<std::uint64_t> parse_ceph_sizes(std::string_view text);
+
+/// Which of debugfs's folders "FSID.clientN" is `source`'s: the one that there is, else the only one whose FSID `source` has
+/// ("user@FSID.name=/"). "" where it cannot be told: another mount's traffic proves nothing.
+std::string ceph_client_of(const std::vector<std::string>& folders, std::string_view source);
+
+/// Nothing where the file system has no such counters, or they cannot be read.
+std::optional<ClientCounters> read_client_counters(const Mount& mount);
+
+/// Where read_client_counters() looks: "mountstats", "osc stats", ".stats", "ceph metrics"; "" where it has nowhere to.
+std::string client_counters_of(const Mount& mount);
+
+/// Why nothing that this mount's client counts proves where bytes came from; "" where that is not known, or something does.
+std::string_view why_not_counted(const Mount& mount);
+
+}  // namespace headrace::system

@@ -1,0 +1,45 @@
+// What somebody who knows a network file system would look at on its client: version, how much can be under way at once,
+// read-ahead, sizes of requests and caches, and the errors that are usual there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/machine/examine/examine.h"
+#include "harness/machine/mount.h"
+
+namespace headrace::system {
+
+/// Where a file system's client tells of itself: /proc, /sys and a few files of its own, below `root` (a test has copies there).
+struct ClientFiles {
+  std::string root;
+  std::optional<std::string> text(const std::string& path) const;
+  std::optional<std::uint64_t> number(const std::string& path) const;
+  std::vector<std::string> entries(const std::string& folder) const;
+};
+
+/// Findings of section "client"; none of a file system that is not a network's. Every one but NFS is read as its documents say,
+/// and was never met by the tests on a live client: its findings say so. Never throws.
+std::vector<Finding> examine_file_system(const Mount& mount, const std::string& path, const ClientFiles& files = {});
+
+std::vector<Finding> examine_nfs(const Mount& mount, const ClientFiles& files);
+std::vector<Finding> examine_lustre(const Mount& mount, const std::string& path, const ClientFiles& files);
+
+/// How a file is spread over object storage targets: Lustre's struct lov_user_md of the attribute "lustre.lov".
+struct LustreStripes {
+  std::uint64_t size = 0;  // [B]
+  unsigned count = 0;      // 0 = the file system's default
+  bool composite = false;  // several, by how long the file is (PFL): not read further
+};
+std::optional<LustreStripes> parse_lustre_stripes(std::span<const unsigned char> attribute);
+
+/// "rsize" of "rw,rsize=1048576"; "" where it is not there, or has no value.
+std::string option_of(const Mount& mount, std::string_view name);
+bool has_option(const Mount& mount, std::string_view name);
+/// "128 KiB".
+std::string size_told(std::uint64_t bytes);
+
+}  // namespace headrace::system

@@ -1,0 +1,16 @@
+// What somebody who knows RDMA would say of this node's ports beyond what /sys tells: the address they would talk under,
+// and whether memory can be registered.
+#pragma once
+
+#include <vector>
+
+#include "harness/backends/rdma.h"
+#include "harness/machine/examine/examine.h"
+#include "harness/machine/limits.h"
+
+namespace headrace::system {
+
+/// Findings of section "RDMA"; `locked` is the limit on locked memory, `root` is bound by none. Never throws.
+std::vector<Finding> examine_rdma(const RdmaBackend& backend, const Limit& locked, bool root);
+
+}  // namespace headrace::system

@@ -1,0 +1,225 @@
+#include "harness/machine/network/hosts_file.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "harness/base/diagnostics.h"
+#include "harness/base/file_text.h"
+#include "harness/base/printable.h"
+
+namespace headrace {
+namespace {
+
+// "slots" are MPI's. A key that is nearly one of these is a slip; any other one is kept.
+const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail", "rdma"};
+
+constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:";
+constexpr std::string_view kMark = "\xEF\xBB\xBF";  // U+FEFF, with which some editors begin a file
+
+struct Word {
+  std::string text;
+  int column = 0;
+};
+
+std::vector<Word> words_of(std::string_view line) {
+  std::vector<Word> words;
+  for (std::size_t at = 0; (at = line.find_first_not_of(" \t\r", at)) != line.npos;) {
+    const std::size_t end = std::min(line.find_first_of(" \t\r", at), line.size());
+    words.push_back({std::string(line.substr(at, end - at)), static_cast<int>(at) + 1});
+    at = end;
+  }
+  return words;
+}
+
+constexpr std::size_t kMostHosts = 100'000;
+
+/// "node[001-003,7]x" -> node001x ..., as Slurm writes lists; other text is itself. `why` says what is wrong with it.
+std::vector<std::string> expanded(const std::string& text, std::string& why) {
+  const std::size_t open = text.find('['), close = text.find(']', open);
+  if (open == text.npos || open == 0) return {text};
+  if (close == text.npos) return why = "a '[' without its ']'", std::vector<std::string>{};
+  std::vector<std::string> names;
+  const std::vector<std::string> rests =
+      expanded("-" + text.substr(close + 1), why);  // with a '-', so that a '[' may be first
+  for (std::size_t at = open + 1; at <= close && why.empty();) {
+    const std::size_t end = std::min(text.find(',', at), close), dash = std::min(text.find('-', at), end);
+    const std::string from = text.substr(at, dash - at), to = dash < end ? text.substr(dash + 1, end - dash - 1) : from;
+    const auto number = [](const std::string& digits) {
+      const bool right = !digits.empty() && digits.size() <= 9 && digits.find_first_not_of("0123456789") == digits.npos;
+      return right ? std::stol(digits) : -1;
+    };
+    const long first = number(from), last = number(to);
+    if (first < 0 || last < first)
+      return why = fmt::format("'{}' is no range, as in node[001-004,7]", text.substr(at, end - at)), names;
+    if (names.size() + static_cast<std::size_t>(last - first) > kMostHosts)
+      return why = "a list of too many hosts", names;
+    for (long n = first; n <= last; ++n)
+      for (const std::string& rest : rests)
+        names.push_back(fmt::format("{}{:0{}}{}", text.substr(0, open), n, from.size(), rest.substr(1)));
+    at = end + 1;
+  }
+  return names;
+}
+
+/// The logins of a line's first word: "root@node[1-2],gpu7" are three.
+std::vector<std::string> logins_of(const std::string& word, std::string& why) {
+  std::vector<std::string> logins;
+  int depth = 0;
+  std::string one;
+  for (const char c : word + ",") {
+    depth += (c == '[') - (c == ']');
+    if (c != ',' || depth > 0) {
+      one += c;
+      continue;
+    }
+    for (std::string& login : expanded(one, why)) logins.push_back(std::move(login));
+    one.clear();
+  }
+  return logins;
+}
+
+/// Where several words of one line stand for one thing.
+class Reader {
+ public:
+  Reader(std::string path, std::vector<Host>& hosts) : path_(std::move(path)), hosts_(hosts) {}
+
+  void line(std::string_view text, int number) {
+    number_ = number;
+    const std::vector<Word> words = words_of(text.substr(0, text.find('#')));
+    if (words.empty()) return;
+    const std::string& first = words.front().text;
+    if (first.find('=') != first.npos) return problem(words.front(), "a line begins with the host's name");
+    if (first.starts_with(kMark)) return problem(words.front(), "a byte order mark within the file; take it out");
+    std::string why;
+    const std::vector<std::string> logins = logins_of(first, why);
+    if (!why.empty()) return problem(words.front(), why);
+    std::string line;
+    for (const Word& word : words) line += word.text + ' ';
+    Host with;
+    std::map<std::string, int> seen;
+    for (std::size_t i = 1; i < words.size(); ++i) value(words[i], with, seen);
+    for (const std::string& login : logins) add(login, with, line, words.front());
+  }
+
+  void finish() {
+    if (hosts_.empty() && problems_.empty()) problem({"", 1}, "no host in it");
+    for (const Host& host : hosts_)
+      if (host.rails.size() != hosts_.front().rails.size() && problems_.empty())
+        problems_.push_back(
+            printable(fmt::format("{}:{}:{}: {} has {} rails, and {} has {}; give all hosts the same number", path_,
+                                  places_[host.name].line, places_[host.name].column, host.name, host.rails.size(),
+                                  hosts_.front().name, hosts_.front().rails.size())));
+    if (!problems_.empty()) throw UsageErrors(join(problems_, "\n"));
+  }
+
+ private:
+  /// Lines that are alike are of one host: some launchers want a line for each process.
+  void add(const std::string& login, Host host, const std::string& line, const Word& word) {
+    if (const std::string wrong = set_login(host, login); !wrong.empty()) return problem(word, wrong);
+    const auto [at, fresh] = places_.emplace(host.name, Place{number_, word.column, line});
+    if (!fresh && at->second.text == line) return;
+    if (!fresh) problem(word, fmt::format("a second line for {}; the first is line {}", host.name, at->second.line));
+    hosts_.push_back(std::move(host));
+  }
+
+  void value(const Word& word, Host& host, std::map<std::string, int>& seen) {
+    const std::size_t equal = word.text.find('=');
+    const std::string key = word.text.substr(0, equal);
+    if (equal == word.text.npos || equal == 0 || equal + 1 == word.text.size())
+      return problem(word, fmt::format("'{}' is no key=value, as in rack=r1", word.text));
+    const bool known = std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
+    if (const std::string meant = known ? "" : did_you_mean(key, kKeys); !meant.empty())
+      return problem(word, fmt::format("no key '{}'{}", key, meant));
+    if (!seen.emplace(key, word.column).second) return problem(word, "a second " + key);
+    const std::string text = word.text.substr(equal + 1);
+    if (key == "port")
+      return problem(word, fmt::format("a port goes into the launcher, as in --launch 'ssh -p {} {{host}}'", text));
+    if (key == "rack") host.rack = text;
+    if (key == "switch") host.leaf_switch = text;
+    if (key == "rdma") host.rdma = text;
+    if (!known) host.others[key] = text;
+    if (key != "rail") return;
+    for (std::size_t at = 0; at <= text.size();) {
+      const std::size_t end = std::min(text.find(',', at), text.size());
+      const std::string one = text.substr(at, end - at);
+      if (one.empty() || std::find(host.rails.begin(), host.rails.end(), one) != host.rails.end())
+        return problem(word, "rail wants names of network interfaces, each once, as in rail=eth1,eth2");
+      host.rails.push_back(one);
+      at = end + 1;
+    }
+  }
+  void problem(const Word& word, const std::string& what) {
+    problems_.push_back(printable(fmt::format("{}:{}:{}: {}", path_, number_, word.column, what)));
+  }
+
+  const std::string path_;
+  std::vector<Host>& hosts_;
+  int number_ = 1;
+  struct Place {
+    int line = 0, column = 0;
+    std::string text;  // of the whole line
+  };
+  std::map<std::string, Place> places_;  // of the hosts' names
+  std::vector<std::string> problems_;
+};
+
+}  // namespace
+
+std::string set_login(Host& host, std::string_view login) {
+  const std::size_t at = login.find('@');
+  const std::string_view name = at == login.npos ? login : login.substr(at + 1);
+  const std::string_view user = at == login.npos ? "" : login.substr(0, at);
+  if (login.starts_with('-') || name.starts_with('-')) return "no host's name begins with '-'";
+  if (at == 0) return "a user stands before the '@', as in root@node01";
+  if (name.empty())
+    return at == login.npos ? "a host has a name" : "a host's name stands behind the '@', as in root@node01";
+  if (name.starts_with('['))
+    return "brackets go with a port, and none stands here: it goes into the launcher, as in --launch 'ssh -p 2222 "
+           "{host}'";
+  if (name.find_first_not_of(kNames) != name.npos || user.find_first_not_of(kNames) != user.npos)
+    return "a host's name has letters, digits, and . _ - : alone, and so has a user's before an '@'";
+  if (std::count(name.begin(), name.end(), ':') == 1)
+    return "write the host alone: leave out MPICH's number of processes; a port goes into the launcher, as in "
+           "--launch "
+           "'ssh -p 2222 {host}', or into ~/.ssh/config";
+  host.name = name;
+  host.user = user;
+  return "";
+}
+
+std::map<std::string, std::string> Host::attributes() const {
+  std::map<std::string, std::string> all = others;
+  if (!rack.empty()) all["rack"] = rack;
+  if (!leaf_switch.empty()) all["switch"] = leaf_switch;
+  return all;
+}
+
+std::vector<Host> hosts_from(std::string_view text, const std::string& path) {
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    throw UsageError(printable(path + ":1:1: is in UTF-16; save it as UTF-8, as in iconv -f UTF-16 -t UTF-8"));
+  if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
+  std::vector<Host> hosts;
+  Reader reader(path, hosts);
+  int number = 0;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    reader.line(text.substr(at, end - at), ++number);
+    at = end + 1;
+  }
+  reader.finish();
+  return hosts;
+}
+
+std::vector<Host> read_hosts(const std::string& path) {
+  std::string text;
+  try {
+    text = file_text(path, std::size_t{64} << 20);
+  } catch (const UsageError& e) {
+    throw UsageError(path + ": " + e.what());
+  }
+  return hosts_from(text, path);
+}
+
+}  // namespace headrace

@@ -1,0 +1,227 @@
+// Reading /sys/class/net and /sys/class/infiniband.
+#include "harness/machine/network_links.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <span>
+
+#include "harness/base/system/kernel_files.h"
+#include "harness/machine/interface_driver.h"
+#include "harness/machine/pcie.h"
+#include "harness/machine/rdma_counters.h"
+
+namespace headrace::system {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Ethernet. Dropped packets are not among them: a busy host drops some of what nobody waits for.
+constexpr std::array<std::string_view, 5> kEthernetErrors{"rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors",
+                                                          "tx_carrier_errors"};
+
+std::string line(const std::string& path) { return read_line(path).value_or(""); }
+
+double leading_number(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+/// What stands behind the number of "4: ACTIVE".
+std::string behind_colon(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  return std::string(trim(colon == text.npos ? std::string_view(text) : std::string_view(text).substr(colon + 1)));
+}
+
+/// "2.5 GT/s PCIe", "16.0 GT/s PCIe"; 0 for "Unknown".
+unsigned generation_of(const std::string& speed) { return pcie_generation_at(leading_number(speed)); }
+
+void read_counters(const std::string& folder, std::span<const std::string_view> names, NetworkLink& link) {
+  for (const std::string_view name : names)
+    if (const auto count = read_number(fmt::format("{}/{}", folder, name))) link.errors[std::string(name)] = *count;
+}
+
+/// Virtual functions lead to the one that they are of; a function with several plugs numbers them.
+std::string plug_of(const std::string& device, const std::string& number) {
+  std::error_code ignored;
+  const std::string physical = device + "/physfn";
+  return fs::canonical(fs::exists(physical, ignored) ? physical : device, ignored).string() + "#" + number;
+}
+
+void read_device(const std::string& device, const std::string& number, NetworkLink& link) {
+  std::error_code ignored;
+  link.physical = fs::exists(device, ignored);
+  if (!link.physical) return;
+  link.plug = plug_of(device, number);
+  const fs::path driver = fs::read_symlink(device + "/driver", ignored);
+  link.driver = driver.filename().string();
+  const std::string node = line(device + "/numa_node");
+  if (!node.empty() && node[0] != '-') link.numa_node = static_cast<int>(leading_number(node));
+  link.host_link = host_link_of(device);
+}
+
+/// Interfaces below this one: slaves of a bond, ports of a bridge, what a VLAN is of.
+std::vector<std::string> lower_interfaces(const std::string& folder) {
+  constexpr std::string_view kLower = "lower_";
+  std::vector<std::string> names;
+  for (const std::string& entry : entries(folder))
+    if (entry.starts_with(kLower)) names.push_back(entry.substr(kLower.size()));
+  return names;
+}
+
+/// "bond", "vlan", "bridge"...; "" where the kernel gives none, as of teams and veths.
+std::string kind_of(const std::string& folder) {
+  constexpr std::string_view kKey = "DEVTYPE=";
+  std::error_code ignored;
+  for (const char* kind : {"bridge", "bonding"})
+    if (fs::exists(folder + "/" + kind, ignored)) return kind;
+  const std::string text = read_text(folder + "/uevent").value_or("");
+  const std::size_t at = text.find(kKey);
+  if (at == text.npos) return "";
+  return text.substr(at + kKey.size(), text.find('\n', at) - at - kKey.size());
+}
+
+/// Stacks are a few levels high: a VLAN of a bond of cards.
+Carrier carrier_in(const std::string& net, const std::string& name, unsigned levels) {
+  const std::string folder = net + "/" + name;
+  std::error_code ignored;
+  if (fs::exists(folder + "/device", ignored)) return Carrier::card;
+  const std::vector<std::string> lower = lower_interfaces(folder);
+  const bool over = levels > 0 && std::any_of(lower.begin(), lower.end(), [&](const std::string& one) {
+                      const Carrier below = carrier_in(net, one, levels - 1);
+                      return below == Carrier::card || below == Carrier::over_card || below == Carrier::bridge;
+                    });
+  const std::string kind = kind_of(folder);
+  if (kind == "bridge") return over ? Carrier::bridge : Carrier::stays_inside;
+  constexpr std::array<std::string_view, 6> kStacks{"bonding", "bond", "vlan", "macvlan", "ipvlan", "macsec"};
+  if (kind.empty()) return over ? Carrier::over_card : Carrier::other;
+  if (std::find(kStacks.begin(), kStacks.end(), kind) == kStacks.end()) return Carrier::other;
+  // A container sees its macvlan, and not the host's card below it.
+  const bool hidden = lower.empty() && kind != "bonding" && kind != "bond";
+  return over || hidden ? Carrier::over_card : Carrier::other;
+}
+
+/// A VRF groups interfaces that keep their addresses.
+bool is_member(const std::string& folder) {
+  std::error_code ignored;
+  return fs::exists(folder + "/master", ignored) && kind_of(folder + "/master") != "vrf";
+}
+
+NetworkLink interface(const std::string& folder, const std::string& name) {
+  NetworkLink link;
+  link.name = name;
+  link.kind = "Ethernet";
+  link.state = line(folder + "/operstate");
+  link.up = link.state == "up";
+  link.rate = leading_number(line(folder + "/speed")) * 1e6 / 8;  // Mbit/s; -1 when down
+  if (link.rate < 0) link.rate = 0;
+  link.mtu = read_number(folder + "/mtu").value_or(0);
+  read_device(folder + "/device", line(folder + "/dev_port"), link);
+  link.member = is_member(folder);
+  read_counters(folder + "/statistics", kEthernetErrors, link);
+  if (const auto downs = read_number(folder + "/carrier_down_count")) link.errors["carrier_down_count"] = *downs;
+  return link;
+}
+
+NetworkLink rdma_port(const std::string& device, const std::string& name, const std::string& port) {
+  const std::string folder = device + "/ports/" + port;
+  NetworkLink link;
+  link.name = name + "/" + port;
+  link.rdma = true;
+  const std::string layer = line(folder + "/link_layer");
+  link.kind = layer == "Ethernet" ? "RoCE" : layer.empty() ? "RDMA" : layer;
+  const std::string logical = behind_colon(line(folder + "/state"));
+  const std::string physical = behind_colon(line(folder + "/phys_state"));
+  link.state = logical + (physical.empty() ? "" : ", " + physical);
+  link.up = logical == "ACTIVE";
+  const std::string rate = line(folder + "/rate");  // "400 Gb/sec (4X NDR)"
+  link.rate = leading_number(rate) * 1e9 / 8;
+  if (const std::size_t open = rate.find('('); open != rate.npos)
+    link.lanes = static_cast<unsigned>(leading_number(std::string_view(rate).substr(open + 1)));
+  read_device(device + "/device", port, link);
+  for (const std::string& own : entries(folder + "/gid_attrs/ndevs")) {
+    const std::string with = line(folder + "/gid_attrs/ndevs/" + own);
+    if (!with.empty() && std::find(link.interfaces.begin(), link.interfaces.end(), with) == link.interfaces.end())
+      link.interfaces.push_back(with);
+  }
+  read_counters(folder + "/counters", kWireErrors, link);
+  read_counters(folder + "/hw_counters", kTransportErrors, link);
+  return link;
+}
+
+}  // namespace
+
+std::optional<HostLink> host_link_of(const std::string& device_path) {
+  HostLink link;
+  link.generation = generation_of(line(device_path + "/current_link_speed"));
+  link.most_generation = generation_of(line(device_path + "/max_link_speed"));
+  const auto lanes = [&](const char* file) {
+    return static_cast<unsigned>(read_number(device_path + "/" + file).value_or(0));
+  };
+  link.lanes = lanes("current_link_width");
+  link.most_lanes = lanes("max_link_width");
+  if (link.generation == 0 || link.lanes == 0 || link.lanes > 32) return std::nullopt;
+  return link;
+}
+
+std::string in_words(const HostLink& link) {
+  std::string now = fmt::format("PCIe gen {} x{}", link.generation, link.lanes);
+  if (!link.degraded()) return now;
+  return fmt::format("{} of gen {} x{}", now, link.most_generation, link.most_lanes);
+}
+
+Carrier carrier_of(const std::string& name, const std::string& sys) {
+  constexpr unsigned kLevels = 4;
+  const Carrier carrier = carrier_in(sys + "/class/net", name, kLevels);
+  if (carrier != Carrier::other || sys != "/sys") return carrier;
+  // /sys may be of another network namespace.
+  const std::string driver = interface_driver(name);
+  return driver == "bridge" || driver == "dummy" ? Carrier::stays_inside : carrier;
+}
+
+std::vector<NetworkLink> network_links(const std::string& sys) {
+  std::vector<NetworkLink> links;
+  for (const std::string& name : entries(sys + "/class/net")) {
+    const std::string folder = sys + "/class/net/" + name;
+    constexpr std::uint64_t kEthernet = 1;  // ARPHRD_ETHER
+    if (read_number(folder + "/type") != kEthernet) continue;
+    links.push_back(interface(folder, name));
+    links.back().carrier = carrier_of(name, sys);
+  }
+  for (const std::string& name : entries(sys + "/class/infiniband")) {
+    const std::string device = sys + "/class/infiniband/" + name;
+    for (const std::string& port : entries(device + "/ports")) {
+      NetworkLink link = rdma_port(device, name, port);
+      for (const NetworkLink& other : links) {
+        const auto& own = link.interfaces;
+        if (other.physical && std::find(own.begin(), own.end(), other.name) != own.end()) link.plug = other.plug;
+      }
+      links.push_back(std::move(link));
+    }
+  }
+  return links;
+}
+
+std::map<std::string, std::string> risen_errors(const std::vector<NetworkLink>& before,
+                                                const std::vector<NetworkLink>& after) {
+  std::map<std::string, std::string> risen;
+  for (const NetworkLink& now : after) {
+    const auto then =
+        std::find_if(before.begin(), before.end(), [&](const NetworkLink& l) { return l.name == now.name; });
+    if (then == before.end()) continue;
+    std::string text;
+    for (const auto& [counter, count] : now.errors) {
+      const auto old = then->errors.find(counter);
+      if (old != then->errors.end() && count > old->second)
+        text += fmt::format("{}{} +{}", text.empty() ? "" : ", ", counter, count - old->second);
+    }
+    if (!text.empty()) risen[now.name] = text;
+  }
+  return risen;
+}
+
+}  // namespace headrace::system

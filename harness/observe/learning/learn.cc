@@ -1,0 +1,408 @@
+#include "harness/observe/learning/learn.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "harness/base/units.h"
+#include "harness/observe/learning/ahead.h"
+#include "harness/observe/learning/learned.h"
+#include "harness/observe/learning/shares.h"
+#include "harness/observe/learning/step_share.h"
+#include "harness/observe/sampling/own_time.h"
+
+namespace headrace::observe {
+namespace {
+
+constexpr double kSmallFile = 32 << 20;  // [B]: larger ones hold many samples, unless their format says otherwise
+constexpr double kGuessedBatch = 1;
+constexpr double kWholeWorkers = 0.3;   // of each GPU, on average: further off they come and go
+constexpr double kWholeReads = 2.5;     // of a sample that is read whole: one that asks for its end, and some of others
+constexpr double kSomeStep = 0.02;      // of the time: less is waiting alone
+constexpr std::uint64_t kFewFiles = 5;  // met by looks: the folder that they lie below may be a part of the data set's
+
+Confidence less(Confidence confidence) { return confidence == Confidence::high ? Confidence::medium : Confidence::low; }
+/// Of what follows from both.
+Confidence least(Confidence a, Confidence b) { return std::max(a, b); }
+
+/// Everything that several keys follow from.
+struct Sums {
+  double seconds = 0;
+  double worker_bytes = 0, worker_storage_bytes = 0, worker_cpu_s = 0, worker_user_s = 0, worker_reads = 0;
+  double faults = 0;
+  double looks = 0, periods = 0, unsure = 0;  // of the first threads of those who take batches
+};
+
+Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
+  Sums sums;
+  for (const Slice* slice : slices) {
+    sums.seconds += slice->seconds();
+    for (const ProcessSlice& one : slice->processes) {
+      if (roles.is_consumer(one.process)) {
+        sums.periods += static_cast<double>(std::accumulate(one.lead.begin(), one.lead.end(), std::uint64_t{0}));
+        sums.looks += one.looks;
+        sums.unsure += one.unsure;
+      }
+      if (!(roles.in_process ? roles.is_consumer(one.process) : roles.is_worker(one.process))) continue;
+      sums.worker_bytes += static_cast<double>(one.counted.read_calls_bytes);
+      sums.worker_storage_bytes += static_cast<double>(one.counted.storage_read_bytes);
+      sums.worker_reads += static_cast<double>(one.counted.read_calls);
+      sums.worker_cpu_s += one.counted.user_s + one.counted.system_s;
+      sums.worker_user_s += one.counted.user_s;
+      sums.faults += static_cast<double>(one.counted.major_faults);
+    }
+  }
+  return sums;
+}
+
+class Learner {
+ public:
+  Learner(const Recording& recording, const std::vector<const Slice*>& slices, Observation& seen)
+      : recording_(recording),
+        slices_(slices),
+        seen_(seen),
+        sums_(sums_of(slices, seen.roles)),
+        steps_(count_steps(recording, seen.roles, slices)),
+        own_(own_time()) {}
+
+  void all() {
+    for (const Slice* slice : slices_) edge_s_ = std::max(edge_s_, slice->seconds());
+    machines();
+    data();
+    rates();
+    reading();
+    loader();
+    taking();
+    learn_saves(recording_, seen_);
+  }
+
+ private:
+  void word(const std::string& key, const std::string& text, Confidence confidence, const std::string& evidence) {
+    learn_word(seen_, key, text, confidence, evidence);
+  }
+  void number(const std::string& key, double value, double spread, Dimension dimension, Confidence confidence,
+              const std::string& evidence) {
+    learn_number(seen_, key, value, spread, dimension, confidence, evidence);
+  }
+
+  void machines() {
+    word("cluster.nodes", "1", Confidence::guess,
+         "one node was watched; how many others there are cannot be seen from it");
+    const std::size_t told = seen_.gpus.size(),
+                      takers = std::max<std::size_t>(
+                          1, static_cast<std::size_t>(std::lround(seen_.roles.consumers_at_once)));
+    std::string take = fmt::format("{} process{} took batches", seen_.roles.consumers.size(),
+                                   seen_.roles.consumers.size() == 1 ? "" : "es");
+    if (seen_.roles.consumers.size() > takers) take += fmt::format(", {:.1f} at a time", seen_.roles.consumers_at_once);
+    if (told >= takers && told % takers == 0) {
+      gpus_ = static_cast<double>(told);
+      number("cluster.gpus_per_node", gpus_, 0, Dimension::count, Confidence::high,
+             fmt::format("the driver names processes of the job on {} GPU{}; {}", told, told == 1 ? "" : "s", take));
+      return;
+    }
+    gpus_ = static_cast<double>(takers);
+    number("cluster.gpus_per_node", gpus_, 0, Dimension::count,
+           takers > 1 && told == 0 ? Confidence::medium : Confidence::low,
+           take + (told > 0 ? fmt::format(", and the driver names the job on {} GPUs", told) : "") +
+               "; as if each had one GPU");
+  }
+
+  void data() {
+    const DataSurvey& data = seen_.data;
+    if (data.folder.empty()) {
+      word("dataset.layout", "files", Confidence::guess,
+           "no file of a data set was seen being waited for; --trace sees those that memory serves at once");
+      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess, "no file of a data set was seen");
+      return;
+    }
+    const std::string what =
+        fmt::format("{}{} files{} below {} folders of {}", data.complete ? "" : "at least ", data.files,
+                    data.extensions.size() == 1 ? " *" + data.extensions.front() : "", data.folders, data.folder);
+    const bool mapped = sums_.faults * 4096 > sums_.worker_bytes || (!data.read && sums_.faults > 0);
+    if (mapped) {
+      layout_ = "tokens";
+      word("dataset.layout", layout_, Confidence::medium,
+           fmt::format("read by {:.0f} page faults of mapped files; {}", sums_.faults, what));
+      number("dataset.sample_size", 16384, 0, Dimension::bytes, Confidence::guess,
+             "how many bytes of a mapped file are a sample cannot be seen from outside");
+      return;
+    }
+    // Those that are open, and were not found being read, may be anything: a lock, a log, a mapped file in memory.
+    if (!data.read) {
+      word("dataset.layout", "files", Confidence::guess,
+           what + "; they were open, and none was found being read: --trace sees what memory serves at once");
+      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess, "no file was found being read");
+      return;
+    }
+    // It was open, and less than one of it was read by calls: mapped, it may be, and in memory.
+    if (data.mean_size() > sums_.worker_bytes && data.mean_size() <= kSmallFile &&
+        data.format == formats::Format::none) {
+      word("dataset.layout", "files", Confidence::guess,
+           what + "; less than one of them was read by calls, as where files are mapped, and lie in memory");
+      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
+             "how many bytes of such a file are a sample cannot be seen from outside");
+      return;
+    }
+    const bool shards = data.format != formats::Format::none || data.mean_size() > kSmallFile;
+    layout_ = shards ? "shards" : "files";
+    // Where few files were met, others may lie elsewhere; and where there are few, one may hold many samples.
+    const bool few = data.seen < kFewFiles && (data.files > data.seen || !shards);
+    word("dataset.layout", layout_,
+         few                                               ? Confidence::low
+         : data.format != formats::Format::none || !shards ? Confidence::high
+                                                           : Confidence::low,
+         fmt::format("{} different ones were seen being read; {}", data.seen, what));
+    if (!data.folder.empty())
+      word("dataset.path", data.folder, few ? Confidence::low : Confidence::medium,
+           "where nine tenths of the looks at reads were");
+    const double per_file = shards ? data.samples_per_file : 1;
+    if (per_file <= 0) {
+      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
+             "what of such a file is one sample is not known here");
+      return;
+    }
+    sample_size_ = data.mean_size() / per_file;
+    spread_ = data.mean_size() > 0 ? data.size_deviation / data.mean_size() : 0;
+    number("dataset.samples", static_cast<double>(data.files) * per_file, shards ? 0.02 : 0, Dimension::count,
+           data.complete && data.seen >= kFewFiles ? Confidence::medium : Confidence::low,
+           fmt::format(
+               "{}{}{}", what,
+               shards ? fmt::format(", {:.1f} samples in each of {} looked into", per_file, data.shards_parsed) : "",
+               data.complete           ? "; as if the job reads all of them"
+               : data.unlisted.empty() ? "; the listing was ended early"
+                                       : "; cannot look at " + data.unlisted));
+    number("dataset.sample_size", sample_size_,
+           spread_ / std::sqrt(std::max(1.0, static_cast<double>(few ? data.seen : data.files))), Dimension::bytes,
+           few             ? Confidence::low
+           : data.complete ? Confidence::high
+                           : Confidence::medium,
+           fmt::format("mean of {} files{}{}", data.files, shards ? " over the samples in one" : "",
+                       few ? fmt::format("; {} of them were met", data.seen) : ""));
+    size_confidence_ = seen_.learned.back().confidence;
+    if (shards)
+      number("dataset.samples_per_file", per_file, 0.02, Dimension::ratio, Confidence::medium,
+             fmt::format("counted in the begin of {} shards", data.shards_parsed));
+  }
+
+  void rates() {
+    seen_.steps = steps_.count;
+    if (steps_.told_apart())
+      ahead_ = find_ahead(recording_, seen_.roles, steps_.calls, sample_size_, spread_, not_ahead_);
+    else
+      not_ahead_ = "batches that were taken together could not be told from one";
+    const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
+    if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
+    const StepShare step = find_step_share(seen_, own_, looks());
+    const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
+    if (steps_.count > 0 && sums_.seconds > 0) {
+      const double period = sums_.seconds / steps_.count, gpus_of_each = gpus_ / consumers;
+      const double low = step.low * (1 - steps_.uncertainty) / step.value,
+                   high = step.high * (1 + steps_.uncertainty) / step.value;
+      number("step.time", period * step.value, std::max(1 - low, high - 1), Dimension::seconds, steps_.confidence,
+             fmt::format("{}; one every {}, of which {}", steps_.evidence, format_quantity(period, Dimension::seconds),
+                         step.evidence));
+      Learned& time = seen_.learned.back();
+      time.low = period * step.value * std::max(0.0, low) / steps_.most;
+      time.high = period * step.value * high / steps_.fewest;
+      if (samples > 0) {
+        const double batch = samples / steps_.count / gpus_;
+        // What lies ready or is made when the watching begins and ends was read or taken outside of it: of each worker two batches
+        // and a third.
+        const double ahead = 3 * seen_.roles.workers_at_once / consumers / steps_.count;
+        const double error =
+            steps_.uncertainty + ahead + edge_s_ / sums_.seconds + spread_ / std::sqrt(std::max(1.0, samples));
+        if (ahead_ && std::abs(ahead_->batch - std::round(ahead_->batch)) + ahead_->batch_error < 0.4) {
+          number(
+              "step.micro_batch", std::max(1.0, std::round(ahead_->batch / gpus_of_each)), 0, Dimension::count,
+              least(steps_.confidence, size_confidence_),
+              fmt::format("while workers waited for room they read {:.2f} samples, give or take {:.2f}, for each batch "
+                          "that was taken",
+                          ahead_->batch, ahead_->batch_error));
+          return;
+        }
+        const double whole = std::max(1.0, std::round(batch));
+        number("step.micro_batch", whole, error, Dimension::count,
+               least(std::abs(batch - whole) < 0.2 ? steps_.confidence : less(steps_.confidence), size_confidence_),
+               fmt::format("{:.0f} samples in {:.0f} steps of {:.0f} process{}: {:.2f} each", samples, steps_.count,
+                           consumers, consumers == 1 ? "" : "es", batch));
+        seen_.learned.back().low = batch * std::max(0.0, 1 - error) / steps_.most;
+        seen_.learned.back().high = batch * (1 + error) / steps_.fewest;
+        return;
+      }
+    }
+    if (samples > 0 && step.value > kSomeStep) {
+      number("step.time", step.value * kGuessedBatch * gpus_ / seen_.samples_per_s, 0.5, Dimension::seconds,
+             Confidence::guess,
+             fmt::format(
+                 "steps could not be counted; with a batch of 1 this gives the {} that were read, had nothing waited",
+                 format_quantity(seen_.samples_per_s, Dimension::per_second)));
+      number("step.micro_batch", kGuessedBatch, 0, Dimension::count, Confidence::guess,
+             "steps could not be counted: see step.time");
+      return;
+    }
+    if (steps_.count <= 0)
+      number("step.time", 1, 0, Dimension::seconds, Confidence::guess, "steps could not be counted");
+    number("step.micro_batch", 1, 0, Dimension::count, Confidence::guess, "samples could not be counted");
+  }
+
+  void reading() {
+    const StorageSeen& storage = seen_.storage;
+    // What others made of the device's requests is not the job's.
+    const bool own =
+        storage.read_rate * sums_.seconds > 0 && sums_.worker_storage_bytes > 0.5 * storage.read_rate * sums_.seconds;
+    if (storage.request_bytes > 0 && own)
+      number("dataset.request_size", storage.request_bytes, 0.05, Dimension::bytes, Confidence::medium,
+             fmt::format("{} read in {:.0f} requests of device {}",
+                         format_quantity(storage.read_rate * sums_.seconds, Dimension::bytes),
+                         storage.requests * sums_.seconds, storage.device));
+    const double amplification = sums_.worker_bytes > 0 ? sums_.worker_storage_bytes / sums_.worker_bytes : 0;
+    if (layout_ != "tokens" && amplification >= 1)
+      number("dataset.read_amplification", amplification, 0.05, Dimension::ratio, Confidence::medium,
+             fmt::format("storage gave {} for {} that were read",
+                         format_quantity(sums_.worker_storage_bytes, Dimension::bytes),
+                         format_quantity(sums_.worker_bytes, Dimension::bytes)));
+    else if (amplification > 0.005 && amplification < 0.98)
+      seen_.notes.push_back(
+          fmt::format("{:.0f} % of what was read came out of memory (the page cache), or its file system does not "
+                      "count what storage gave",
+                      (1 - amplification) * 100));
+    if (layout_ == "files" && !recording_.read_sizes.empty()) {
+      std::uint64_t looks = 0, small = 0;
+      for (const auto& [size, times] : recording_.read_sizes) {
+        looks += times;
+        if (size <= 65536) small += times;
+      }
+      const double mean = sums_.worker_reads > 0 ? sums_.worker_bytes / sums_.worker_reads : 0;
+      const bool pieces = small * 10 > looks * 9 && sample_size_ > kWholeReads * mean;
+      word("dataset.read_profile", pieces ? "pil" : "whole", least(Confidence::medium, size_confidence_),
+           fmt::format(
+               "{:.0f} % of {} reads that threads were found in asked for 64 KiB or less; of a sample of {} they "
+               "got {} each on average",
+               looks > 0 ? 100.0 * static_cast<double>(small) / static_cast<double>(looks) : 0, looks,
+               format_quantity(sample_size_, Dimension::bytes), format_quantity(mean, Dimension::bytes)));
+    }
+    number("dataset.metadata_ops_per_open", 4, 0, Dimension::ratio, Confidence::guess,
+           "looks from outside do not count calls; --trace does");
+    const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
+    if (samples >= 20 && !seen_.roles.in_process && sums_.worker_cpu_s > 0.2)
+      number("dataset.cpu_time_per_sample", sums_.worker_cpu_s / samples,
+             0.02 + 0.02 / sums_.worker_cpu_s + spread_ / std::sqrt(samples), Dimension::seconds, size_confidence_,
+             fmt::format("workers took {} of processor time, {:.0f} % of it in the kernel, for {:.0f} samples",
+                         format_quantity(sums_.worker_cpu_s, Dimension::seconds),
+                         100 * (1 - sums_.worker_user_s / sums_.worker_cpu_s), samples));
+  }
+
+  void loader() {
+    if (!seen_.roles.workers.empty()) {
+      const double each = std::max(1.0, std::round(seen_.roles.workers_at_once / gpus_));
+      std::string started;
+      if (seen_.roles.generations.size() > 1)
+        started =
+            fmt::format(", in {} generations, as a loader starts them anew each epoch", seen_.roles.generations.size());
+      const bool whole = std::abs(seen_.roles.workers_at_once / gpus_ - each) < kWholeWorkers;
+      number("loader.workers_per_gpu", each, whole ? 0 : 1, Dimension::count, Confidence::high,
+             fmt::format("{} processes read for {} that took batches{}; {:.1f} at a time", seen_.roles.workers.size(),
+                         seen_.roles.consumers.size(), started, seen_.roles.workers_at_once));
+    } else if (!seen_.roles.consumers.empty()) {
+      number("loader.workers_per_gpu", 1, 0, Dimension::count, Confidence::medium,
+             "no process reads for another: what takes the batches makes them itself");
+    }
+    if (layout_ == "shards" && seen_.data.format != formats::Format::none)
+      word("loader.kind", seen_.data.format == formats::Format::tfrecord ? "tfdata" : "pytorch_iterable",
+           Confidence::low, fmt::format("shards are {}", formats::to_string(seen_.data.format)));
+    if (ahead_ && ahead_->each) {
+      // Samples are bytes over their size.
+      number("loader.prefetch_factor", *ahead_->each, 0, Dimension::count, least(Confidence::medium, size_confidence_),
+             fmt::format("while {} workers waited for room, so many batches of each were read and not yet taken, at {} "
+                         "moments{}",
+                         ahead_->workers, ahead_->moments,
+                         ahead_->to_the_end ? "; as many were taken after the last read" : ""));
+      seen_.learned.back().low = ahead_->each_low;
+      seen_.learned.back().high = ahead_->each_high;
+    } else {
+      number("loader.prefetch_factor", 2, 0, Dimension::count, Confidence::guess,
+             (ahead_ && std::isfinite(ahead_->each_high)
+                  ? fmt::format("between {:.1f} and {:.1f} batches of each worker lay ready: no one number",
+                                ahead_->each_low, ahead_->each_high)
+                  : not_ahead_) +
+                 "; DataLoader's default");
+    }
+    if (sample_size_ > 0 && seen_.data.complete && sums_.seconds > 0) {
+      const double epochs = sums_.worker_bytes / std::max(1.0, static_cast<double>(seen_.data.bytes));
+      seen_.notes.push_back(fmt::format("the data set was read {:.2f} times while batches were taken", epochs));
+    }
+  }
+
+  /// What whoever takes batches spends of a processor on each; of calls that were written down none is known.
+  void taking() {
+    if (seen_.roles.in_process || !recording_.machine_seen || steps_.count <= 0 || sums_.seconds <= 0) return;
+    const OwnTime& own = own_;
+    if (own.high <= 0) return;
+    const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
+    const double batch_s = sums_.seconds / steps_.count * consumers / gpus_;
+    const std::string evidence =
+        fmt::format("the main thread was on a processor for {:.1f} % of the time, {} for each batch; {}",
+                    own.high * 100, format_quantity(own.high * batch_s, Dimension::seconds), own.evidence);
+    const double spread = steps_.uncertainty + (own.value > 0 ? (own.high - own.low) / 2 / own.value : 1);
+    const bool told = own.known && own.value > 0;
+    number("loader.cpu_time_per_batch", told ? own.value * batch_s : 0, spread, Dimension::seconds,
+           told ? less(steps_.confidence) : Confidence::guess, evidence);
+    Learned& one = seen_.learned.back();
+    one.low = own.low * batch_s * std::max(0.0, 1 - steps_.uncertainty) / steps_.most;
+    one.high = own.high * batch_s * (1 + steps_.uncertainty) / steps_.fewest;
+    if (told) return;
+    one.known = false;
+    one.text = "not known";
+  }
+
+  /// What was written down is known all the time.
+  LooksAtLead looks() const {
+    return {.count = recording_.machine_seen ? sums_.looks : sums_.periods,
+            .unsure = sums_.periods > 0 ? sums_.unsure / sums_.periods : 0};
+  }
+
+  /// One that makes its batches itself computes them; of calls that were written down its processor time is not known.
+  OwnTime own_time() const {
+    OwnTime own = find_own_time(recording_, slices_, seen_);
+    own.known = own.known && !seen_.roles.in_process && recording_.machine_seen;
+    return own;
+  }
+
+  const Recording& recording_;
+  const std::vector<const Slice*>& slices_;
+  Observation& seen_;
+  const Sums sums_;
+  const Steps steps_;
+  const OwnTime own_;
+  std::string layout_ = "files";
+  double gpus_ = 1;  // of this node
+  double sample_size_ = 0, spread_ = 0;
+  Confidence size_confidence_ = Confidence::guess;  // of sample_size_
+  std::optional<Ahead> ahead_;
+  std::string not_ahead_;  // why
+  double edge_s_ = 0;      // bytes and batches are counted in slices, at whose edges they need not agree
+};
+
+}  // namespace
+
+std::string_view to_string(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::high:
+      return "high";
+    case Confidence::medium:
+      return "medium";
+    case Confidence::low:
+      return "low";
+    case Confidence::guess:
+      return "guess";
+  }
+  return "";
+}
+
+void learn(const Recording& recording, const std::vector<const Slice*>& slices, Observation& seen) {
+  Learner(recording, slices, seen).all();
+}
+
+}  // namespace headrace::observe

@@ -1,0 +1,89 @@
+#include "harness/observe/sampling/gpus.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "harness/observe/learning/shares.h"
+
+namespace headrace::observe {
+namespace {
+
+bool is_of_the_job(const Recording& recording, int pid) {
+  return std::any_of(recording.processes.begin(), recording.processes.end(),
+                     [pid](const ProcessSeen& one) { return one.pid == pid; });
+}
+
+PartAndWhole busy_in(const Slice& slice, std::uint32_t gpu) {
+  for (const GpuSlice& one : slice.gpus)
+    if (one.gpu == gpu) return {.part = one.busy, .whole = static_cast<double>(one.looks)};
+  return {};
+}
+
+GpuTold told(const Recording& recording, const std::vector<const Slice*>& slices, std::uint32_t gpu) {
+  const GpuSeen& seen = recording.gpus[gpu];
+  GpuTold one{.pci_address = seen.pci_address, .name = seen.name, .busy = {}, .memory_busy = {}, .own_busy = {}};
+  double own = 0, memory_busy = 0, looks = 0;
+  bool own_told = false;
+  for (const GpuUserSeen& user : seen.users) {
+    if (!is_of_the_job(recording, user.pid)) {
+      one.shared = true;
+      continue;
+    }
+    one.memory += user.memory;
+    if (user.busy_looks == 0) continue;
+    own += user.busy / user.busy_looks;
+    own_told = true;
+  }
+  if (own_told) one.own_busy = std::min(1.0, own);
+  for (const Slice* slice : slices)
+    for (const GpuSlice& part : slice->gpus)
+      if (part.gpu == gpu) {
+        memory_busy += part.memory_busy;
+        looks += part.looks;
+      }
+  one.busy = share_over(slices, "busy", [gpu](const Slice& slice) { return busy_in(slice, gpu); });
+  one.busy_known = looks > 0;
+  if (looks > 0) one.memory_busy = memory_busy / looks;
+  return one;
+}
+
+}  // namespace
+
+void find_gpus(const Recording& recording, const std::vector<const Slice*>& slices, Observation& seen) {
+  for (std::uint32_t g = 0; g < recording.gpus.size(); ++g) {
+    const std::vector<GpuUserSeen>& users = recording.gpus[g].users;
+    if (std::any_of(users.begin(), users.end(),
+                    [&](const GpuUserSeen& user) { return is_of_the_job(recording, user.pid); }))
+      seen.gpus.push_back(told(recording, slices, g));
+  }
+  if (!recording.gpus.empty() && seen.gpus.empty())
+    seen.notes.push_back(
+        fmt::format("{} GPU{} here, and their driver names no process of the job on them: it uses none, or runs in a "
+                    "container, whose processes the driver knows by other numbers",
+                    recording.gpus.size(), recording.gpus.size() == 1 ? " is" : "s are"));
+}
+
+std::optional<Share> gpus_busy(const Observation& seen) {
+  Share mean{.name = "busy"};
+  double known = 0;
+  for (const GpuTold& one : seen.gpus) {
+    if (!one.busy_known) continue;
+    mean.value += one.busy.value;
+    mean.low += one.busy.low;
+    mean.high += one.busy.high;
+    ++known;
+  }
+  if (known == 0) return std::nullopt;
+  mean.value /= known;
+  mean.low /= known;
+  mean.high /= known;
+  return mean;
+}
+
+std::optional<Share> lone_gpu_busy(const Observation& seen) {
+  if (seen.gpus.size() != 1 || seen.roles.consumers.size() != 1 || seen.gpus.front().shared) return std::nullopt;
+  return gpus_busy(seen);
+}
+
+}  // namespace headrace::observe

@@ -1,0 +1,74 @@
+#include "harness/observe/sampling/watch.h"
+
+#include <time.h>
+
+#include <algorithm>
+
+#include "harness/base/clock.h"
+#include "harness/base/diagnostics.h"
+#include "harness/machine/limits.h"
+
+namespace headrace::observe {
+namespace {
+
+/// Five files of each process are held open. Not before the command was started: it gets the limit that we got.
+void raise_open_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Until then, or a signal comes.
+void sleep_until_due(std::uint64_t due_ns) {
+  const timespec t{.tv_sec = static_cast<time_t>(due_ns / 1'000'000'000u),
+                   .tv_nsec = static_cast<long>(due_ns % 1'000'000'000u)};
+  ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
+}
+
+/// Looks until `over` says so.
+template <class Over>
+void look_until(Sampler& sampler, const WatchOptions& options, const Told& told, const Over& over) {
+  const auto step = static_cast<std::uint64_t>(options.told_every_s * 1e9);
+  std::uint64_t told_due = now_ns() + step;
+  while (!over()) {
+    const std::uint64_t now = now_ns();
+    const std::uint64_t due = sampler.look(now);
+    if (step > 0 && now >= told_due) {
+      told(sampler.recorded());
+      told_due = now + step;
+    }
+    sleep_until_due(due);
+  }
+}
+
+}  // namespace
+
+Recording watch(Command& command, const WatchOptions& options, const Told& told) {
+  raise_open_files();
+  Sampler sampler(options.sampler);
+  sampler.watch(command.pid());  // may be over already
+  look_until(sampler, options, told, [&] { return command.ended(); });
+  Recording recording = sampler.finish(now_ns());
+  if (!sampler.refused().empty() && recording.processes.empty()) recording.refused.push_back(sampler.refused());
+  return recording;
+}
+
+WatchedProcess watch(int pid, const WatchOptions& options, const Told& told) {
+  raise_open_files();
+  Sampler sampler(options.sampler);
+  if (!sampler.watch(pid)) throw UsageError("observe: " + sampler.refused());
+  const StopSignals stop;
+  WatchedProcess watched;
+  const std::uint64_t until =
+      options.most_s ? now_ns() + static_cast<std::uint64_t>(*options.most_s * 1e9) : UINT64_MAX;
+  look_until(sampler, options, told, [&] {
+    watched.signal = stop.came();
+    watched.gone = sampler.all_gone();
+    return watched.signal != 0 || watched.gone || now_ns() >= until;
+  });
+  watched.recording = sampler.finish(now_ns());
+  return watched;
+}
+
+}  // namespace headrace::observe

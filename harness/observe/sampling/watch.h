@@ -1,0 +1,31 @@
+// Watches until what is watched ends, or somebody ends the watching.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "harness/observe/command.h"
+#include "harness/observe/sampling/sampler.h"
+
+namespace headrace::observe {
+
+struct WatchOptions {
+  SamplerOptions sampler;
+  std::optional<double> most_s;  // of a process of somebody else's: for so long
+  double told_every_s = 0;       // how often `told` is called; 0: never
+};
+
+using Told = std::function<void(const Recording&)>;
+
+/// Until the command ends, which it then has.
+Recording watch(Command& command, const WatchOptions& options, const Told& told);
+
+struct WatchedProcess {
+  Recording recording;
+  int signal = 0;     // that ended the watching
+  bool gone = false;  // the process ended meanwhile
+};
+/// Until the process ends, the time is over, or a signal comes. Throws UsageError where it may not be looked at.
+WatchedProcess watch(int pid, const WatchOptions& options, const Told& told);
+
+}  // namespace headrace::observe

@@ -1,0 +1,193 @@
+#include "harness/pack/encoder.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <set>
+
+#include "harness/backends/formats/little_endian.h"
+#include "harness/backends/formats/tar.h"
+#include "harness/backends/formats/tfrecord.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/system/open_quiet.h"
+
+namespace headrace::pack {
+namespace {
+
+using formats::Format;
+
+/// Appends the bytes of a file, if it is still the one that was listed.
+void append_file(const ImageFolder& from, std::uint32_t file, std::string& out) {
+  const FileTable& files = from.files;
+  const auto changed = [&] { return RunError(files.full_path(file) + ": was changed while it was packed"); };
+  const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
+  if (!fd && (errno == ELOOP || errno == ENOTDIR)) throw changed();  // a link is on the way now
+  if (!fd) throw system_error("open", files.full_path(file), errno);
+  const auto as_listed = [&] {
+    struct stat status;
+    return ::fstat(fd.get(), &status) == 0 && static_cast<std::uint64_t>(status.st_size) == files.size(file) &&
+           status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec == from.stamps[file];
+  };
+  if (!as_listed()) throw changed();
+  const std::size_t begin = out.size();
+  out.resize(begin + files.size(file));
+  for (std::size_t at = begin; at < out.size();) {
+    const ssize_t got = ::read(fd.get(), out.data() + at, out.size() - at);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw system_error("read", files.full_path(file), at - begin, errno);
+    if (got == 0) throw changed();
+    at += static_cast<std::size_t>(got);
+  }
+  if (!as_listed()) throw changed();
+}
+
+void encode_tar(const ImageFolder& from, const Sample& sample, std::string& out) {
+  const std::string key = from.key(sample);
+  bool labelled = sample.label < 0;
+  for (std::uint32_t i = 0; i < sample.count; ++i) {
+    const std::uint32_t file = from.order[sample.first + i];
+    const std::string part = cut_extension(from.files.path(file)).second;
+    labelled = labelled || part == "cls";
+    formats::put_tar_header(key + "." + part, from.files.size(file), out);
+    append_file(from, file, out);
+    out.append(formats::tar_padding(from.files.size(file)), '\0');
+  }
+  if (labelled) return;
+  const std::string label = std::to_string(sample.label);
+  formats::put_tar_header(key + ".cls", label.size(), out);
+  out += label;
+  out.append(formats::tar_padding(label.size()), '\0');
+}
+
+void encode_record(const ImageFolder& from, const Sample& sample, std::string& out) {
+  formats::Example example;
+  std::string bytes;
+  for (std::uint32_t i = 0; i < sample.count; ++i) {
+    const std::uint32_t file = from.order[sample.first + i];
+    const std::string_view path = from.files.path(file);
+    const std::string part = cut_extension(path).second;
+    bytes.clear();
+    append_file(from, file, bytes);
+    if (!formats::is_image(part)) {
+      example.add_bytes(part, bytes);
+      continue;
+    }
+    example.add_bytes("image/encoded", bytes);
+    example.add_bytes("image/format", part);
+    example.add_bytes("image/filename", path.substr(path.rfind('/') + 1));
+  }
+  if (sample.label >= 0) {
+    example.add_number("image/class/label", sample.label);
+    example.add_bytes("image/class/text", from.classes[static_cast<std::size_t>(sample.label)]);
+  }
+  formats::put_record(example.serialized(), out);
+}
+
+constexpr const char* kImageColumn = "x";
+constexpr const char* kClassColumn = "y";
+constexpr std::uint64_t kClassBytes = 8;  // streaming's "int"
+
+/// Of a file: which column of an MDS sample it is.
+std::string column_of(std::string_view part) {
+  if (formats::is_image(part)) return kImageColumn;
+  return part == kImageColumn || part == kClassColumn ? "." + std::string(part) : std::string(part);
+}
+std::string part_of(const ImageFolder& from, const Sample& sample, std::uint32_t number) {
+  return cut_extension(from.files.path(from.order[sample.first + number])).second;
+}
+
+void encode_mds(const ImageFolder& from, const Sample& sample, const Encoding& as, std::string& out) {
+  std::vector<std::uint32_t> files;  // of the columns that are files, in their order
+  for (std::size_t column = 0; column < as.columns.size(); ++column)
+    for (std::uint32_t i = 0; i < sample.count && !as.columns[column].size; ++i)
+      if (column_of(part_of(from, sample, i)) == as.columns[column].name) files.push_back(from.order[sample.first + i]);
+  for (const std::uint32_t file : files)
+    formats::put_little_endian_32(static_cast<std::uint32_t>(from.files.size(file)), out);
+  auto file = files.begin();
+  for (const formats::MdsColumn& column : as.columns) {
+    if (!column.size) {
+      append_file(from, *file++, out);
+      continue;
+    }
+    const auto label = static_cast<std::uint32_t>(sample.label);
+    formats::put_little_endian_32(label, out);
+    formats::put_little_endian_32(0, out);
+  }
+}
+
+}  // namespace
+
+Encoding encoding_of(const ImageFolder& from, Format format) {
+  Encoding as{.format = format, .columns = {}};
+  if (format != Format::mds) return as;
+  std::map<std::string, std::set<std::string>> columns;  // and what ends the names of their files
+  const auto name_of = [&](const Sample& sample) { return from.files.full_path(from.order[sample.first]); };
+  for (const Sample& sample : from.samples)
+    for (std::uint32_t i = 0; i < sample.count; ++i) {
+      const std::string part = part_of(from, sample, i);
+      columns[column_of(part)].insert(part);
+    }
+  for (const Sample& sample : from.samples) {
+    if (sample.count == columns.size()) continue;
+    for (std::uint32_t i = 0; i < sample.count; ++i) columns.erase(column_of(part_of(from, sample, i)));
+    const auto& parts = columns.begin()->second;
+    throw UsageError(
+        fmt::format("pack: {} has no .{} beside it, which others have: samples of MDS have the same columns",
+                    name_of(sample), *parts.begin()));
+  }
+  for (const auto& [name, parts] : columns) {
+    // Named anew: clang 14 lets no lambda capture a structured binding.
+    const auto all = [&of_column = parts](std::string_view one, std::string_view other) {
+      return std::all_of(of_column.begin(), of_column.end(),
+                         [&](const std::string& part) { return part == one || part == other; });
+    };
+    const char* encoding = name != kImageColumn ? "bytes"
+                           : all("jpg", "jpeg") ? "jpeg"
+                           : all("png", "png")  ? "png"
+                                                : "bytes";
+    as.columns.push_back({.name = name, .encoding = encoding});
+  }
+  if (!from.classes.empty()) as.columns.push_back({.name = kClassColumn, .encoding = "int", .size = kClassBytes});
+  std::sort(as.columns.begin(), as.columns.end(),
+            [](const formats::MdsColumn& a, const formats::MdsColumn& b) { return a.name < b.name; });
+  return as;
+}
+
+void encode(const ImageFolder& from, const Sample& sample, const Encoding& as, std::string& out) {
+  out.clear();
+  if (as.format == Format::mds) return encode_mds(from, sample, as, out);
+  as.format == Format::tar ? encode_tar(from, sample, out) : encode_record(from, sample, out);
+}
+
+std::uint64_t encoded_bytes(const ImageFolder& from, const Sample& sample, const Encoding& as) {
+  const Format format = as.format;
+  std::uint64_t bytes = 0;
+  if (format == Format::mds) return from.bytes(sample) + 4 * sample.count + (from.classes.empty() ? 0 : kClassBytes);
+  std::string header;
+  for (std::uint32_t i = 0; i < sample.count; ++i) {
+    const std::uint32_t file = from.order[sample.first + i];
+    const std::uint64_t size = from.files.size(file);
+    if (format == Format::tfrecord) {
+      bytes += size + 128;  // the features' names
+      continue;
+    }
+    header.clear();
+    formats::put_tar_header(from.key(sample) + "." + cut_extension(from.files.path(file)).second, size, header);
+    bytes += header.size() + size + formats::tar_padding(size);
+  }
+  if (format == Format::tfrecord) {
+    const std::string_view path = from.files.path(from.order[sample.first]);
+    return bytes + 256 + path.size() +
+           (sample.label < 0 ? 0 : from.classes[static_cast<std::size_t>(sample.label)].size());
+  }
+  if (sample.label >= 0) bytes += 2 * formats::kTarBlock + (header.size() - formats::kTarBlock);
+  return bytes;
+}
+
+}  // namespace headrace::pack

@@ -1,0 +1,185 @@
+#include "harness/pack/image_folder.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <numeric>
+#include <unordered_map>
+
+#include "harness/backends/formats/tar.h"
+#include "harness/base/code_points.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/parallel.h"
+#include "harness/workload/data/data_set/block_pattern.h"
+#include "harness/workload/data/data_set/walk.h"
+
+namespace headrace::pack {
+namespace {
+
+constexpr unsigned kThreads = 16;  // each waits for its own file
+
+/// "" for a file that lies in no folder.
+std::string_view class_of(std::string_view path) {
+  const std::size_t slash = path.find('/');
+  return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
+}
+
+/// WebDataset cuts a name at the first dot after the last slash, takes no line breaks beside dots, and skips names that
+/// begin and end with "__".
+std::string key_of(std::string_view stem) {
+  std::string key(stem);
+  const std::size_t base = stem.rfind('/') + 1;
+  std::replace(key.begin() + static_cast<std::ptrdiff_t>(base), key.end(), '.', '_');
+  std::replace(key.begin(), key.end(), '\n', '_');
+  return key.starts_with("__") ? key.substr(1) : key;
+}
+
+/// Why a file or folder is no part of a sample, or "".
+std::string left_out_for(std::string_view name, bool folder) {
+  if (name.starts_with('.')) return "hidden";
+  if (folder) return "";
+  const std::string extension = name.find('.') == name.npos ? "" : cut_extension(name).second;
+  if (extension.empty()) return "no extension";
+  // Protocol buffers take UTF-8 alone as a feature's name; WebDataset has names of its own like "__key__".
+  const auto plain = [](char c) { return c >= ' ' && c <= '~'; };
+  const bool usual = std::all_of(extension.begin(), extension.end(), plain) && !extension.starts_with("__");
+  return usual ? "" : "unusual extension";
+}
+
+/// No reader may find two images, or two parts of one name, in a sample.
+void check_parts(const ImageFolder& from, const Sample& sample) {
+  if (sample.count == 1) return;
+  std::map<std::string, std::uint32_t> parts;
+  for (std::uint32_t i = 0; i < sample.count; ++i) {
+    const std::uint32_t file = from.order[sample.first + i];
+    std::string part = "." + cut_extension(from.files.path(file)).second;
+    if (formats::is_image(part.substr(1))) part = "image";
+    const auto [other, is_new] = parts.emplace(part, file);
+    if (!is_new)
+      throw UsageError(fmt::format("pack: {} and {} would both be the {} of one sample: rename one",
+                                   from.files.full_path(other->second), from.files.full_path(file), part));
+  }
+}
+
+void look_at_all(ImageFolder& from, const DataProgress& progress) {
+  const FileTable& files = from.files;
+  from.stamps.resize(files.count());
+  parallel_for(files.count(), kThreads, [&](unsigned, std::uint64_t item) {
+    const auto file = static_cast<std::uint32_t>(item);
+    struct stat status;
+    if (::fstatat(files.root_fd(), files.path(file), &status, AT_SYMLINK_NOFOLLOW) != 0)
+      throw system_error("look at", files.full_path(file), errno);
+    from.stamps[file] = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  });
+  for (std::uint32_t file = 0; file < files.count(); ++file)
+    from.mark = mix(from.mark ^ data_set_key(files.path(file)) ^ mix(files.size(file)) ^
+                    mix(mix(static_cast<std::uint64_t>(from.stamps[file]))));
+  if (progress) progress(files.count(), files.count(), "listing files");
+}
+
+/// Which files are of which sample.
+void group(ImageFolder& from) {
+  const FileTable& files = from.files;
+  from.order.resize(files.count());
+  std::iota(from.order.begin(), from.order.end(), 0u);
+  const auto stem = [&](std::uint32_t file) { return cut_extension(files.path(file)).first; };
+  std::sort(from.order.begin(), from.order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const std::string_view one = stem(a), other = stem(b);
+    return one != other ? one < other : std::string_view(files.path(a)) < std::string_view(files.path(b));
+  });
+  std::unordered_map<std::uint64_t, std::uint32_t> keys;  // hash of a key -> its first file
+  for (std::uint32_t i = 0; i < from.order.size(); ++i) {
+    if (i > 0 && stem(from.order[i]) == stem(from.order[i - 1])) {
+      ++from.samples.back().count;
+      continue;
+    }
+    from.samples.push_back({.first = i, .count = 1});
+    const auto [other, is_new] = keys.emplace(data_set_key(key_of(stem(from.order[i]))), from.order[i]);
+    if (!is_new)
+      throw UsageError(fmt::format("pack: {} and {} would be one sample for loaders ({}): rename one",
+                                   files.full_path(other->second), files.full_path(from.order[i]),
+                                   key_of(stem(from.order[i]))));
+  }
+  for (const Sample& sample : from.samples) check_parts(from, sample);
+}
+
+/// torchvision's ImageFolder numbers folders, whatever they hold, by their names as Python sorts them.
+void classify(ImageFolder& from, const std::vector<std::string>& folders) {
+  std::map<std::u32string, std::string> sorted;
+  std::string hidden;
+  for (const std::string& name : folders) name.starts_with('.') ? hidden = name : sorted[python_name(name)] = name;
+  if (sorted.empty()) return;
+  if (!hidden.empty())
+    throw UsageError(
+        fmt::format("pack: {}/{} is a hidden folder, which torchvision's ImageFolder numbers as a class: "
+                    "move it away",
+                    from.files.root(), hidden));
+  std::map<std::string_view, std::int32_t> numbers;
+  for (auto& [characters, name] : sorted) from.classes.push_back(std::move(name));
+  for (const std::string& name : from.classes) numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
+  for (Sample& sample : from.samples) {
+    const char* const path = from.files.path(from.order[sample.first]);
+    const std::string_view name = class_of(path);
+    if (name.empty())
+      throw UsageError(fmt::format(
+          "pack: {}/{} lies beside the folders of the classes ({} ...) and has none: move it, or pack a folder "
+          "of one kind",
+          from.files.root(), path, from.classes.front()));
+    sample.label = numbers.at(name);
+  }
+}
+
+Walked listing(const std::string& path, const DataProgress& progress) {
+  try {
+    return walk(path, {.allow_device = false, .leaves_out = left_out_for}, progress);
+  } catch (const UsageError& e) {
+    throw UsageError(std::string("pack: ") + e.what());
+  }
+}
+
+}  // namespace
+
+std::pair<std::string_view, std::string> cut_extension(std::string_view path) {
+  const std::size_t dot = path.rfind('.');
+  std::string extension(path.substr(dot + 1));
+  for (char& c : extension) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+  return {path.substr(0, dot), extension};
+}
+
+std::uint64_t ImageFolder::bytes(const Sample& sample) const {
+  std::uint64_t bytes = 0;
+  for (std::uint32_t i = 0; i < sample.count; ++i) bytes += files.size(order[sample.first + i]);
+  return bytes;
+}
+
+std::string ImageFolder::key(const Sample& sample) const {
+  return key_of(cut_extension(files.path(order[sample.first])).first);
+}
+
+std::vector<std::string> ImageFolder::empty_classes() const {
+  std::vector<bool> seen(classes.size());
+  for (const Sample& sample : samples)
+    if (sample.label >= 0) seen[static_cast<std::size_t>(sample.label)] = true;
+  std::vector<std::string> empty;
+  for (std::size_t i = 0; i < classes.size(); ++i)
+    if (!seen[i]) empty.push_back(classes[i]);
+  return empty;
+}
+
+ImageFolder list_images(const std::string& path, const DataProgress& progress) {
+  Walked walked = listing(path, progress);
+  ImageFolder from;
+  from.files = std::move(walked.files);
+  from.left_out = std::move(walked.left_out);
+  from.empty_files = std::move(walked.empty);
+  look_at_all(from, progress);
+  group(from);
+  classify(from, walked.folders);
+  return from;
+}
+
+}  // namespace headrace::pack

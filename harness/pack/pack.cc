@@ -1,0 +1,330 @@
+#include "harness/pack/pack.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <future>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+
+#include "harness/backends/formats/tar.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/random.h"
+#include "harness/base/start_thread.h"
+#include "harness/base/units.h"
+#include "harness/pack/sample_reader.h"
+#include "harness/pack/shard_file.h"
+
+namespace headrace::pack {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kManifest = ".headrace-pack.json";
+constexpr const char* kIndex = "index.json";  // of MDS shards
+constexpr std::size_t kLongestManifest = 1 << 30;
+constexpr std::uint64_t kLargestSample = std::uint64_t{2} << 30;  // one lies in memory as a whole
+constexpr std::uint64_t kSeed = 1;
+
+std::string bytes(std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); }
+
+/// Is `inner` the folder `outer`, or below it?
+bool lies_in(const fs::path& inner, const fs::path& outer) {
+  const fs::path way = inner.lexically_relative(outer);
+  return !way.empty() && *way.begin() != "..";
+}
+
+void check_target(const Options& options) {
+  const fs::path source = fs::weakly_canonical(options.source), target = fs::weakly_canonical(options.target);
+  if (lies_in(target, source) || lies_in(source, target))
+    throw UsageError(
+        fmt::format("pack: {} and {} lie in each other: name another --to", options.source, options.target));
+  std::error_code ignored;
+  if (!fs::exists(fs::symlink_status(target, ignored))) return;
+  if (!fs::is_directory(target)) throw UsageError("pack: " + options.target + " is no folder");
+  if (!MarkedFolder::is_free_for(options.target, options.kind))
+    throw UsageError("pack: " + options.target + " holds something that headrace did not pack: name another --to");
+}
+
+/// What is free where `target` is or will be.
+std::uint64_t free_bytes(const std::string& target) {
+  fs::path there = fs::absolute(target);
+  while (!fs::exists(there) && there.has_relative_path()) there = there.parent_path();
+  return fs::space(there).available;
+}
+
+std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+/// What a folder of shards says of itself: which packing it is of, and which shards were whole.
+class Manifest {
+ public:
+  Manifest(const Plan& plan, const MarkedFolder& folder) : folder_(folder) {
+    now_ = {{"kind", "headrace.pack"},
+            {"schema", 1},
+            {"source", fs::weakly_canonical(plan.options.source).string()},
+            {"source_mark", fmt::format("{:016x}", plan.from.mark)},
+            {"format", std::string(to_string(plan.options.format))},
+            {"shard_size", plan.options.shard_size},
+            {"order", plan.options.shuffled ? "shuffled" : "listed"},
+            {"samples", plan.order.size()},
+            {"classes", plan.from.classes},
+            {"shards", Json::array()},
+            {"complete", false}};
+    now_ = Json::parse(text_of(now_));  // with names as they can be stored
+    const std::string text = folder.folder().read(kManifest, kLongestManifest);
+    if (text.empty()) return;
+    const Json before = Json::parse(text, nullptr, false);
+    const auto differs = [&](const char* key) {
+      return !before.is_object() || !before.contains(key) || before[key] != now_[key];
+    };
+    for (const char* key : {"source", "format", "shard_size", "order", "classes"})
+      if (differs(key))
+        throw UsageError(fmt::format("pack: {} has shards of another packing (its {} changed): name another --to",
+                                     folder.path(), key));
+    if (differs("source_mark"))
+      throw UsageError(fmt::format("pack: {} was changed since {} was begun: name another --to",
+                                   now_["source"].get<std::string>(), folder.path()));
+    if (before.contains("index")) know(before["index"]);
+    if (!before.contains("shards") || !before["shards"].is_array()) return;
+    for (const Json& shard : before["shards"]) know(shard);
+  }
+
+  /// Is the shard there as it was written? Throws RunError when something else has its name.
+  bool has(const std::string& name) {
+    if (!is_there(name)) return false;
+    now_["shards"].push_back(known_[name]);
+    return true;
+  }
+  bool has_index() {
+    if (!is_there(kIndex)) return false;
+    now_["index"] = known_[kIndex];
+    return true;
+  }
+  /// Before the shard gets its name, so that one with a name is always known.
+  void add(const ShardFile& shard, std::uint64_t samples) {
+    now_["shards"].push_back(told(shard));
+    now_["shards"].back()["samples"] = samples;
+    write();
+  }
+  void add_index(const ShardFile& index) {
+    now_["index"] = told(index);
+    write();
+  }
+  void complete() {
+    now_["complete"] = true;
+    write();
+  }
+  void write() const { folder_.write(kManifest, text_of(now_)); }
+
+ private:
+  void know(const Json& file) {
+    if (file.is_object() && file.contains("name") && file["name"].is_string()) known_[file["name"]] = file;
+  }
+  static Json told(const ShardFile& file) {
+    return {{"name", file.name()}, {"bytes", file.bytes()}, {"crc32c", fmt::format("{:08x}", file.crc())}};
+  }
+  bool is_there(const std::string& name) const {
+    const auto there = folder_.folder().look(name);
+    const auto known = known_.find(name);
+    if (!there) return false;
+    if (known == known_.end() || !S_ISREG(there->st_mode) || !known->second.contains("bytes") ||
+        known->second["bytes"] != static_cast<std::uint64_t>(there->st_size))
+      throw RunError(folder_.folder().path_of(name) + ": is not the shard that was packed there: move it away");
+    if (files::bears_mark(*there)) folder_.folder().hand_over(name);  // the packing was killed as it got its name
+    return true;
+  }
+
+  const MarkedFolder& folder_;
+  Json now_;
+  std::map<std::string, Json> known_;
+};
+
+/// Gathers shards one after the other; while one is, the one before is written to its end, read back and gets its name.
+class Packer {
+ public:
+  Packer(const Plan& plan, const DataProgress& progress)
+      : plan_(plan),
+        progress_(progress),
+        folder_(MarkedFolder::make_alone(plan.options.target, plan.options.kind)),
+        manifest_(plan, folder_) {
+    remove_asides(folder_.folder());
+  }
+
+  Packed run() {
+    const auto start = Clock::now();
+    std::vector<std::size_t> todo;
+    std::uint64_t missing = 0;
+    for (std::size_t i = 0; i < plan_.shards.size(); ++i) {
+      if (manifest_.has(plan_.name(i))) {
+        ++packed_.kept;
+        done_ += plan_.shards[i].bytes;
+        continue;
+      }
+      todo.push_back(i);
+      missing += plan_.shards[i].bytes;
+    }
+    if (const std::uint64_t free = free_bytes(plan_.options.target); missing > free)
+      throw RunError(
+          fmt::format("{}: the shards need {}; only {} are free", folder_.path(), bytes(missing), bytes(free)));
+    // Asked before the list is written anew: what is not listed counts as somebody else's.
+    const bool index_wanted = plan_.options.format == formats::Format::mds && !manifest_.has_index();
+    manifest_.write();
+    std::vector<std::uint32_t> order;
+    for (const std::size_t i : todo) {
+      const auto begin = plan_.order.begin() + static_cast<std::ptrdiff_t>(plan_.shards[i].first);
+      order.insert(order.end(), begin, begin + static_cast<std::ptrdiff_t>(plan_.shards[i].samples));
+    }
+    SampleReader samples(plan_.from, order, plan_.as);
+    for (const std::size_t i : todo) write(i, samples);
+    check_last();
+    if (index_wanted) write_index();
+    manifest_.complete();
+    packed_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    return packed_;
+  }
+
+ private:
+  void write(std::size_t number, SampleReader& samples) {
+    const Shard& planned = plan_.shards[number];
+    auto shard = std::make_unique<ShardFile>(folder_.folder(), plan_.name(number), planned.bytes);
+    if (plan_.options.format == formats::Format::mds) shard->append(head(planned));
+    for (std::uint64_t i = 0; i < planned.samples; ++i) {
+      samples.next(sample_);
+      shard->append(sample_);
+      done_ += sample_.size();
+      tell("packing");
+      if (last_ && reading_back_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) check_last();
+    }
+    if (plan_.options.format == formats::Format::tar) shard->append(std::string(formats::kTarEnd, '\0'));
+    if (plan_.options.format == formats::Format::mds && shard->bytes() != planned.bytes)
+      throw RunError(fmt::format("{}: has {} bytes, not the {} that were planned", plan_.name(number), shard->bytes(),
+                                 planned.bytes));
+    check_last();
+    last_ = std::move(shard);
+    last_samples_ = planned.samples;
+    reading_back_ = start_reading_back();
+  }
+  std::future<void> start_reading_back() const try {
+    return std::async(std::launch::async, [file = last_.get()] {
+      file->finish();
+      file->read_back();
+    });
+  } catch (const std::system_error& e) {
+    throw_no_thread(e);
+  }
+  std::string head(const Shard& shard) const {
+    std::vector<std::uint64_t> sizes;
+    for (std::uint64_t i = shard.first; i < shard.first + shard.samples; ++i)
+      sizes.push_back(encoded_bytes(plan_.from, plan_.from.samples[plan_.order[i]], plan_.as));
+    return formats::mds_head(sizes, plan_.settings);
+  }
+  /// Last, as it makes a data set of the shards.
+  void write_index() {
+    std::vector<formats::MdsShard> shards;
+    for (std::size_t i = 0; i < plan_.shards.size(); ++i)
+      shards.push_back({.name = plan_.name(i), .bytes = plan_.shards[i].bytes, .samples = plan_.shards[i].samples});
+    const std::string text = formats::mds_index(shards, plan_.settings);
+    ShardFile index(folder_.folder(), kIndex, text.size());
+    index.append(text);
+    index.finish();
+    index.read_back();
+    manifest_.add_index(index);
+    index.publish();
+  }
+  void check_last() {
+    if (!last_) return;
+    while (reading_back_.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) tell("reading back");
+    reading_back_.get();
+    manifest_.add(*last_, last_samples_);
+    last_->publish();
+    packed_.bytes += last_->bytes();
+    packed_.samples += last_samples_;
+    ++packed_.shards;
+    last_.reset();
+  }
+  void tell(const char* what) const {
+    if (progress_) progress_(std::min(done_, plan_.bytes), plan_.bytes, what);
+  }
+
+  const Plan& plan_;
+  const DataProgress& progress_;
+  MarkedFolder folder_;
+  Manifest manifest_;
+  Packed packed_;
+  std::uint64_t done_ = 0, last_samples_ = 0;
+  std::string sample_;               // the one that was taken last
+  std::unique_ptr<ShardFile> last_;  // gathered as a whole, and being written and read back
+  std::future<void> reading_back_;   // ends before it
+};
+
+}  // namespace
+
+std::string Plan::name(std::size_t shard) const {
+  if (options.format == formats::Format::mds) return fmt::format("shard.{:05}.mds", shard);
+  return fmt::format("shard-{:06}.{}", shard, to_string(options.format));
+}
+
+void cut_into_shards(Plan& plan) {
+  plan.shards.clear();
+  plan.bytes = 0;
+  const bool mds = plan.options.format == formats::Format::mds;
+  // Of each shard, and of a sample beside itself: where it ends.
+  const std::uint64_t fixed = mds ? formats::mds_head({}, plan.settings).size()
+                              : plan.options.format == formats::Format::tar ? formats::kTarEnd
+                                                                            : 0;
+  const std::uint64_t beside = mds ? 4 : 0;
+  for (std::uint64_t i = 0; i < plan.order.size(); ++i) {
+    const Sample& sample = plan.from.samples[plan.order[i]];
+    if (plan.from.bytes(sample) > kLargestSample)
+      throw UsageError(fmt::format("pack: {} is larger than a sample can be ({})",
+                                   plan.from.files.full_path(plan.from.order[sample.first]), bytes(kLargestSample)));
+    const std::uint64_t size = encoded_bytes(plan.from, sample, plan.as) + beside;
+    if (plan.shards.empty() || plan.shards.back().bytes + size > plan.options.shard_size ||
+        (mds && plan.shards.back().samples == formats::kMostMdsSamples))
+      plan.shards.push_back({.first = i, .samples = 0, .bytes = fixed});
+    ++plan.shards.back().samples;
+    plan.shards.back().bytes += size;
+  }
+  for (const Shard& shard : plan.shards) plan.bytes += shard.bytes;
+}
+
+bool known_shard(const MarkedFolder& folder, const std::string& name, const struct stat& status) {
+  const Json manifest = Json::parse(folder.folder().read(kManifest, kLongestManifest), nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("shards") || !manifest["shards"].is_array()) return false;
+  const auto is_it = [&](const Json& shard) {
+    return shard.is_object() && shard.contains("name") && shard["name"] == name && shard.contains("bytes") &&
+           shard["bytes"] == static_cast<std::uint64_t>(status.st_size);
+  };
+  return std::ranges::any_of(manifest["shards"], is_it) || (manifest.contains("index") && is_it(manifest["index"]));
+}
+
+Plan plan(const Options& options, const DataProgress& progress) {
+  check_target(options);
+  Plan plan;
+  plan.options = options;
+  plan.from = list_images(options.source, progress);
+  plan.as = encoding_of(plan.from, options.format);
+  const bool mds = options.format == formats::Format::mds;
+  if (mds) plan.settings = formats::mds_settings(plan.as.columns, options.shard_size);
+  if (mds && options.shard_size > formats::kMostMdsShard)
+    throw UsageError(
+        fmt::format("pack: an MDS shard has less than 4GiB: --shard-size {} is more", bytes(options.shard_size)));
+  plan.order.resize(plan.from.samples.size());
+  std::iota(plan.order.begin(), plan.order.end(), 0u);
+  Random random(kSeed);
+  if (options.shuffled) shuffle(std::span(plan.order), random);
+  cut_into_shards(plan);
+  return plan;
+}
+
+Packed pack(const Plan& plan, const DataProgress& progress) { return Packer(plan, progress).run(); }
+
+}  // namespace headrace::pack

@@ -1,0 +1,75 @@
+// One shard while it is written: under a name of headrace's own, around the page cache, until it is whole on the storage and
+// was read back. A thread of its own writes, piece by piece, so that the storage does not wait for samples.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "harness/base/files/folder.h"
+
+namespace headrace::pack {
+
+/// Removes what packings that were killed left in `folder`, which the caller has alone. Throws RunError.
+void remove_asides(const files::Folder& folder);
+
+class ShardFile {
+ public:
+  /// Makes it in `folder`, in place of what an earlier try left. Throws RunError, also when something that headrace did not
+  /// make is in the way.
+  ShardFile(const files::Folder& folder, std::string name, std::uint64_t expected_bytes);
+  /// Takes away what did not become a shard.
+  ~ShardFile();
+  ShardFile(const ShardFile&) = delete;
+
+  /// Throws RunError when the storage refused an earlier piece.
+  void append(std::string_view bytes);
+  /// Returns once all is on the storage; throws RunError when that refused some of it.
+  void finish();
+  /// Reads it from the storage. Throws RunError when it is not what was written.
+  void read_back() const;
+  /// Gives it its name, which nothing may have.
+  void publish();
+
+  const std::string& name() const { return name_; }
+  std::uint64_t bytes() const { return bytes_; }  // that were appended
+  std::uint32_t crc() const { return crc_; }      // CRC-32C of them
+
+ private:
+  static constexpr std::uint64_t kPiece = 8 << 20;  // [B]
+  static constexpr std::uint64_t kPieces = 4;  // that memory holds: one is gathered, the others wait or are written
+
+  void hand_over(std::uint64_t length);
+  void write_pieces();
+  void discard() noexcept;
+  unsigned char* memory_of(std::uint64_t piece) const { return memory_.get() + piece % kPieces * kPiece; }
+  std::string shown() const { return folder_.path_of(name_); }
+
+  const files::Folder& folder_;
+  const std::string name_, aside_;
+  files::UniqueFd fd_;
+  struct Unmap {
+    void operator()(unsigned char* memory) const noexcept { ::munmap(memory, kPieces * kPiece); }
+  };
+  std::unique_ptr<unsigned char, Unmap> memory_;  // of all pieces
+  std::uint64_t bytes_ = 0;
+  std::uint32_t crc_ = 0;
+  bool published_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::uint64_t gathered_ = 0, written_ = 0;  // pieces; memory of those between them is the writing thread's
+  std::uint64_t last_length_ = kPiece;        // of the last piece, in whole blocks [B]
+  bool ended_ = false;                        // no piece will follow
+  std::exception_ptr failed_;
+  std::jthread writing_;  // after what it uses
+};
+
+}  // namespace headrace::pack

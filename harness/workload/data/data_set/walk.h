@@ -1,0 +1,42 @@
+// Lists the user's files or objects, read-only.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "harness/workload/data/data_set.h"
+
+namespace headrace {
+
+struct Walked {
+  FileTable files;
+  /// Folders directly below the path, by name: those that hold no file, too.
+  std::vector<std::string> folders;
+  /// Reason -> count: "symbolic link", "not readable", "empty"...
+  std::vector<std::pair<std::string, std::uint64_t>> left_out;
+  /// The first 8 that are empty, by their names below the path.
+  std::vector<std::string> empty;
+};
+
+struct WalkRules {
+  bool allow_device = false;  // a block device counts as one file
+  /// Of a copy, which must miss nothing: why an entry is not part of it, "" where it is one. With this, empty files are
+  /// taken and other file systems entered; a symbolic link, and what may not be read, is a UsageError that names it.
+  std::function<std::string(std::string_view name, bool folder)> leaves_out = {};
+};
+
+/// Every readable, non-empty regular file below `path` (or `path` itself, if it is one), by name within each folder.
+/// Symbolic links below it are not followed, other file systems not entered. Holds one folder open at a time.
+/// Throws RunError, which names the folder or file, where a listing fails for any reason, and where no file is left.
+Walked walk(const std::string& path, const WalkRules& rules, const DataProgress& progress);
+
+class ObjectStore;
+
+/// The same of objects below "s3://bucket/prefix", by their keys. Throws RunError in the server's own words.
+Walked list_objects(ObjectStore& store, const std::string& url, const DataProgress& progress);
+
+}  // namespace headrace

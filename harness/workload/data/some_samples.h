@@ -1,0 +1,22 @@
+// Some of the samples that a data set holds, as they are stored, for what decodes them elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "harness/backends/formats/format.h"
+#include "harness/workload/data/data_set.h"
+
+namespace headrace {
+
+/// By the names of its files or objects; where those do not tell, by what the first one begins with.
+formats::Format format_of(const DataSet& data);
+
+/// Up to `most`, from all over it. Of shards (tar, TFRecord, MDS) the part of each sample that begins as one of `beginnings`, out of
+/// the first 16 MiB of up to eight of them; else whole files or objects. What is damaged or begins otherwise is left out. Throws
+/// RunError where one cannot be read.
+std::vector<std::vector<unsigned char>> some_samples(const DataSet& data, std::vector<std::string_view> beginnings,
+                                                     std::size_t most);
+
+}  // namespace headrace

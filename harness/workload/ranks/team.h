@@ -1,0 +1,31 @@
+// Some of the ranks as ranks of their own: those that take part in a point.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "harness/record/ranks/ranks.h"
+
+namespace headrace::ranks {
+
+/// Members count from 0 in the order given; who() tells their numbers in the whole run.
+class Team final : public Ranks {
+ public:
+  /// `members`: ranks of `all`, ascending, this one among them. `all` outlives the team.
+  Team(Ranks& all, std::vector<unsigned> members);
+
+  unsigned rank() const override { return rank_; }
+  const std::vector<RankPlace>& places() const override { return places_; }
+  std::vector<std::string> gather(std::string_view what, const std::vector<unsigned>& group, std::string_view own,
+                                  double timeout_s, int root) override;
+  std::string lost() const override { return all_.lost(); }
+  std::string who(unsigned rank) const override { return all_.who(members_.at(rank)); }
+
+ private:
+  Ranks& all_;
+  const std::vector<unsigned> members_;
+  std::vector<RankPlace> places_;
+  unsigned rank_ = 0;
+};
+
+}  // namespace headrace::ranks

@@ -1,0 +1,70 @@
+// Every workload registers itself: name, one line, metrics, and how to make one.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "harness/record/metric.h"
+#include "harness/record/params.h"
+
+namespace headrace {
+
+class Workload;
+
+struct WorkloadInfo {
+  std::string_view name;         // snake_case; `use:` in a config
+  std::string_view description;  // one line: the question it answers
+  std::span<const Metric> metrics;
+  std::unique_ptr<Workload> (*make)(Params&);
+};
+
+/// All workloads, by name. A duplicate name aborts at start: our own bug.
+class Registry {
+ public:
+  static Registry& instance();
+  void add(const WorkloadInfo& info);
+  const WorkloadInfo* find(std::string_view name) const;
+  const std::vector<WorkloadInfo>& all() const { return workloads_; }  // sorted by name
+  std::vector<std::string> names() const;
+
+ private:
+  std::vector<WorkloadInfo> workloads_;
+};
+
+/// The metrics that the engine adds to every workload: latency_p50_ns ... latency_max_ns,
+/// elapsed_s, cpu_s.
+std::span<const Metric> standard_metrics();
+
+/// A catalogue entry that owns its words.
+struct MetricInfo {
+  std::string name, unit;
+  Better better = Better::higher;
+  std::string description;
+};
+
+/// Every metric a point of this workload can report: its own, those marked per_device for each of
+/// `devices` (Workload::devices()), the standard ones, and for each of `latency_parts`
+/// (Workload::latency_parts()) PART_latency_p50_ns ... PART_latency_max_ns. In the order in which
+/// they are told.
+std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info, std::span<const std::string> latency_parts,
+                                         std::span<const std::string> devices);
+
+/// The share that a percentile metric's name stands for ("latency_p999_ns": 0.999), or nothing.
+/// Such a metric needs at least 10/(1 - share) operations per repetition (rule 20).
+std::optional<double> percentile_of(std::string_view metric_name);
+
+/// `const Register<ReadRandom> registered{"read_random", "random reads of ..."};` at namespace
+/// scope. W has a constructor from Params& and a static `std::span<const Metric> metrics()`.
+template <class W>
+struct Register {
+  Register(std::string_view name, std::string_view description) {
+    Registry::instance().add({name, description, W::metrics(),
+                              [](Params& p) -> std::unique_ptr<Workload> { return std::make_unique<W>(p); }});
+  }
+};
+
+}  // namespace headrace

@@ -1,0 +1,85 @@
+// What an all-reduce should take on GPUs with NVLinks: never promised where nothing is known.
+#include "harness/judge/expectations/collectives.h"
+
+#include <gtest/gtest.h>
+
+namespace headrace::expectations {
+namespace {
+
+Part links(const std::string& name, const std::string& model, double rate) {
+  return {.kind = "nvlink", .name = name, .model = model, .rate = rate, .how = "18 links of " + model};
+}
+
+std::vector<Part> eight(const std::string& model, double rate) {
+  std::vector<Part> parts{{.kind = "memory", .name = "memory"}};
+  for (int i = 0; i < 8; ++i) parts.push_back(links("gpu" + std::to_string(i), model, rate));
+  return parts;
+}
+
+TEST(AllReduce, OfEightH100IsBoundByLatencyThenByLinks) {
+  const auto prospect = all_reduce_prospect(eight("NVLink 4", 450e9));
+  ASSERT_TRUE(prospect);
+  EXPECT_EQ(prospect->gpus, 8u);
+  ASSERT_EQ(prospect->sizes.size(), 8u);
+  const AllReduceTime& small = prospect->sizes.front();
+  EXPECT_NEAR(small.fastest_s, 15e-6, 0.2e-6) << "LL";
+  EXPECT_NEAR((small.slowest_s - kLaunch) / small.fastest_s, kSlowestLatency, 0.01);
+  const auto large = all_reduce_time(links("gpu0", "NVLink 4", 450e9), 8, 8.0 * (1 << 30));
+  ASSERT_TRUE(large);
+  EXPECT_NEAR(large->busbw(large->fastest_s), 490e9, 5e9) << "NVLink SHARP gives more than a ring";
+  EXPECT_NEAR(large->slowest_s / large->fastest_s, 1 / kSoundShare, 0.01);
+  double last = 0;
+  for (const AllReduceTime& s : prospect->sizes) {
+    EXPECT_GT(s.fastest_s, last);
+    EXPECT_GT(s.slowest_s, s.fastest_s);
+    last = s.fastest_s;
+  }
+}
+
+TEST(AllReduce, OfA100HasNoNvls) {
+  const auto large = all_reduce_time(links("gpu0", "NVLink 3", 300e9), 8, 8.0 * (1 << 30));
+  ASSERT_TRUE(large);
+  EXPECT_NEAR(large->busbw(large->fastest_s), 240e9, 2e9);
+}
+
+TEST(AllReduce, IsNotPromisedWhereNothingIsKnown) {
+  EXPECT_FALSE(all_reduce_prospect(eight("NVLink 2", 150e9))) << "no constants of its generation";
+  EXPECT_FALSE(all_reduce_prospect(eight("NVLink 4", 0))) << "no rate";
+  EXPECT_FALSE(all_reduce_prospect({}));
+  std::vector<Part> one = eight("NVLink 4", 450e9), mixed = one;
+  one.resize(2);
+  EXPECT_FALSE(all_reduce_prospect(one)) << "one GPU";
+  mixed.back().rate /= 2;
+  EXPECT_FALSE(all_reduce_prospect(mixed)) << "a link is down";
+}
+
+judging::RecordedPoint measured(double seconds, unsigned nodes = 1, unsigned groups = 1) {
+  judging::RecordedPoint point;
+  point.id = "nccl_all_reduce/message_size:1GiB";
+  point.workload = "nccl_all_reduce";
+  point.params["message_size"] = std::uint64_t{1} << 30;
+  point.group = GroupShape{.ranks = 8, .nodes = nodes, .groups = groups};
+  point.repetitions.emplace_back().metrics["time_s"] = seconds;
+  return point;
+}
+
+TEST(AllReduce, MeasuredStandsBesideItsInterval) {
+  const std::vector<Part> parts = eight("NVLink 4", 450e9);
+  const auto standing = [&](const judging::RecordedPoint& point) -> std::string {
+    const auto all = measured_all_reduces(parts, std::span(&point, 1));
+    return all.size() == 1 ? std::string(all.front().standing()) : "none";
+  };
+  EXPECT_EQ(standing(measured(4.04e-3)), "within") << "as published of eight H100";
+  EXPECT_EQ(standing(measured(40e-3)), "slower") << "as over the host's network";
+  EXPECT_EQ(standing(measured(1e-3)), "faster") << "not of this size, or of this machine";
+  EXPECT_EQ(standing(measured(4.04e-3, 2)), "none") << "NVLinks say nothing of the network";
+  EXPECT_EQ(standing(measured(4.04e-3, 1, 2)), "none") << "groups share the links";
+  judging::RecordedPoint other = measured(4.04e-3);
+  other.workload = "nccl_broadcast";
+  EXPECT_EQ(standing(other), "none");
+  const judging::RecordedPoint one = measured(4.04e-3);
+  EXPECT_TRUE(measured_all_reduces({}, std::span(&one, 1)).empty());
+}
+
+}  // namespace
+}  // namespace headrace::expectations

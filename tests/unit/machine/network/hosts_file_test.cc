@@ -1,0 +1,79 @@
+// The one reader of hosts files, of fleets and bring-ups. What it refuses: tests/cases/net/hosts_files.yaml.
+#include "harness/machine/network/hosts_file.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/base/diagnostics.h"
+#include "tests/unit/temporary_folder.h"
+
+namespace headrace::hosts_file_test {
+namespace {
+
+TEST(HostsFile, TellsWhereEachStands) {
+  const headrace::testing::TemporaryFolder folder;
+  folder.write("hosts", "# all\nnode01 slots=8 rack=r1 switch=s1 pdu=p4\n\nnode02 rack=r1 # later\n");
+  const auto hosts = read_hosts(folder / "hosts");
+  ASSERT_EQ(hosts.size(), 2u);
+  EXPECT_EQ(hosts[0].leaf_switch, "s1");
+  EXPECT_EQ(hosts[0].attributes(),
+            (std::map<std::string, std::string>{{"pdu", "p4"}, {"rack", "r1"}, {"switch", "s1"}}));
+  EXPECT_EQ(hosts[1].attributes(), (std::map<std::string, std::string>{{"rack", "r1"}}));
+  EXPECT_THROW(read_hosts(folder / "none"), UsageError);
+}
+
+std::vector<std::string> names(const std::string& text) {
+  std::vector<std::string> all;
+  for (const Host& host : hosts_from(text, "hosts")) all.push_back(host.name);
+  return all;
+}
+
+std::string refusal(const std::string& text) {
+  try {
+    names(text);
+  } catch (const UsageErrors& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(HostsFile, ReadsListsAsSlurmWritesThem) {
+  EXPECT_EQ(names("node[008-010,3],gpu-a[1-2]\n"),
+            (std::vector<std::string>{"node008", "node009", "node010", "node3", "gpu-a1", "gpu-a2"}));
+  EXPECT_EQ(names("r[1-2]n[1-2]x\n"), (std::vector<std::string>{"r1n1x", "r1n2x", "r2n1x", "r2n2x"}));
+  const auto hosts = hosts_from("root@node[1-2] rack=r1\n", "hosts");
+  EXPECT_EQ(hosts[1].login(), "root@node2");
+  EXPECT_EQ(hosts[1].rack, "r1");
+  for (const char* wrong : {"node[1-", "node[2-1]", "node[a-b]", "node[]", "node[1-999999999]"})
+    EXPECT_TRUE(refusal(wrong).starts_with("hosts:1:1: ")) << wrong << refusal(wrong);
+  EXPECT_NE(refusal("node[1-3]\nnode2 rack=r1\n").find("a second line for node2"), std::string::npos);
+}
+
+TEST(HostsFile, LinesThatAreAlikeAreOneHost) {
+  EXPECT_EQ(names("a slots=2\nb slots=2\na slots=2\nb  slots=2\n"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_NE(refusal("a slots=2\na slots=3\n").find("a second line for a"), std::string::npos);
+}
+
+TEST(HostsFile, NamesRailsInOrder) {
+  const auto hosts = hosts_from("a rail=eth2,eth1\nb rail=eth1,eth2\n", "hosts");
+  EXPECT_EQ(hosts[0].rails, (std::vector<std::string>{"eth2", "eth1"}));
+  EXPECT_EQ(hosts_from("a rdma=mlx5_0,mlx5_3:1\n", "hosts")[0].rdma, "mlx5_0,mlx5_3:1");
+}
+
+TEST(HostsFile, AUserIsTheLaunchersAndNoPartOfTheName) {
+  const auto hosts = hosts_from("root@node01 rack=r1\nnode02\nadmin@fd00::2\n", "hosts");
+  EXPECT_EQ(hosts[0].name, "node01");
+  EXPECT_EQ(hosts[0].login(), "root@node01");
+  EXPECT_EQ(hosts[1].login(), "node02");
+  EXPECT_EQ(hosts[2].name, "fd00::2");
+}
+
+TEST(HostsFile, WhatEditorsLeaveIsReadOver) {
+  const auto hosts = hosts_from("\xEF\xBB\xBFnode01 rack=r1 \t\r\n# all\r\n\r\n\tnode02\t# the last\r\n   ", "hosts");
+  ASSERT_EQ(hosts.size(), 2u);
+  EXPECT_EQ(hosts[0].name, "node01");
+  EXPECT_EQ(hosts[0].rack, "r1");
+  EXPECT_EQ(hosts[1].name, "node02");
+}
+
+}  // namespace
+}  // namespace headrace::hosts_file_test

@@ -1,0 +1,136 @@
+// Ports of a made-up /sys: one of each that a cluster node has, and what each fault looks like.
+#include "harness/machine/network_links.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/machine/examine/examine_network.h"
+#include "tests/unit/made_up_ports.h"
+
+namespace headrace::system::network_links_test {
+namespace {
+
+class NetworkLinks : public testing::MadeUpPorts {
+ protected:
+  std::vector<Finding> findings(const std::vector<Setting>& settings = {}) {
+    return examine_network(network_links(sys()), settings);
+  }
+  /// The finding about `subject` that stands first.
+  Finding about(const std::string& subject, const std::vector<Setting>& settings = {}) {
+    for (const Finding& f : findings(settings))
+      if (f.subject == subject) return f;
+    ADD_FAILURE() << "nothing about " << subject;
+    return {};
+  }
+};
+
+TEST_F(NetworkLinks, ReadsRatesLanesPciAndPlace) {
+  ethernet("eth0");
+  rdma("mlx5_0");
+  put("class/net/lo/type", "772");
+  const auto links = network_links(sys());
+  ASSERT_EQ(links.size(), 2u);
+  EXPECT_EQ(links[0].name, "eth0");
+  EXPECT_DOUBLE_EQ(links[0].rate, 12.5e9);
+  EXPECT_EQ(links[0].mtu, 9000u);
+  EXPECT_TRUE(links[0].up && links[0].physical && !links[0].rdma);
+  EXPECT_EQ(links[1].name, "mlx5_0/1");
+  EXPECT_EQ(links[1].kind, "InfiniBand");
+  EXPECT_EQ(links[1].state, "ACTIVE, LinkUp");
+  EXPECT_DOUBLE_EQ(links[1].rate, 50e9);
+  EXPECT_EQ(links[1].lanes, 4u);
+  EXPECT_EQ(links[1].numa_node, 1);
+  ASSERT_TRUE(links[1].host_link);
+  EXPECT_EQ(in_words(*links[1].host_link), "PCIe gen 5 x16");
+  for (const Finding& f : findings()) EXPECT_EQ(f.level, Finding::Level::good) << f.subject << ": " << f.text;
+}
+
+TEST_F(NetworkLinks, NothingThereIsNoFault) {
+  EXPECT_TRUE(network_links(sys() + "/nowhere").empty());
+  EXPECT_EQ(about("RDMA").level, Finding::Level::missing);
+}
+
+TEST_F(NetworkLinks, APortThatIsDown) {
+  rdma("mlx5_0");
+  rdma("mlx5_1", "10 Gb/sec (4X SDR)", "1: DOWN");
+  put("class/infiniband/mlx5_1/ports/1/phys_state", "3: Disabled");
+  EXPECT_EQ(about("mlx5_1/1").level, Finding::Level::note) << "its sister carries the traffic";
+  rdma("mlx5_0", "10 Gb/sec (4X SDR)", "1: DOWN");
+  put("class/infiniband/mlx5_0/ports/1/phys_state", "3: Disabled");
+  EXPECT_EQ(about("mlx5_1/1").level, Finding::Level::warning);
+  EXPECT_NE(about("mlx5_1/1").advice.find("cable"), std::string::npos);
+}
+
+TEST_F(NetworkLinks, NoSubnetManager) {
+  rdma("mlx5_0");
+  rdma("mlx5_1", "400 Gb/sec (4X NDR)", "2: INIT");
+  EXPECT_EQ(about("mlx5_1/1").level, Finding::Level::warning);
+  EXPECT_NE(about("mlx5_1/1").advice.find("subnet manager"), std::string::npos);
+}
+
+TEST_F(NetworkLinks, LanesOrSpeedLost) {
+  rdma("mlx5_0");
+  rdma("mlx5_1", "100 Gb/sec (1X NDR)");
+  rdma("mlx5_2", "200 Gb/sec (4X HDR)");
+  EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::good);
+  EXPECT_NE(about("mlx5_1/1").advice.find("lanes are lost"), std::string::npos);
+  EXPECT_NE(about("mlx5_2/1").advice.find("400 Gbit/s"), std::string::npos) << about("mlx5_2/1").advice;
+}
+
+TEST_F(NetworkLinks, TwoLanesOfASplitCableAreNotLost) {
+  rdma("mlx5_0", "100 Gb/sec (2X HDR)");
+  EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::note);
+  EXPECT_NE(about("mlx5_0/1").advice.find("split cable"), std::string::npos);
+  rdma("mlx5_1", "400 Gb/sec (4X NDR)");  // its sister has four
+  EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::warning);
+}
+
+TEST_F(NetworkLinks, ASlotThatGivesLess) {
+  rdma("mlx5_0");
+  card("class/infiniband/mlx5_0/device", "16.0 GT/s PCIe", "8");
+  const Finding f = about("mlx5_0/1");
+  EXPECT_EQ(f.level, Finding::Level::warning);
+  EXPECT_NE(f.text.find("PCIe gen 4 x8 of gen 5 x16"), std::string::npos) << f.text;
+}
+
+TEST_F(NetworkLinks, SmallPacketsUnderRoce) {
+  ethernet("eth0", "100000", "1500");
+  rdma("mlx5_0", "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet");
+  put("class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "eth0");
+  put("class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1", "eth0");
+  bool told = false;
+  for (const Finding& f : findings()) told = told || f.text.find("eth0 has MTU 1500") != std::string::npos;
+  EXPECT_TRUE(told);
+}
+
+TEST_F(NetworkLinks, ErrorsAndTheirGrowth) {
+  rdma("mlx5_0");
+  put("class/infiniband/mlx5_0/ports/1/counters/port_rcv_errors", "7");
+  put("class/infiniband/mlx5_0/ports/1/hw_counters/local_ack_timeout_err", "9");
+  const auto before = network_links(sys());
+  put("class/infiniband/mlx5_0/ports/1/counters/port_rcv_errors", "10");
+  put("class/infiniband/mlx5_0/ports/1/hw_counters/local_ack_timeout_err", "1");  // was reset
+  const auto risen = risen_errors(before, network_links(sys()));
+  ASSERT_EQ(risen.size(), 1u);
+  EXPECT_EQ(risen.at("mlx5_0/1"), "port_rcv_errors +3");
+  EXPECT_TRUE(risen_errors(before, before).empty());
+  bool told = false;
+  for (const Finding& f : findings()) told = told || f.text.find("port_rcv_errors 10") != std::string::npos;
+  EXPECT_TRUE(told);
+}
+
+TEST_F(NetworkLinks, SettingsOfNccl) {
+  rdma("mlx5_0");
+  ethernet("eth0");
+  using Level = Finding::Level;
+  EXPECT_EQ(about("NCCL", {{"NCCL_IB_DISABLE", "1"}}).level, Level::warning);
+  EXPECT_EQ(about("NCCL", {{"NCCL_IB_DISABLE", "0"}}).level, Level::note);
+  EXPECT_EQ(about("NCCL", {{"NCCL_P2P_DISABLE", "1"}}).level, Level::warning);
+  EXPECT_EQ(about("NCCL", {{"NCCL_SOCKET_IFNAME", "eth"}}).level, Level::good);
+  EXPECT_EQ(about("NCCL", {{"NCCL_SOCKET_IFNAME", "ib0,bond0"}}).level, Level::warning);
+  EXPECT_EQ(about("NCCL", {{"NCCL_IB_HCA", "=mlx5_0:1"}}).level, Level::good);
+  EXPECT_EQ(about("NCCL", {{"NCCL_IB_HCA", "mlx4"}}).level, Level::warning);
+  EXPECT_EQ(about("NCCL", {{"NCCL_DEBUG", "INFO"}}).level, Level::note);
+}
+
+}  // namespace
+}  // namespace headrace::system::network_links_test
