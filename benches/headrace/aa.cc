@@ -16,7 +16,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct AaArguments {
   PlanArguments plan;
   CompareOptions compare;
   unsigned pairs = 6;
@@ -41,7 +41,7 @@ Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
                    comparison::share_text(summary.median), comparison::share_text(summary.false_alarm_rate));
 }
 
-int aa(const Arguments& arguments, const Shared& shared) {
+int aa(const AaArguments& arguments, const Shared& shared) {
   const Plan plan = make_plan(plan_options(arguments.plan));
   const comparison::Options options = compare_options(arguments.compare);
   const Plan* planned[] = {&plan};
@@ -83,7 +83,7 @@ int aa(const Arguments& arguments, const Shared& shared) {
 
 void add_aa(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("aa", "The system against itself: noise floor and false-alarm rate of each metric");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<AaArguments>();
   add_plan_options(verb, a->plan);
   verb.option("--pairs", a->pairs, "Blocks, each A B B A of the same").between(2, 1000).shows_default();
   add_compare_options(verb, a->compare);
@@ -98,7 +98,7 @@ void add_aa(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return aa(*a, shared); });
 }
 
-const RegisterVerb registered{86, add_aa};
+const RegisterVerb registered_aa{86, add_aa};
 
 }  // namespace
 }  // namespace headrace::cli

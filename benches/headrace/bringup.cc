@@ -11,7 +11,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct BringupArguments {
   HostsArguments hosts;
   SimulatedArguments simulated;
   std::optional<std::uint64_t> seed;
@@ -28,7 +28,7 @@ int serve_as_agent() {
   return 0;
 }
 
-int bringup_verb(Arguments& given, const Shared& shared) {
+int bringup_verb(BringupArguments& given, const Shared& shared) {
   if (given.agent) return serve_as_agent();
   if (given.simulated.nodes > 0) {
     if (!given.hosts.hosts.empty()) throw UsageError("bringup: --hosts or --simulate, not both");
@@ -109,7 +109,7 @@ void add_simulated_options(Verb& verb, SimulatedArguments& a) {
 
 void add_bringup(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("bringup", "Which nodes, NICs, links and switches of a cluster are bad, by adaptive pairs");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<BringupArguments>();
   add_hosts_options(verb, a->hosts);
   add_simulated_options(verb, a->simulated);
   verb.option("--seed NUMBER", a->seed, "The same seed gives the same decisions, and fleets (default 1)");
@@ -126,7 +126,7 @@ void add_bringup(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return bringup_verb(*a, shared); });
 }
 
-const RegisterVerb registered{86, add_bringup};
+const RegisterVerb registered_bringup{86, add_bringup};
 
 }  // namespace
 }  // namespace headrace::cli

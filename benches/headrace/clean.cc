@@ -144,7 +144,7 @@ void add_clean(Verbs& verbs, Shared&) {
   verb.does([folder, yes] { return clean(*folder, *yes); });
 }
 
-const RegisterVerb registered{100, add_clean};
+const RegisterVerb registered_clean{100, add_clean};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -30,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 using comparison::Comparison;
 
-struct Arguments {
+struct CompareArguments {
   std::vector<std::string> runs;
   CompareOptions options;
   std::string history, out, format = "text";
@@ -64,7 +64,7 @@ results::StoredRun run_at(const std::string& source) {
   return run;
 }
 
-Comparison compare_runs(const Arguments& arguments) {
+Comparison compare_runs(const CompareArguments& arguments) {
   comparison::Options options = compare_options(arguments.options);
   if (arguments.runs.size() == 1) {
     if (!comparison::holds_blocks(arguments.runs.front()))
@@ -107,7 +107,7 @@ void print_page(const Comparison& comparison) {
   print_document(drawn.page);
 }
 
-int compare(const Arguments& arguments, const Shared& shared) {
+int compare(const CompareArguments& arguments, const Shared& shared) {
   Comparison comparison = compare_runs(arguments);
   comparison.command = shared.command;
   if (!arguments.out.empty()) {
@@ -135,7 +135,7 @@ int compare(const Arguments& arguments, const Shared& shared) {
 
 void add_compare(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("compare", "Which metrics of finished runs differ, by how much, and what cannot be said");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<CompareArguments>();
   verb.option("RUN", a->runs,
               "Run folders, run.json files, report pages or observations, each beside the first; or one "
               "folder of interleaved blocks")
@@ -152,7 +152,7 @@ void add_compare(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return compare(*a, shared); });
 }
 
-const RegisterVerb registered{85, add_compare};
+const RegisterVerb registered_compare{85, add_compare};
 
 }  // namespace
 }  // namespace headrace::cli

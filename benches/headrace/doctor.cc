@@ -192,12 +192,12 @@ void check_place(const std::string& path) {
     throw UsageError(fmt::format("doctor: {}: neither a folder nor a block device", path));
 }
 
-struct Arguments {
+struct DoctorArguments {
   std::string path = ".", bundle, run;
   bool json = false;
 };
 
-int doctor(const Arguments& arguments, const Shared& shared) {
+int doctor(const DoctorArguments& arguments, const Shared& shared) {
   const std::string& path = arguments.path;
   check_place(path);
   if (!arguments.run.empty() && arguments.bundle.empty())
@@ -224,7 +224,7 @@ int doctor(const Arguments& arguments, const Shared& shared) {
 
 void add_doctor(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("doctor", "What this machine is, what can run on it, and why the rest cannot");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<DoctorArguments>();
   verb.option("DIR", a->path, "Where the data of a run would be (default: the current folder)");
   verb.flag("--json", a->json, "Print JSON");
   verb.option(
@@ -237,7 +237,7 @@ void add_doctor(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return doctor(*a, shared); });
 }
 
-const RegisterVerb registered{20, add_doctor};
+const RegisterVerb registered_doctor{20, add_doctor};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -32,7 +32,7 @@ using expectations::Standing;
 using expectations::Table;
 using Json = nlohmann::ordered_json;
 
-struct Arguments {
+struct ExpectArguments {
   std::string path = ".", run, table;
   bool json = false, show_table = false;
 };
@@ -138,7 +138,7 @@ Text all_reduce_text(const expectations::AllReduceProspect& prospect, const Term
   return out;
 }
 
-int before(const Arguments& a, const Table& table, const Shared& shared) {
+int before(const ExpectArguments& a, const Table& table, const Shared& shared) {
   std::error_code error;
   if (!fs::exists(a.path, error))
     throw UsageError(fmt::format("expect: {}: {}", a.path, error ? error.message() : "No such file or directory"));
@@ -178,7 +178,7 @@ Outcome word_of(const std::vector<Expected>& figures) {
                 .incomplete = !known});
 }
 
-int after(const Arguments& a, const Table& table, const Shared& shared) {
+int after(const ExpectArguments& a, const Table& table, const Shared& shared) {
   results::RecordedParts run = results::read_recorded_parts(a.run);
   if (!a.table.empty()) expectations::apply_rates(run.parts, table);
   const std::vector<Expected> figures = expectations::hold(run.parts, table, run.points);
@@ -217,7 +217,7 @@ int after(const Arguments& a, const Table& table, const Shared& shared) {
   return exit_code(word);
 }
 
-int expect(const Arguments& a, const Shared& shared) {
+int expect(const ExpectArguments& a, const Shared& shared) {
   if (a.show_table) {
     print_document(std::string(expectations::carried_table()));
     return 0;
@@ -229,7 +229,7 @@ int expect(const Arguments& a, const Shared& shared) {
 void add_expect(Verbs& verbs, Shared& shared) {
   Verb verb =
       verbs.add("expect", "What sound hardware of this machine's kind gives, or a finished run held against it");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<ExpectArguments>();
   verb.option("DIR", a->path, "Where the data of a run would be (default: the current folder)");
   verb.option("--run RUN", a->run, "Hold this finished run (its folder or run.json) against it instead");
   verb.option("--expectations FILE", a->table,
@@ -240,7 +240,7 @@ void add_expect(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return expect(*a, shared); });
 }
 
-const RegisterVerb registered{21, add_expect};
+const RegisterVerb registered_expect{21, add_expect};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -11,12 +11,12 @@ namespace {
 using expectations::Expected;
 using expectations::Standing;
 
-struct Look {
+struct OutcomeLook {
   Outcome symbol;
   Ink ink;
 };
 
-Look look_of(Standing standing) {
+OutcomeLook look_of(Standing standing) {
   switch (standing) {
     case Standing::far_below:
       return {Outcome::fail, Ink::bad};
@@ -45,7 +45,7 @@ Text expected_text(std::span<const Expected> figures, const Terminal& terminal, 
                    [](const Expected* a, const Expected* b) { return a->standing < b->standing; });
   Text out = terminal.paint("beside sound hardware", Ink::strong) + "\n";
   for (const Expected* e : rows) {
-    const Look look = look_of(e->standing);
+    const OutcomeLook look = look_of(e->standing);
     const Text measured = e->measured ? Text(format_quantity(*e->measured, Dimension::bytes_per_second)) : Text("-");
     const Text head = Text::format("{} {}  {}", e->point, e->metric, measured);
     out += Text::format("{} {}\n    {}\n", terminal.paint(symbol(look.symbol, terminal.ascii()), look.ink), head,

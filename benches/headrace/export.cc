@@ -14,7 +14,7 @@ namespace {
 
 using results::JunitInconclusive;
 
-struct Arguments {
+struct ExportArguments {
   std::string run, format, out, inconclusive = "error";
 };
 
@@ -24,12 +24,12 @@ JunitInconclusive junit_word(const std::string& word) {
                              : JunitInconclusive::error;
 }
 
-std::string exported(const Arguments& arguments) {
+std::string exported(const ExportArguments& arguments) {
   const results::StoredRun run = results::read_run_file(arguments.run);
   return results::export_format(arguments.format).text(run, {.inconclusive = junit_word(arguments.inconclusive)});
 }
 
-int export_run(const Arguments& arguments) {
+int export_run(const ExportArguments& arguments) {
   const std::string text = exported(arguments);
   if (arguments.out.empty()) {
     print_document(text);
@@ -42,7 +42,7 @@ int export_run(const Arguments& arguments) {
 
 void add_export(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("export", "A finished run in the format of another tool");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<ExportArguments>();
   verb.option("RUN", a->run, "A run folder, its run.json, or a report page").required();
   std::vector<std::string> words;
   for (const results::ExportFormat& format : results::export_formats()) words.emplace_back(format.word);
@@ -56,7 +56,7 @@ void add_export(Verbs& verbs, Shared&) {
   verb.does([a] { return export_run(*a); });
 }
 
-const RegisterVerb registered{92, add_export};
+const RegisterVerb registered_export{92, add_export};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -27,7 +27,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct FleetArguments {
   std::vector<std::string> folders, metrics;
   std::string hosts, out, format = "text", delta, delta_tail, rerun;
   bool no_report = false;
@@ -57,7 +57,7 @@ std::string filled(std::string command, const std::string& key, const std::strin
 }
 
 /// Has the user's command measure every suspect again; whether anything new can be read.
-bool rerun(const Arguments& arguments, const fleet::Fleet& judged, std::vector<std::string>& files) {
+bool rerun(const FleetArguments& arguments, const fleet::Fleet& judged, std::vector<std::string>& files) {
   std::map<std::string, std::set<std::string>> points;
   for (const fleet::Outlier& one : judged.outliers)
     if (one.status == fleet::Status::suspected)
@@ -91,7 +91,7 @@ bool rerun(const Arguments& arguments, const fleet::Fleet& judged, std::vector<s
   return any;
 }
 
-fleet::Fleet judged(const Arguments& arguments, const std::vector<std::string>& files) {
+fleet::Fleet judged(const FleetArguments& arguments, const std::vector<std::string>& files) {
   fleet::Options options;
   options.delta_rate = share_of("--delta", arguments.delta, options.delta_rate);
   options.delta_tail = share_of("--delta-tail", arguments.delta_tail, options.delta_tail);
@@ -103,7 +103,7 @@ fleet::Fleet judged(const Arguments& arguments, const std::vector<std::string>& 
   return fleet::judge(collector, std::move(unreadable), options);
 }
 
-int fleet_verb(const Arguments& arguments, const Shared& shared) {
+int fleet_verb(const FleetArguments& arguments, const Shared& shared) {
   if (!arguments.rerun.empty() && arguments.out.empty())
     throw UsageError("--rerun: needs --out, where the new runs go");
   if (!arguments.hosts.empty()) read_hosts(arguments.hosts);  // before ten thousand files are
@@ -128,7 +128,7 @@ int fleet_verb(const Arguments& arguments, const Shared& shared) {
 
 void add_fleet(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("fleet", "Which of many nodes, racks and links are unlike the rest, and which did not report");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<FleetArguments>();
   verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
   verb.option("--hosts FILE", a->hosts, "Who should report: a line per host, 'node01 rack=r1 switch=s1'");
   verb.option("--metric GLOB", a->metrics,
@@ -148,7 +148,7 @@ void add_fleet(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return fleet_verb(*a, shared); });
 }
 
-const RegisterVerb registered{87, add_fleet};
+const RegisterVerb registered_fleet{87, add_fleet};
 
 }  // namespace
 }  // namespace headrace::cli

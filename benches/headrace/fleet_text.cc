@@ -12,7 +12,7 @@ namespace {
 
 using namespace fleet;
 
-constexpr std::size_t kMost = 20;  // of each kind; all stand in fleet.json
+constexpr std::size_t kMostRows = 20;  // of each kind; all stand in fleet.json
 
 Ink ink_of(Status status) {
   return status == Status::confirmed ? Ink::bad : status == Status::suspected ? Ink::doubt : Ink::faint;
@@ -29,8 +29,8 @@ Text sign(Status status, const Terminal& terminal) {
 template <class T, class Line>
 Text some(const std::vector<T>& items, const char* what, Line line) {
   Text out;
-  for (std::size_t i = 0; i < items.size() && i < kMost; ++i) out += line(items[i]);
-  if (items.size() > kMost) out += Text::format("  {} more {}\n", items.size() - kMost, what);
+  for (std::size_t i = 0; i < items.size() && i < kMostRows; ++i) out += line(items[i]);
+  if (items.size() > kMostRows) out += Text::format("  {} more {}\n", items.size() - kMostRows, what);
   return out;
 }
 
@@ -39,7 +39,7 @@ Text some(const std::vector<T>& items, const char* what, Line line) {
 Text fleet_text(const Fleet& f, const Terminal& terminal) {
   Text out;
   for (const Group& g : f.groups) {
-    if (f.groups.size() > kMost && &g - f.groups.data() >= static_cast<long>(kMost)) break;
+    if (f.groups.size() > kMostRows && &g - f.groups.data() >= static_cast<long>(kMostRows)) break;
     out += in_lines(Text::format("{}  {} node{}{}", terminal.paint(g.id, Ink::strong), g.nodes, g.nodes == 1 ? "" : "s",
                                  g.judged ? Text() : "  " + Text(g.why)),
                     terminal, 4) +

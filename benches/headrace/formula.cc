@@ -85,7 +85,7 @@ void add_formula_verb(Verbs& verbs, Shared& shared) {
   });
 }
 
-const RegisterVerb registered{20, add_formula_verb};
+const RegisterVerb registered_formula{20, add_formula_verb};
 
 }  // namespace
 }  // namespace headrace::cli

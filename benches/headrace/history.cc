@@ -25,7 +25,7 @@ using history::Direction;
 using history::History;
 using history::Series;
 
-struct Arguments {
+struct HistoryArguments {
   std::vector<std::string> folders, metrics;
   std::string since, out, format = "text", delta, delta_tail;
   bool no_report = false, all = false;
@@ -96,7 +96,7 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
   return out + "\n" + in_lines(h.sentence, terminal, 0) + "\n";
 }
 
-int history_verb(const Arguments& arguments, const Shared& shared) {
+int history_verb(const HistoryArguments& arguments, const Shared& shared) {
   history::Options options;
   options.delta_rate = share_of("--delta", arguments.delta, options.delta_rate);
   options.delta_tail = share_of("--delta-tail", arguments.delta_tail, options.delta_tail);
@@ -132,7 +132,7 @@ int history_verb(const Arguments& arguments, const Shared& shared) {
 
 void add_history(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("history", "When metrics changed over past runs, by how much, and what else changed then");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<HistoryArguments>();
   verb.option("DIR", a->folders, "Folders with run folders, or bring-ups, in them, however deep").required();
   verb.option("--metric GLOB", a->metrics,
               "Metrics to follow, as in 'shard_stream.read_bandwidth' (repeatable); default: "
@@ -150,7 +150,7 @@ void add_history(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return history_verb(*a, shared); });
 }
 
-const RegisterVerb registered{88, add_history};
+const RegisterVerb registered_history{88, add_history};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -24,7 +24,7 @@
 namespace headrace::cli {
 namespace {
 
-struct Arguments {
+struct JudgeArguments {
   std::string run, job, history;
   std::vector<std::string> overrides;
   bool json = false;
@@ -51,7 +51,7 @@ void hold_across(const std::string& history, const std::string& path, std::vecto
   sort_worst_first(judgements);
 }
 
-int judge(const Arguments& a, const Shared& shared) {
+int judge(const JudgeArguments& a, const Shared& shared) {
   job::Job job = job::load_job(system::find_shipped(a.job), a.overrides);
   const results::RecordedRun run = results::read_recorded_run(a.run);
   const std::string counted = engine::adopt_format_overhead(job, run.points);
@@ -97,7 +97,7 @@ int judge(const Arguments& a, const Shared& shared) {
 
 void add_judge(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("judge", "Hold a stored run against another job, where its points do what that job does");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<JudgeArguments>();
   verb.option("RUN", a->run, "Run folder, or its run.json").required();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
   verb.option("--set KEY=VALUE", a->overrides, "Override a key of the job, as in step.time=100ms (repeatable)")
@@ -112,7 +112,7 @@ void add_judge(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return judge(*a, shared); });
 }
 
-const RegisterVerb registered{84, add_judge};
+const RegisterVerb registered_judge{84, add_judge};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -134,7 +134,7 @@ void add_list(Verbs& verbs, Shared& shared) {
   verb.does([&shared, name, json] { return list(*name, *json, shared); });
 }
 
-const RegisterVerb registered{30, add_list};
+const RegisterVerb registered_list{30, add_list};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -266,7 +266,7 @@ void add_measure(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return measure(*a, shared); });
 }
 
-const RegisterVerb registered{65, add_measure};
+const RegisterVerb registered_measure{65, add_measure};
 
 }  // namespace
 }  // namespace headrace::cli

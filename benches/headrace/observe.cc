@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 using observe::Observation;
 using observe::Recording;
 
-struct Arguments {
+struct ObserveArguments {
   std::vector<std::string> command, from;
   std::string pid, out, duration, format = "text";
   bool no_store = false, no_report = false, live = false, trace = false;
@@ -47,7 +47,7 @@ observe::WatchOptions watching() {
 /// What is shown meanwhile: nothing, unless asked for.
 class Meanwhile {
  public:
-  Meanwhile(const Arguments& given, const Shared& shared, bool alone)
+  Meanwhile(const ObserveArguments& given, const Shared& shared, bool alone)
       : view_(shared, alone), on_(given.live && shared.progress != "none") {}
   double every_s() const { return on_ ? view_.every_s() : 0; }
   observe::Told told() {
@@ -67,7 +67,7 @@ std::string name_of(const std::vector<std::string>& command) {
   return command.empty() ? "observed" : fs::path(command.front()).filename().string();
 }
 
-std::optional<MarkedFolder> folder_for(const Arguments& given, const std::string& name) {
+std::optional<MarkedFolder> folder_for(const ObserveArguments& given, const std::string& name) {
   if (given.no_store) return std::nullopt;
   if (given.out.empty()) return MarkedFolder::make_next(session::next_folder("observe-" + name), "observation");
   return MarkedFolder::make_alone(given.out, "observation");
@@ -75,7 +75,7 @@ std::optional<MarkedFolder> folder_for(const Arguments& given, const std::string
 
 /// Writes what was found, and says it: to `say`.
 void conclude(const Recording& recording, const std::string& root, const std::vector<std::string>& command,
-              const std::string& name, const std::optional<MarkedFolder>& folder, const Arguments& given,
+              const std::string& name, const std::optional<MarkedFolder>& folder, const ObserveArguments& given,
               const Shared& shared, bool to_standard_output, const observe::calls::Log* traced) {
   Observation seen = observe::understand(recording, root);
   if (!root.empty())
@@ -110,7 +110,7 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
   to_standard_output ? print(out) : tell(out);
 }
 
-int observe_command(const Arguments& given, const Shared& shared) {
+int observe_command(const ObserveArguments& given, const Shared& shared) {
   const std::string name = name_of(given.command);
   const std::optional<MarkedFolder> folder = folder_for(given, name);
   try {
@@ -159,7 +159,7 @@ bool hides_processes() {
          mount->options.find("hidepid=off") == std::string::npos;
 }
 
-int observe_process(const Arguments& given, const Shared& shared) {
+int observe_process(const ObserveArguments& given, const Shared& shared) {
   int pid = 0;
   try {
     std::size_t used = 0;
@@ -184,7 +184,7 @@ int observe_process(const Arguments& given, const Shared& shared) {
   return watched.signal != 0 ? 128 + watched.signal : 0;
 }
 
-int observe_trace(const Arguments& given, const Shared& shared) {
+int observe_trace(const ObserveArguments& given, const Shared& shared) {
   const observe::calls::Log log = observe::calls::read(given.from);
   std::string name = fs::path(given.from.front()).filename().string();
   name = name.substr(0, name.find('.'));
@@ -193,7 +193,7 @@ int observe_trace(const Arguments& given, const Shared& shared) {
   return 0;
 }
 
-int observe_verb(const Arguments& given, const Shared& shared) {
+int observe_verb(const ObserveArguments& given, const Shared& shared) {
   if (!given.command.empty() + !given.pid.empty() + !given.from.empty() != 1)
     throw UsageError(
         "observe: needs a command behind --, as in 'headrace observe -- python3 train.py', or --pid PID, or --from "
@@ -211,7 +211,7 @@ int observe_verb(const Arguments& given, const Shared& shared) {
 
 void add_observe(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("observe", "Watch a running job: what it waits for, and the job file that describes it");
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ObserveArguments>();
   verb.option("COMMAND", given->command,
               "Behind --: what to run and watch; its streams, signals and exit code stay its own, and what headrace "
               "says goes to "
@@ -240,7 +240,7 @@ void add_observe(Verbs& verbs, Shared& shared) {
   verb.does([&shared, given] { return observe_verb(*given, shared); });
 }
 
-const RegisterVerb registered{83, add_observe};
+const RegisterVerb registered_observe{83, add_observe};
 
 }  // namespace
 }  // namespace headrace::cli

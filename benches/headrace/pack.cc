@@ -17,7 +17,7 @@ namespace {
 
 using pack::Plan;
 
-struct Arguments {
+struct PackArguments {
   std::string source, target, format = "tar", shard_size = "1GiB", order = "shuffled";
   bool dry_run = false, rehearse = false;
 };
@@ -70,7 +70,7 @@ class PackProgress {
   bool dirty_ = false;
 };
 
-pack::Options options_of(const Arguments& given) {
+pack::Options options_of(const PackArguments& given) {
   const Parsed size = parse_quantity(given.shard_size, Dimension::bytes);
   if (!size) throw UsageError(fmt::format("--shard-size: '{}' {}", given.shard_size, size.error));
   constexpr double kLeast = 1 << 20, kMost = 0x1p44;
@@ -99,7 +99,7 @@ void tell_plan(const Plan& plan) {
                           plan.name(plan.shards.size() - 1)));
 }
 
-int pack(const Shared& shared, const Arguments& given) {
+int pack(const Shared& shared, const PackArguments& given) {
   PackProgress progress(shared);
   const DataProgress told = [&](std::uint64_t done, std::uint64_t total, std::string_view what) {
     progress(done, total, what);
@@ -130,7 +130,7 @@ int pack(const Shared& shared, const Arguments& given) {
 
 void add_pack(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("pack", "Pack a folder of images into shards; the folder is only read");
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<PackArguments>();
   verb.option("DIR", given->source,
               "The images, each class in a folder of its own; files beside one are packed with it")
       .required();
@@ -155,7 +155,7 @@ void add_pack(Verbs& verbs, Shared& shared) {
   verb.does([&shared, given] { return pack(shared, *given); });
 }
 
-const RegisterVerb registered{95, add_pack};
+const RegisterVerb registered_pack{95, add_pack};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -25,7 +25,7 @@ namespace {
 using namespace observe::replay;
 using nlohmann::ordered_json;
 
-struct Arguments {
+struct ReplayArguments {
   std::vector<std::string> traces;
   std::string at, data, max_write = "4GiB", format = "text";
   unsigned tries = 3;
@@ -177,7 +177,7 @@ std::string outcome_json(const Outcome& found, const std::string& where) {
   return document.dump(2) + "\n";
 }
 
-int replay(const Arguments& given, const Shared& shared) {
+int replay(const ReplayArguments& given, const Shared& shared) {
   if (given.at.empty() == given.data.empty())
     throw UsageError("replay: needs --at DIR, where files of the same sizes are made, or --data DIR, which has copies");
   const Parsed most = parse_quantity(given.max_write, Dimension::bytes);
@@ -221,7 +221,7 @@ int replay(const Arguments& given, const Shared& shared) {
 void add_replay(Verbs& verbs, Shared& shared) {
   Verb verb =
       verbs.add("replay", "Do a trace's accesses again on another storage: sizes, order, computing between them");
-  auto given = std::make_shared<Arguments>();
+  auto given = std::make_shared<ReplayArguments>();
   verb.option("FILE", given->traces, "The trace, as 'headrace observe --from' takes it: of --trace, strace, DFTracer")
       .required();
   verb.option(
@@ -240,7 +240,7 @@ void add_replay(Verbs& verbs, Shared& shared) {
   verb.does([&shared, given] { return replay(*given, shared); });
 }
 
-const RegisterVerb registered{84, add_replay};
+const RegisterVerb registered_replay{84, add_replay};
 
 }  // namespace
 }  // namespace headrace::cli

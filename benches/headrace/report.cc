@@ -71,7 +71,7 @@ void add_report(Verbs& verbs, Shared&) {
   verb.does([folder, out, paper] { return report(*folder, *out, *paper); });
 }
 
-const RegisterVerb registered{90, add_report};
+const RegisterVerb registered_report{90, add_report};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -22,7 +22,7 @@ namespace {
 
 using namespace job;
 
-struct Arguments {
+struct RequireArguments {
   std::string job;
   std::string format = "text";
   std::vector<std::string> overrides, sweep, needs;
@@ -43,7 +43,7 @@ void plot(const Sweep& sweep, const std::string& file) {
   tell_line(Text::format("wrote {}", file));
 }
 
-void show_sweep(const Arguments& arguments, const std::string& path, const Terminal& terminal) {
+void show_sweep(const RequireArguments& arguments, const std::string& path, const Terminal& terminal) {
   Diagnostics problems;
   config::Value root = config::read_yaml(path, problems);
   problems.throw_if_any();
@@ -56,7 +56,7 @@ void show_sweep(const Arguments& arguments, const std::string& path, const Termi
       [&] { return sweep_csv(sweep); });
 }
 
-void show_changes(const Arguments& arguments, const std::string& path, const Terminal& terminal) {
+void show_changes(const RequireArguments& arguments, const std::string& path, const Terminal& terminal) {
   if (arguments.overrides.empty()) throw UsageError("--compare: give what to change with --set KEY=VALUE");
   const Job before = load_job(path), after = load_job(path, arguments.overrides);
   show(
@@ -64,7 +64,7 @@ void show_changes(const Arguments& arguments, const std::string& path, const Ter
       [&] { return changes_json(before, after, arguments.overrides); }, [&] { return changes_csv(before, after); });
 }
 
-void show_needs(const Arguments& arguments, const std::string& path, const Terminal& terminal) {
+void show_needs(const RequireArguments& arguments, const std::string& path, const Terminal& terminal) {
   const Job job = load_job(path, arguments.overrides);
   const std::vector<Need> needs = derive_needs(job);
   show(
@@ -76,7 +76,7 @@ void show_needs(const Arguments& arguments, const std::string& path, const Termi
       [&] { return needs_json(job, needs); }, [&] { return needs_csv(needs); });
 }
 
-int require(const Arguments& arguments, const Shared& shared) {
+int require(const RequireArguments& arguments, const Shared& shared) {
   const Terminal terminal(stdout, shared);
   if (arguments.keys) {
     print(job_keys_text(terminal));
@@ -101,7 +101,7 @@ int require(const Arguments& arguments, const Shared& shared) {
 
 void add_require(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("require", "What a job needs, each need with its equation and numbers");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<RequireArguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
   verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
   verb.option("--set KEY=VALUE", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)")
@@ -119,7 +119,7 @@ void add_require(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return require(*a, shared); });
 }
 
-const RegisterVerb registered{10, add_require};
+const RegisterVerb registered_require{10, add_require};
 
 }  // namespace
 }  // namespace headrace::cli

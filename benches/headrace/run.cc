@@ -73,9 +73,9 @@ Text rehearsal_text(const RunResult& run) {
 }
 
 /// Shows a run on the terminal, and draws its page.
-class Shown final : public TerminalAudience {
+class RunShown final : public TerminalAudience {
  public:
-  Shown(const RunArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
+  RunShown(const RunArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
 
   std::unique_ptr<RunObserver> watch(const Plan& plan) override { return make_progress(shared_, plan); }
 
@@ -240,7 +240,7 @@ int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
       print_line(plan_text(plan(), shared));
     return 0;
   }
-  Shown audience(arguments, shared);
+  RunShown audience(arguments, shared);
   return session::measure(plan,
                           {.out = arguments.out,
                            .peer = arguments.peer,

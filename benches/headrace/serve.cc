@@ -28,14 +28,14 @@ bool is_loopback(std::string_view address) {
          address.starts_with("localhost");
 }
 
-void on_signal(int number) { stop_signal = number; }
+void on_serve_signal(int number) { stop_signal = number; }
 
 int serve(const ServeArguments& arguments, const Shared& shared) {
   const peer::Endpoint at = peer::parse_endpoint(arguments.listen, "--listen");
   const double timeout_s = time_option("--timeout", arguments.timeout, "10min");
 
   struct sigaction action {};
-  action.sa_handler = on_signal;
+  action.sa_handler = on_serve_signal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   signal(SIGPIPE, SIG_IGN);
@@ -93,7 +93,7 @@ void add_serve(Verbs& verbs, Shared& shared) {
   verb.does([&shared, arguments] { return serve(*arguments, shared); });
 }
 
-const RegisterVerb registered{85, add_serve};
+const RegisterVerb registered_serve{85, add_serve};
 
 }  // namespace
 }  // namespace headrace::cli

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Arguments {
+struct SizeArguments {
   std::string job, out, format = "text";
   std::string at, data, max_write, budget;  // of what is measured where there are no runs
   std::vector<std::string> runs, overrides;
@@ -33,7 +33,7 @@ struct Arguments {
 };
 
 /// Every run below the given folders; all that cannot be read is told at once.
-std::vector<results::StoredRun> all_runs(const Arguments& arguments) {
+std::vector<results::StoredRun> all_runs(const SizeArguments& arguments) {
   std::vector<std::string> files;
   for (const std::string& path : arguments.runs)
     for (std::string& file : run_files_below(path, "size")) files.push_back(std::move(file));
@@ -46,7 +46,7 @@ std::vector<results::StoredRun> all_runs(const Arguments& arguments) {
 }
 
 /// Holds the runs against the job, and tells and writes what comes of it.
-int size(const Arguments& arguments, const std::vector<results::StoredRun>& runs, const Shared& shared) {
+int size(const SizeArguments& arguments, const std::vector<results::StoredRun>& runs, const Shared& shared) {
   const auto job = job::load_job(system::find_shipped(arguments.job), arguments.overrides);
   sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
   sizing.noise = comparison::noise_beside(runs.front());
@@ -63,7 +63,7 @@ int size(const Arguments& arguments, const std::vector<results::StoredRun>& runs
 /// What was measured for it is sized at once.
 class Sized final : public TerminalAudience {
  public:
-  Sized(const Arguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
+  Sized(const SizeArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
 
   std::unique_ptr<RunObserver> watch(const Plan& plan) override { return make_progress(shared_, plan); }
 
@@ -76,12 +76,12 @@ class Sized final : public TerminalAudience {
   }
 
  private:
-  const Arguments& arguments_;
+  const SizeArguments& arguments_;
   const Shared& shared_;
 };
 
 /// Measures what the job does, as qualify does.
-int measure_and_size(const Arguments& arguments, const Shared& shared) {
+int measure_and_size(const SizeArguments& arguments, const Shared& shared) {
   job::load_job(system::find_shipped(arguments.job),
                 arguments.overrides);  // what is wrong with it is told first
   PlanArguments wanted;
@@ -101,7 +101,7 @@ int measure_and_size(const Arguments& arguments, const Shared& shared) {
       {.out = {}, .peer = {}, .token = {}, .command = shared.command}, audience);
 }
 
-int size_or_measure(const Arguments& arguments, const Shared& shared) {
+int size_or_measure(const SizeArguments& arguments, const Shared& shared) {
   if (arguments.runs.empty()) return measure_and_size(arguments, shared);
   for (const auto& [option, value] : {std::pair{"--at", &arguments.at},
                                       {"--data", &arguments.data},
@@ -115,7 +115,7 @@ int size_or_measure(const Arguments& arguments, const Shared& shared) {
 
 void add_size(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("size", "How many GPUs of a planned job the measured storage feeds, and what would feed more");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<SizeArguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
   verb.option("--runs RUN", a->runs,
               "Run folders, run.json files, pages, or folders of runs. Runs of several nodes "
@@ -135,7 +135,7 @@ void add_size(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return size_or_measure(*a, shared); });
 }
 
-const RegisterVerb registered{86, add_size};
+const RegisterVerb registered_size{86, add_size};
 
 }  // namespace
 }  // namespace headrace::cli

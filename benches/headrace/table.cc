@@ -5,14 +5,14 @@
 namespace headrace::cli {
 namespace {
 
-constexpr std::size_t kIndent = 4;
+constexpr std::size_t kTableIndent = 4;
 
-std::size_t width_of(const Terminal& terminal) { return static_cast<std::size_t>(std::max(terminal.width(), 30)); }
+std::size_t table_width(const Terminal& terminal) { return static_cast<std::size_t>(std::max(terminal.width(), 30)); }
 
 }  // namespace
 
 Text Table::text(const Terminal& terminal) const {
-  const std::size_t width = width_of(terminal);
+  const std::size_t width = table_width(terminal);
   std::vector<std::size_t> widths;
   Row heads;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
@@ -29,7 +29,8 @@ Text Table::text(const Terminal& terminal) const {
   for (const Row& row : rows_) {
     out += fits ? aligned(row, widths) + "\n" : stacked(row, width);
     for (const Text& remark : row.remarks)
-      out += pad("", kIndent) + terminal.paint(wrap(remark, width - kIndent, kIndent), Ink::faint) + "\n";
+      out +=
+          pad("", kTableIndent) + terminal.paint(wrap(remark, width - kTableIndent, kTableIndent), Ink::faint) + "\n";
   }
   return out;
 }
@@ -49,13 +50,13 @@ Text Table::aligned(const Row& row, const std::vector<std::size_t>& widths) cons
 Text Table::stacked(const Row& row, std::size_t width) const {
   Text out = row.cells.front() + "\n", line;
   const auto end_line = [&] {
-    const std::size_t room = width - kIndent;
-    out += pad("", kIndent) + (columns(line) > room ? wrap(line, room, kIndent + 2) : line) + "\n";
+    const std::size_t room = width - kTableIndent;
+    out += pad("", kTableIndent) + (columns(line) > room ? wrap(line, room, kTableIndent + 2) : line) + "\n";
   };
   for (std::size_t c = 1; c < row.cells.size(); ++c) {
     if (row.cells[c].empty()) continue;
     const Text pair = columns_[c].head.empty() ? row.cells[c] : columns_[c].head + " " + row.cells[c];
-    if (!line.empty() && kIndent + columns(line) + 2 + columns(pair) > width) {
+    if (!line.empty() && kTableIndent + columns(line) + 2 + columns(pair) > width) {
       end_line();
       line = "";
     }

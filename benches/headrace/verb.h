@@ -26,7 +26,7 @@ struct Shared {
 /// becomes exit code 2, any other exception 1.
 using AddVerb = void (*)(Verbs& verbs, Shared& shared);
 
-/// `const RegisterVerb registered{40, add_require};` - the number orders the verbs in --help.
+/// `const RegisterVerb registered_verb.h{40, add_require};` - the number orders the verbs in --help.
 struct RegisterVerb {
   RegisterVerb(int order, AddVerb add);
 };

@@ -25,7 +25,7 @@ using results::StoredVerdict;
 constexpr int kUsage = 2, kDiffers = 1;
 constexpr double kClockSkew_s = 300;  // clocks of nodes that are this far apart are no reason
 
-struct Arguments {
+struct VerdictArguments {
   std::string file, max_age;
   bool json = false, replay = false;
 };
@@ -49,7 +49,7 @@ Summary of_asker(Summary summary) {
   return summary;
 }
 
-Told read(const Arguments& arguments) {
+Told read(const VerdictArguments& arguments) {
   Told told;
   told.max_age_s = max_age(arguments.max_age);
   told.verdict = results::read_verdict_file(arguments.file);
@@ -122,7 +122,7 @@ int unusable(const UsageError& problem, ExitMap map) {
 }
 
 /// The verdict once more, from the repetitions that run.json holds.
-int judge_again(const Arguments& arguments) {
+int judge_again(const VerdictArguments& arguments) {
   const results::Replay again = results::replay(arguments.file);
   for (const std::string& difference : again.differences) print_line(Text(difference));
   const Summary summary = of_asker(again.summary);
@@ -133,7 +133,7 @@ int judge_again(const Arguments& arguments) {
   return again.differences.empty() ? summary.exit_code : kDiffers;
 }
 
-int verdict(const Arguments& arguments, Shared& shared) {
+int verdict(const VerdictArguments& arguments, Shared& shared) {
   if (arguments.replay) return judge_again(arguments);
   Told told;
   try {
@@ -158,7 +158,7 @@ int verdict(const Arguments& arguments, Shared& shared) {
 
 void add_verdict(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("verdict", "Tell a stored verdict again, in milliseconds: for prologs and health checks");
-  auto a = std::make_shared<Arguments>();
+  auto a = std::make_shared<VerdictArguments>();
   verb.option("FILE", a->file, "verdict.json, or a run folder").required();
   verb.option("--max-age TIME", a->max_age,
               "An older verdict is STALE (exit code 12), as in 24h or 7d; an older FAIL stays a FAIL");
@@ -171,7 +171,7 @@ void add_verdict(Verbs& verbs, Shared& shared) {
   verb.does([&shared, a] { return verdict(*a, shared); });
 }
 
-const RegisterVerb registered{82, add_verdict};
+const RegisterVerb registered_verdict{82, add_verdict};
 
 }  // namespace
 }  // namespace headrace::cli

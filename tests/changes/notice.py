@@ -90,6 +90,10 @@ class Build:
                              capture_output=True).stdout
         return [line for line in out.splitlines() if line.strip() and not line.startswith("ninja:")][-1]
 
+    def object_of(self, relative):
+        words = shlex.split(self.commands[relative])
+        return words[words.index("-o") + 1]
+
     def compile(self, relative, source, output, more=()):
         words = shlex.split(self.commands[relative])
         original = str(ROOT / relative)
@@ -252,11 +256,12 @@ def link(build, objects, scratch):
     archive = scratch / "libharness.a"
     archive.unlink(missing_ok=True)
     members = [w for w in shlex.split(build.last_command("libheadrace_harness.a")) if w.endswith(".o")]
+    made_of = {build.object_of(p): p for p in objects}
     used, named_in = set(), []
     for member in members:
-        match = [p for p in objects if member.endswith(f"/{p}.o")]
-        used.update(match)
-        named_in.append(str(objects[match[0]]) if match else str(build.path / member))
+        source = made_of.get(member)
+        used.update({source} - {None})
+        named_in.append(str(objects[source]) if source else str(build.path / member))
     if used != set(objects):
         fail(f"not part of the library: {', '.join(set(objects) - used)}")
     subprocess.run(["ar", "qcs", str(archive), *named_in, str(switches)], check=True)

@@ -13,23 +13,34 @@ import language
 
 ROOT = Path(__file__).resolve().parents[2]
 
+# Folders of backends that nobody outside includes; headers of backends/ itself, its decoders and formats are for all.
+APART = r"backends/(cuda|jpeg|mpi|nccl|npz|nvml|parquet|png|posix|s3|uring|verbs|zstd)/"
+
+
+def linked_rooms():
+    """Room of harness/ -> the rooms that it links, from its CMakeLists.txt: it includes no other."""
+    for file in sorted((ROOT / "harness").glob("*/CMakeLists.txt")):
+        words = re.search(r"headrace_room\((?:LINKS ((?:[a-z]+ ?)+))?", file.read_text())
+        yield file.parent.name, [file.parent.name, *(words[1] or "").split()]
+
+
 # (who, may include): the first pattern that fits a file decides; system headers are judged by VENDOR_HEADERS.
 PROJECT_INCLUDES = [
     (r"tests/", r"."),
-    (r"workloads/", r"(harness/[^/]+\.h|harness/job/formula\.h|harness/(backends|base|decode|formats|network|peer|ranks|record|storage|system)/[^/]+\.h|workloads/.*\.h)$"),
+    (r"workloads/", rf"(harness/(?!{APART})(backends|base|machine|record|workload)/.*\.h|harness/job/formula\.h|workloads/.*\.h)$"),
     (r"benches/", r"(harness|benches)/"),
-    (r"harness/job/", r"harness/(requirements|config|base)/"),
+    (r"harness/job/", r"harness/(job/|base/([^/]+|config/[^/]+)$)"),
     # Judged is what was recorded: nothing here may ask what lives only while something is measured.
-    (r"harness/judge/verdict/", r"harness/(verdict/.*|statistics/.*|requirements/(needs|need_kinds|way)|params|ranks/rank_groups|"
-                          r"base/.*|record/(metric|highest_rate|cache_state|connections|fault_counts|pair_matrix))(\.h)?$"),
-    (r"harness/backends/engines\.cc", r"harness/(?!backends/[^/]+/)|harness/backends/[^/]+/traits\.h$"),
-    (r"harness/backends/(?P<own>[^/]+)/", r"harness/(?!backends/[^/]+/)|harness/backends/{own}/"),
-    (r"harness/", r"harness/(?!backends/[^/]+/)|headrace_revision\.h$"),
+    (r"harness/judge/verdict/", r"harness/(judge/(verdict|statistics)/.*|job/(needs|need_kinds|way)|base/.*|"
+                                r"record/(params|ranks/rank_groups|metric|highest_rate|cache_state|connections|fault_counts|pair_matrix))(\.h)?$"),
+    (r"harness/backends/engines\.cc", r"harness/(base|record)/|harness/backends/([^/]+|[^/]+/traits\.h)$"),
+    (r"harness/backends/(?P<own>[^/]+)/", rf"harness/(base|record)/|harness/(?!{APART})backends/|harness/backends/{{own}}/"),
+    *((rf"harness/{room}/", rf"harness/(?!{APART})({'|'.join(linked)})/|headrace_revision\.h$") for room, linked in linked_rooms()),
 ]
 
 # Libraries that only the named files may see.
 VENDOR_HEADERS = [
-    (r"benchmark/", r"harness/engine[^/]*(/.*)?$|benches/(?!headrace/)|tests/"),
+    (r"benchmark/", r"harness/engine/|benches/(?!headrace/)|tests/"),
     (r"yaml-cpp/", r"harness/base/config/document\.cc$"),
     (r"CLI/", r"benches/headrace/"),
     (r"nlohmann/(?!json_fwd)", r".*\.cc$"),
@@ -41,7 +52,7 @@ VENDOR_HEADERS = [
     (r"(jpeglib|jerror|jmorecfg)\.h", r"(harness/backends/jpeg|benches/peers/minimal)/"),
     (r"png\.h", r"harness/backends/png/"),
     (r"zstd\.h", r"harness/backends/zstd/"),
-    (r"zlib\.h", r"(harness/backends/npz/|harness/machine/bundle\.cc$|harness/observe/calls/|tests/)"),
+    (r"zlib\.h", r"(harness/backends/npz/|harness/machine/examine/bundle\.cc$|harness/observe/calls/|tests/)"),
     (r"(arrow|parquet)/", r"harness/backends/parquet/"),
     (r"(curl|openssl)/", r"(harness/backends/s3|benches/peers/minimal)/"),
     (r"pugixml", r"harness/backends/s3/"),

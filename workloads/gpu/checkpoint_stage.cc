@@ -15,7 +15,7 @@ namespace {
 using namespace headrace;
 using gpu::HostMemory;
 
-constexpr std::array kMetrics{
+constexpr std::array kCheckpointStageMetrics{
     Metric{"stall_s", "s", Better::lower, "From the start until every GPU's state is in host memory"},
     Metric{"stage_bandwidth", "B/s", Better::higher, "Bytes of all GPUs over stall_s"},
     Metric{"bandwidth", "B/s", Better::higher, "Bytes of a GPU over its own time, the slowest GPU's",
@@ -38,7 +38,7 @@ class CheckpointStage final : public Workload {
     chunk_size_ = std::min(chunk_size_, size_);
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kCheckpointStageMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, size_)) return skip;
     const std::uint64_t wanted = size_ * node.backends().gpu().count();
@@ -171,7 +171,7 @@ class CheckpointStage final : public Workload {
   gpu::GpuWatch watch_;
 };
 
-const Register<CheckpointStage> registered{"checkpoint_stage",
-                                           "device state of all GPUs copied to host memory: what "
-                                           "an asynchronous save makes training wait"};
+const Register<CheckpointStage> registered_checkpoint_stage{"checkpoint_stage",
+                                                            "device state of all GPUs copied to host memory: what "
+                                                            "an asynchronous save makes training wait"};
 }  // namespace

@@ -19,5 +19,5 @@ class D2d final : public gpu::DeviceCopies {
   }
 };
 
-const Register<D2d> registered{"d2d", "copies within each GPU's memory, by its copy engine"};
+const Register<D2d> registered_d2d{"d2d", "copies within each GPU's memory, by its copy engine"};
 }  // namespace

@@ -10,7 +10,7 @@ class D2h final : public gpu::Transfer {
   explicit D2h(Params& p) : Transfer(p, CopyKind::d2h) {}
 };
 
-const Register<D2h> registered{"d2h",
-                               "copies from GPUs to host memory of a kind, each alone or all at "
-                               "once: what a checkpoint leaves by"};
+const Register<D2h> registered_d2h{"d2h",
+                                   "copies from GPUs to host memory of a kind, each alone or all at "
+                                   "once: what a checkpoint leaves by"};
 }  // namespace

@@ -19,7 +19,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kGpuBurnMetrics{
     Metric{"flop_rate", "FLOP/s", Better::higher, "2 n^3 for each product over device time, the slowest GPU's",
            /*per_device=*/true},
     Metric{"wrong_elements", "count", Better::lower,
@@ -50,7 +50,7 @@ class GpuBurn final : public Workload {
         batch_(p.count("batch", 0, {.max = 100000},
                        "products of which the last one is compared; 0: about 0.1 s of them")) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kGpuBurnMetrics; }
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, device_bytes()); }
   bool one_per_node() const override { return true; }
   Footprint footprint() const override {
@@ -287,6 +287,6 @@ class GpuBurn final : public Workload {
   gpu::GpuSampler sampler_;
 };
 
-const Register<GpuBurn> registered{"gpu_burn",
-                                   "all GPUs multiply matrices: the same results while hot, power, heat, clocks"};
+const Register<GpuBurn> registered_gpu_burn{
+    "gpu_burn", "all GPUs multiply matrices: the same results while hot, power, heat, clocks"};
 }  // namespace

@@ -18,7 +18,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kGpuDecodeMetrics{
     Metric{"image_rate", "1/s", Better::higher, "Images per second that a GPU decodes, the slowest one's",
            /*per_device=*/true},
     Metric{"node_image_rate", "1/s", Better::higher, "All GPUs at once: images of all over the time of the slowest"},
@@ -44,7 +44,7 @@ class GpuDecode final : public Workload {
             static_cast<unsigned>(p.count("host_threads", 1, {.min = 1, .max = 256}, "of each GPU, for by: cuda"))),
         passes_(p.count("passes", 4, {.min = 1}, "times that each GPU decodes each image in a repetition")) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kGpuDecodeMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, 0)) return skip;
     if (const std::string why = node.backends().why_not(kCodec); !why.empty()) return Skip{why};
@@ -256,6 +256,6 @@ class GpuDecode final : public Workload {
   std::vector<std::string> why_;  // GPUs that decode otherwise than they could
 };
 
-const Register<GpuDecode> registered{"gpu_decode",
-                                     "JPEG images decoded by GPUs, batch by batch: what it takes off the processors"};
+const Register<GpuDecode> registered_gpu_decode{
+    "gpu_decode", "JPEG images decoded by GPUs, batch by batch: what it takes off the processors"};
 }  // namespace

@@ -17,7 +17,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kGpuLatencyMetrics{
     Metric{"device_latency_ns", "ns", Better::lower, "Of a load from the GPU's own memory, the slowest GPU's",
            /*per_device=*/true},
     Metric{"host_latency_ns", "ns", Better::lower, "From pinned memory of the host, the slowest GPU's",
@@ -45,7 +45,7 @@ class GpuLatency final : public Workload {
     if (size_ / stride_ < 2) p.conflict("stride", "there must be two places at least");
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kGpuLatencyMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, size_)) return skip;
     return placement_.check(node);
@@ -215,6 +215,6 @@ class GpuLatency final : public Workload {
   std::vector<std::string> notes_;
 };
 
-const Register<GpuLatency> registered{
+const Register<GpuLatency> registered_gpu_latency{
     "gpu_latency", "one load after the other by a GPU: from its own memory, the host's, and other GPUs'"};
 }  // namespace

@@ -10,6 +10,6 @@ class H2d final : public gpu::Transfer {
   explicit H2d(Params& p) : Transfer(p, CopyKind::h2d) {}
 };
 
-const Register<H2d> registered{
+const Register<H2d> registered_h2d{
     "h2d", "copies from host memory of a kind to GPUs, each alone or all at once: what the link gives"};
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 using namespace headrace;
 using gpu::HostMemory;
 
-constexpr std::array kMetrics{
+constexpr std::array kH2dBatchMetrics{
     Metric{"exposed_time_s", "s", Better::lower, "Per step: how long the GPU stood idle between two kernels"},
     Metric{"exposed_predicted_s", "s", Better::neither,
            "Formula B10: the same from copy_bandwidth and compute_time, if gathering never is late"},
@@ -52,7 +52,7 @@ class H2dBatch final : public Workload {
     if (samples_ * sample_size_ > 64_GiB) p.conflict("samples", "a batch of more than 64 GiB");
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kH2dBatchMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, 2 * batch_bytes())) return skip;
     return placement_.check(node);
@@ -249,6 +249,6 @@ class H2dBatch final : public Workload {
   gpu::GpuWatch watch_;
 };
 
-const Register<H2dBatch> registered{
+const Register<H2dBatch> registered_h2d_batch{
     "h2d_batch", "gathered batches copied beside a kernel, double-buffered: how much of the copy is hidden"};
 }  // namespace

@@ -46,5 +46,6 @@ class P2p final : public gpu::DeviceCopies {
   }
 };
 
-const Register<P2p> registered{"p2p", "copies between every two GPUs that reach each other without the host: a matrix"};
+const Register<P2p> registered_p2p{"p2p",
+                                   "copies between every two GPUs that reach each other without the host: a matrix"};
 }  // namespace

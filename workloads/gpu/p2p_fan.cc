@@ -17,7 +17,7 @@ namespace {
 using namespace headrace;
 using gpu::Route;
 
-constexpr std::array kMetrics{
+constexpr std::array kP2pFanMetrics{
     Metric{"bandwidth", "B/s", Better::higher,
            "Bytes to or from a GPU, of all others together, over device time; the slowest GPU's",
            /*per_device=*/true},
@@ -42,7 +42,7 @@ class P2pFan final : public Workload {
     if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(4_GiB / size_, 16, 1024);
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kP2pFanMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
     GpuBackend& backend = node.backends().gpu();
@@ -189,6 +189,6 @@ class P2pFan final : public Workload {
   std::vector<std::unique_ptr<Hub>> hubs_;
 };
 
-const Register<P2pFan> registered{"p2p_fan",
-                                  "one GPU's memory and all others' at once: from one to all, or from all to one"};
+const Register<P2pFan> registered_p2p_fan{
+    "p2p_fan", "one GPU's memory and all others' at once: from one to all, or from all to one"};
 }  // namespace

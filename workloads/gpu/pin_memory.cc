@@ -11,7 +11,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kPinMemoryMetrics{
     Metric{"pin_bandwidth", "B/s", Better::higher, "Bytes pinned over the time that it took"},
     Metric{"pin_time_s", "s", Better::lower, "To get one buffer pinned"},
     Metric{"unpin_time_s", "s", Better::lower, "To give one back"},
@@ -28,7 +28,7 @@ class PinMemory final : public Workload {
                       "of one buffer")),
         times_(p.count("times", 8, {.min = 1}, "per repetition")) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kPinMemoryMetrics; }
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, 0); }
   bool one_per_node() const override { return true; }
   Footprint footprint() const override {
@@ -88,5 +88,6 @@ class PinMemory final : public Workload {
   std::uint64_t pin_ns_ = 0, unpin_ns_ = 0, done_ = 0;
 };
 
-const Register<PinMemory> registered{"pin_memory", "pinning host memory and giving it back: what it costs a loader"};
+const Register<PinMemory> registered_pin_memory{"pin_memory",
+                                                "pinning host memory and giving it back: what it costs a loader"};
 }  // namespace

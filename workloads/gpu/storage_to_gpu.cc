@@ -20,7 +20,7 @@ using namespace headrace;
 using gpu::Block;
 using gpu::Lane;
 
-constexpr std::array kMetrics{
+constexpr std::array kStorageToGpuMetrics{
     Metric{"bandwidth", "B/s", Better::higher, "Bytes that reached device memory per second, all workers and GPUs"},
     Metric{"read_bandwidth", "B/s", Better::higher, "The first stage alone: from storage to host memory"},
     Metric{"copy_bandwidth", "B/s", Better::higher, "The second stage alone: from host memory to the GPUs"},
@@ -53,7 +53,7 @@ class StorageToGpu final : public Workload {
       p.conflict("block_size", "reads straight into GPUs are multiples of 4KiB");
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kStorageToGpuMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, slot_bytes() * slots() * io_.workers)) return skip;
     if (auto skip = placement_.check(node)) return skip;
@@ -381,7 +381,7 @@ class StorageToGpu final : public Workload {
   gpu::GpuWatch watch_;
 };
 
-const Register<StorageToGpu> registered{"storage_to_gpu",
-                                        "shards from storage to device memory: pageable, pipelined "
-                                        "or GPUDirect Storage; which stage limits"};
+const Register<StorageToGpu> registered_storage_to_gpu{"storage_to_gpu",
+                                                       "shards from storage to device memory: pageable, pipelined "
+                                                       "or GPUDirect Storage; which stage limits"};
 }  // namespace

@@ -16,7 +16,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kDecodeMetrics{
     Metric{"image_rate", "1/s", Better::higher, "Samples decoded per second by all workers"},
     Metric{"rate_per_core", "1/s", Better::higher, "Samples per second of processor time, at so many workers"},
     Metric{"cpu_time_per_sample", "s", Better::lower, "Processor time of one sample: dataset.cpu_time_per_sample"},
@@ -54,7 +54,7 @@ class Decode final : public Workload {
                         "decode at 1/2, 1/4 or 1/8 where that is still no smaller than output: not the same pixels")),
         limit_(p.count("most_pixels", DecodeLimits{}.pixels, {.min = 1}, "images of more are refused")) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kDecodeMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (const std::string why = node.backends().why_not(codec_); !why.empty()) return Skip{why};
     return std::nullopt;
@@ -175,5 +175,6 @@ class Decode final : public Workload {
   mutable std::vector<double> cpu_times_s_;  // of each repetition
 };
 
-const Register<Decode> registered{"decode", "images decoded, cut, resized and normalized: a loader's processor time"};
+const Register<Decode> registered_decode{"decode",
+                                         "images decoded, cut, resized and normalized: a loader's processor time"};
 }  // namespace

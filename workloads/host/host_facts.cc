@@ -9,7 +9,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kHostFactsMetrics{
     Metric{"cpu_cores", "count", Better::higher, "Cores that this process may use: affinity mask and CPU quota"},
     Metric{"memory_available", "B", Better::higher,
            "Memory that can be allocated without swapping: MemAvailable, or the control group's rest"},
@@ -26,7 +26,7 @@ class HostFacts final : public Workload {
  public:
   explicit HostFacts(Params&) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kHostFactsMetrics; }
   bool deterministic() const override { return true; }
   void prepare(Node& node, const DataProgress&) override {
     node_ = &node;
@@ -57,6 +57,6 @@ class HostFacts final : public Workload {
   std::uint64_t open_files_ = 0;
 };
 
-const Register<HostFacts> registered{"host_facts",
-                                     "cores, memory, limits of processes and free space that a job may use here"};
+const Register<HostFacts> registered_host_facts{
+    "host_facts", "cores, memory, limits of processes and free space that a job may use here"};
 }  // namespace

@@ -21,7 +21,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kMemoryCopyMetrics{
     Metric{"copy_bandwidth", "B/s", Better::higher,
            "c = a on all cores: bytes read and bytes written, as STREAM counts"},
     Metric{"scale_bandwidth", "B/s", Better::higher, "c = 3 a, counted likewise"},
@@ -167,7 +167,7 @@ class MemoryCopy final : public Workload {
         non_temporal_(
             p.flag("non_temporal", false, "stores that go past the caches, as memcpy uses for large copies")) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kMemoryCopyMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (non_temporal_ && !kNonTemporal) return Skip{"no non-temporal stores are known for this architecture"};
     plan(node);
@@ -320,6 +320,6 @@ class MemoryCopy final : public Workload {
   std::uint64_t slice_ = 0;      // of each array, each thread [B]
 };
 
-const Register<MemoryCopy> registered{"memory_copy",
-                                      "STREAM-like kernels on all cores and on each NUMA node: memory bandwidth"};
+const Register<MemoryCopy> registered_memory_copy{
+    "memory_copy", "STREAM-like kernels on all cores and on each NUMA node: memory bandwidth"};
 }  // namespace

@@ -9,6 +9,6 @@ class MpiAllGather final : public network::MpiCollective {
   explicit MpiAllGather(Params& p) : MpiCollective(p, Collective::all_gather) {}
 };
 
-const Register<MpiAllGather> registered{"mpi_all_gather",
-                                        "All-gather over MPI in host memory: sharded weights, put together"};
+const Register<MpiAllGather> registered_mpi_all_gather{
+    "mpi_all_gather", "All-gather over MPI in host memory: sharded weights, put together"};
 }  // namespace

@@ -10,6 +10,6 @@ class MpiAllReduce final : public network::MpiCollective {
   explicit MpiAllReduce(Params& p) : MpiCollective(p, Collective::all_reduce) {}
 };
 
-const Register<MpiAllReduce> registered{
+const Register<MpiAllReduce> registered_mpi_all_reduce{
     "mpi_all_reduce", "All-reduce over MPI in host memory: what gradients of replicas ask of the network"};
 }  // namespace

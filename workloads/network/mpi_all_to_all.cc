@@ -9,5 +9,6 @@ class MpiAllToAll final : public network::MpiCollective {
   explicit MpiAllToAll(Params& p) : MpiCollective(p, Collective::all_to_all) {}
 };
 
-const Register<MpiAllToAll> registered{"mpi_all_to_all", "All-to-all over MPI in host memory: tokens to experts"};
+const Register<MpiAllToAll> registered_mpi_all_to_all{"mpi_all_to_all",
+                                                      "All-to-all over MPI in host memory: tokens to experts"};
 }  // namespace

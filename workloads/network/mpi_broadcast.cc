@@ -9,5 +9,6 @@ class MpiBroadcast final : public network::MpiCollective {
   explicit MpiBroadcast(Params& p) : MpiCollective(p, Collective::broadcast) {}
 };
 
-const Register<MpiBroadcast> registered{"mpi_broadcast", "Broadcast over MPI in host memory: weights after a restore"};
+const Register<MpiBroadcast> registered_mpi_broadcast{"mpi_broadcast",
+                                                      "Broadcast over MPI in host memory: weights after a restore"};
 }  // namespace

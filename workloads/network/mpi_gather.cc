@@ -9,6 +9,7 @@ class MpiGather final : public network::MpiCollective {
   explicit MpiGather(Params& p) : MpiCollective(p, Collective::gather) {}
 };
 
-const Register<MpiGather> registered{"mpi_gather", "Gather over MPI in host memory: parts of all at one rank"};
+const Register<MpiGather> registered_mpi_gather{"mpi_gather",
+                                                "Gather over MPI in host memory: parts of all at one rank"};
 
 }  // namespace

@@ -9,6 +9,6 @@ class MpiReduce final : public network::MpiCollective {
   explicit MpiReduce(Params& p) : MpiCollective(p, Collective::reduce) {}
 };
 
-const Register<MpiReduce> registered{"mpi_reduce", "Reduce over MPI in host memory: sums at one rank"};
+const Register<MpiReduce> registered_mpi_reduce{"mpi_reduce", "Reduce over MPI in host memory: sums at one rank"};
 
 }  // namespace

@@ -9,6 +9,6 @@ class MpiReduceScatter final : public network::MpiCollective {
   explicit MpiReduceScatter(Params& p) : MpiCollective(p, Collective::reduce_scatter) {}
 };
 
-const Register<MpiReduceScatter> registered{"mpi_reduce_scatter",
-                                            "Reduce-scatter over MPI in host memory: sharded gradients"};
+const Register<MpiReduceScatter> registered_mpi_reduce_scatter{
+    "mpi_reduce_scatter", "Reduce-scatter over MPI in host memory: sharded gradients"};
 }  // namespace

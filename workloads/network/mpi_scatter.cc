@@ -9,7 +9,7 @@ class MpiScatter final : public network::MpiCollective {
   explicit MpiScatter(Params& p) : MpiCollective(p, Collective::scatter) {}
 };
 
-const Register<MpiScatter> registered{"mpi_scatter",
-                                      "Scatter over MPI in host memory: parts of one rank's, one to each"};
+const Register<MpiScatter> registered_mpi_scatter{"mpi_scatter",
+                                                  "Scatter over MPI in host memory: parts of one rank's, one to each"};
 
 }  // namespace

@@ -9,6 +9,6 @@ class MpiSendRecv final : public network::MpiCollective {
   explicit MpiSendRecv(Params& p) : MpiCollective(p, Collective::send_recv) {}
 };
 
-const Register<MpiSendRecv> registered{"mpi_send_recv",
-                                       "Ring of sends over MPI in host memory: neighbouring pipeline stages"};
+const Register<MpiSendRecv> registered_mpi_send_recv{
+    "mpi_send_recv", "Ring of sends over MPI in host memory: neighbouring pipeline stages"};
 }  // namespace

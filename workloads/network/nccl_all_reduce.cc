@@ -9,7 +9,7 @@ class NcclAllReduce final : public network::NcclCollective {
   explicit NcclAllReduce(Params& p) : NcclCollective(p, Collective::all_reduce) {}
 };
 
-const Register<NcclAllReduce> registered{
+const Register<NcclAllReduce> registered_nccl_all_reduce{
     "nccl_all_reduce", "sums of every GPU's numbers on every GPU: gradients of data-parallel training"};
 
 }  // namespace

@@ -9,7 +9,7 @@ class NcclAllToAll final : public network::NcclCollective {
   explicit NcclAllToAll(Params& p) : NcclCollective(p, Collective::all_to_all) {}
 };
 
-const Register<NcclAllToAll> registered{"nccl_all_to_all",
-                                        "a part from every GPU to every GPU: tokens to their experts and back"};
+const Register<NcclAllToAll> registered_nccl_all_to_all{
+    "nccl_all_to_all", "a part from every GPU to every GPU: tokens to their experts and back"};
 
 }  // namespace

@@ -9,7 +9,7 @@ class NcclBroadcast final : public network::NcclCollective {
   explicit NcclBroadcast(Params& p) : NcclCollective(p, Collective::broadcast) {}
 };
 
-const Register<NcclBroadcast> registered{"nccl_broadcast",
-                                         "one GPU's numbers on every GPU: weights at the start and after a restart"};
+const Register<NcclBroadcast> registered_nccl_broadcast{
+    "nccl_broadcast", "one GPU's numbers on every GPU: weights at the start and after a restart"};
 
 }  // namespace

@@ -9,6 +9,6 @@ class NcclGather final : public network::NcclCollective {
   explicit NcclGather(Params& p) : NcclCollective(p, Collective::gather) {}
 };
 
-const Register<NcclGather> registered{"nccl_gather", "a part of every GPU, all at the first"};
+const Register<NcclGather> registered_nccl_gather{"nccl_gather", "a part of every GPU, all at the first"};
 
 }  // namespace

@@ -9,6 +9,6 @@ class NcclReduce final : public network::NcclCollective {
   explicit NcclReduce(Params& p) : NcclCollective(p, Collective::reduce) {}
 };
 
-const Register<NcclReduce> registered{"nccl_reduce", "sums of every GPU's numbers at the first"};
+const Register<NcclReduce> registered_nccl_reduce{"nccl_reduce", "sums of every GPU's numbers at the first"};
 
 }  // namespace

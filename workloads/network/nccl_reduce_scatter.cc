@@ -9,7 +9,7 @@ class NcclReduceScatter final : public network::NcclCollective {
   explicit NcclReduceScatter(Params& p) : NcclCollective(p, Collective::reduce_scatter) {}
 };
 
-const Register<NcclReduceScatter> registered{
+const Register<NcclReduceScatter> registered_nccl_reduce_scatter{
     "nccl_reduce_scatter", "sums of every GPU's numbers, a part on each: gradients of sharded training"};
 
 }  // namespace

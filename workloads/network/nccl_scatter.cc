@@ -9,6 +9,6 @@ class NcclScatter final : public network::NcclCollective {
   explicit NcclScatter(Params& p) : NcclCollective(p, Collective::scatter) {}
 };
 
-const Register<NcclScatter> registered{"nccl_scatter", "parts of the first GPU's numbers, one to each"};
+const Register<NcclScatter> registered_nccl_scatter{"nccl_scatter", "parts of the first GPU's numbers, one to each"};
 
 }  // namespace

@@ -9,7 +9,7 @@ class NcclSendRecv final : public network::NcclCollective {
   explicit NcclSendRecv(Params& p) : NcclCollective(p, Collective::send_recv) {}
 };
 
-const Register<NcclSendRecv> registered{"nccl_send_recv",
-                                        "from each GPU to the next: activations between pipeline stages"};
+const Register<NcclSendRecv> registered_nccl_send_recv{
+    "nccl_send_recv", "from each GPU to the next: activations between pipeline stages"};
 
 }  // namespace

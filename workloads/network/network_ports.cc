@@ -12,7 +12,7 @@ namespace {
 using namespace headrace;
 using nlohmann::json;
 
-constexpr std::array kMetrics{
+constexpr std::array kNetworkPortsMetrics{
     Metric{"nics", "count", Better::higher,
            "Ports that are up and run at nic_rate or more; of several nodes the fewest"},
 };
@@ -27,7 +27,7 @@ class NetworkPorts final : public Workload {
       : rate_(p.bandwidth("nic_rate", 0, {.min = 0, .max = 1e15},
                           "from which on a port counts; 0: as fast as the fastest that is up")) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kNetworkPortsMetrics; }
   AcrossRanks across_ranks() const override { return AcrossRanks::first; }
   bool deterministic() const override { return true; }
 
@@ -72,6 +72,7 @@ class NetworkPorts final : public Workload {
   PortCount count_;
 };
 
-const Register<NetworkPorts> registered{"network_ports", "network ports that are up and as fast as a job expects"};
+const Register<NetworkPorts> registered_network_ports{"network_ports",
+                                                      "network ports that are up and as fast as a job expects"};
 
 }  // namespace

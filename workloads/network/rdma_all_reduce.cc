@@ -20,7 +20,7 @@ using network::RdmaEnd;
 using network::StallWatch;
 using network::SumOfRanks;
 
-constexpr std::array kMetrics{
+constexpr std::array kRdmaAllReduceMetrics{
     Metric{"busbw", "B/s", Better::higher, "Formula F1: 2 (n-1)/n times algbw, what each rank's port carries one way",
            /*per_device=*/false, /*of_a_line=*/true},
     Metric{"algbw", "B/s", Better::higher, "message_size over the time of one all-reduce"},
@@ -46,7 +46,7 @@ class RdmaAllReduce final : public Paired {
     share(p, RdmaEnd::kOfThisEnd);
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kRdmaAllReduceMetrics; }
   AcrossRanks across_ranks() const override { return AcrossRanks::slowest; }
   Footprint footprint() const override {
     return {.written_bytes = 0,
@@ -310,7 +310,7 @@ class RdmaAllReduce final : public Paired {
   std::vector<std::string> notes_;
 };
 
-const Register<RdmaAllReduce> registered{"rdma_all_reduce",
-                                         "a ring all-reduce over RDMA in host memory: the fabric without GPUs"};
+const Register<RdmaAllReduce> registered_rdma_all_reduce{
+    "rdma_all_reduce", "a ring all-reduce over RDMA in host memory: the fabric without GPUs"};
 
 }  // namespace

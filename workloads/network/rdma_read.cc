@@ -10,7 +10,7 @@ class RdmaRead final : public network::RdmaPair {
   explicit RdmaRead(Params& p) : RdmaPair(p, "rdma_read", RdmaOp::read) {}
 };
 
-const Register<RdmaRead> registered{
+const Register<RdmaRead> registered_rdma_read{
     "rdma_read", "messages read from another node's memory by its network card: bandwidth, or latency"};
 
 }  // namespace

@@ -10,7 +10,7 @@ class RdmaSend final : public network::RdmaPair {
   explicit RdmaSend(Params& p) : RdmaPair(p, "rdma_send", RdmaOp::send) {}
 };
 
-const Register<RdmaSend> registered{
+const Register<RdmaSend> registered_rdma_send{
     "rdma_send", "messages that another node receives into buffers of its choice: bandwidth, or latency to and fro"};
 
 }  // namespace

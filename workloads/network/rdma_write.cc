@@ -10,7 +10,7 @@ class RdmaWrite final : public network::RdmaPair {
   explicit RdmaWrite(Params& p) : RdmaPair(p, "rdma_write", RdmaOp::write) {}
 };
 
-const Register<RdmaWrite> registered{
+const Register<RdmaWrite> registered_rdma_write{
     "rdma_write", "messages written into another node's memory by its network card: bandwidth, or latency to and fro"};
 
 }  // namespace

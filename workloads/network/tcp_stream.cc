@@ -25,7 +25,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kTcpStreamMetrics{
     Metric{"bandwidth", "B/s", Better::higher, "Payload from one node to another, the median over the pairs measured",
            /*per_device=*/false, /*of_a_line=*/true},
     Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair",
@@ -68,7 +68,7 @@ class TcpStream final : public Workload {
       p.conflict("interface", "several are for `schedule: rails`");
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kTcpStreamMetrics; }
   AcrossRanks across_ranks() const override { return AcrossRanks::first; }
   unsigned workers() const override { return streams_; }
   std::optional<PairMatrix> pairs() const override { return matrix_; }
@@ -371,7 +371,7 @@ class TcpStream final : public Workload {
   std::string why_no_port_;
 };
 
-const Register<TcpStream> registered{"tcp_stream",
-                                     "TCP between pairs of nodes: a matrix of rates, and which node or link is slow"};
+const Register<TcpStream> registered_tcp_stream{
+    "tcp_stream", "TCP between pairs of nodes: a matrix of rates, and which node or link is slow"};
 
 }  // namespace

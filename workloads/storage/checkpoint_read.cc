@@ -19,7 +19,7 @@
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_object_metrics(std::array{
+constexpr auto kCheckpointReadMetrics = with_object_metrics(std::array{
     Metric{"read_bandwidth", "B/s", Better::higher,
            "layout sharded: bytes of all ranks over the time until the last rank has its own"},
     Metric{"shared_read_bandwidth", "B/s", Better::higher,
@@ -67,7 +67,7 @@ class CheckpointRead final : public Workload {
       p.conflict("direct", "is of files: there is no page cache before an object store");
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kCheckpointReadMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
   Footprint footprint() const override {
     return io_.footprint(spec_, spec_.path.empty() ? io_.workers * spec_.file_size : 0);
@@ -203,6 +203,6 @@ class CheckpointRead final : public Workload {
   mutable bool cut_ = false;  // found in report(), told in notes()
 };
 
-const Register<CheckpointRead> registered{"checkpoint_read",
-                                          "N ranks restore at once: each its own shard, or all the same weights"};
+const Register<CheckpointRead> registered_checkpoint_read{
+    "checkpoint_read", "N ranks restore at once: each its own shard, or all the same weights"};
 }  // namespace

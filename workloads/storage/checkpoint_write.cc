@@ -12,7 +12,7 @@ namespace {
 using namespace headrace;
 using checkpoint::SaveTimes;
 
-constexpr auto kMetrics = with_object_metrics(std::array{
+constexpr auto kCheckpointWriteMetrics = with_object_metrics(std::array{
     Metric{"durable_bandwidth", "B/s", Better::higher, "Bytes of all ranks over the time until the last is durable"},
     Metric{"write_bandwidth", "B/s", Better::higher, "Bytes of all ranks over the time until the last write returned"},
     Metric{"time_to_durable_s", "s", Better::lower, "From the start of the save until every rank's shard is durable"},
@@ -26,7 +26,7 @@ class CheckpointWrite final : public Workload {
  public:
   explicit CheckpointWrite(Params& p) : params_(checkpoint::SaveParams::declare(p)) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kCheckpointWriteMetrics; }
   std::optional<Skip> check(Node& node) override { return params_.check(node); }
   Footprint footprint() const override {
     return {.written_bytes = 2 * params_.total_bytes(),  // the old one stays until the new one is durable
@@ -92,6 +92,6 @@ class CheckpointWrite final : public Workload {
   ObjectRequests requests_;
 };
 
-const Register<CheckpointWrite> registered{"checkpoint_write",
-                                           "N ranks save their shards at once: written, made durable, renamed"};
+const Register<CheckpointWrite> registered_checkpoint_write{
+    "checkpoint_write", "N ranks save their shards at once: written, made durable, renamed"};
 }  // namespace

@@ -15,7 +15,7 @@
 namespace {
 using namespace headrace;
 
-constexpr std::array kMetrics{
+constexpr std::array kEpochsMetrics{
     Metric{"cold_read_bandwidth", "B/s", Better::higher, "File bytes per second of the first epoch"},
     Metric{"steady_read_bandwidth", "B/s", Better::higher, "File bytes per second of the settled epochs"},
     Metric{"steady_storage_bandwidth", "B/s", Better::higher,
@@ -42,7 +42,7 @@ class Epochs final : public Workload {
         epochs_(static_cast<unsigned>(
             p.count("epochs", 3, {.min = 2, .max = 100}, "times that the data set is read, each in a new order"))) {}
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kEpochsMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
   Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes() * epochs_); }
   unsigned workers() const override { return io_.workers; }
@@ -167,7 +167,7 @@ class Epochs final : public Workload {
   mutable std::string surprise_;
 };
 
-const Register<Epochs> registered{"epochs",
-                                  "the same data set again and again in a new order, from a cold "
-                                  "cache: what the page cache gives"};
+const Register<Epochs> registered_epochs{"epochs",
+                                         "the same data set again and again in a new order, from a cold "
+                                         "cache: what the page cache gives"};
 }  // namespace

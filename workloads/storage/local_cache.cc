@@ -19,7 +19,7 @@
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_object_metrics(std::array{
+constexpr auto kLocalCacheMetrics = with_object_metrics(std::array{
     Metric{"storage_sample_rate", "1/s", Better::higher, "Samples per second of an epoch straight from storage"},
     Metric{"fill_sample_rate", "1/s", Better::higher, "Of the first epoch through the tier, which fills it"},
     Metric{"cached_sample_rate", "1/s", Better::higher, "Of the epochs after that"},
@@ -61,7 +61,7 @@ class LocalCache final : public Workload {
                  "a tier is filled by workers that wait for each file or object: posix, s3 with one in flight");
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kLocalCacheMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (path_.empty()) return Skip{"no tier: name a folder on a device of this node (tier)"};
     return io_.check(node);
@@ -302,7 +302,7 @@ class LocalCache final : public Workload {
   mutable bool cut_ = false, never_ = false;
 };
 
-const Register<LocalCache> registered{
+const Register<LocalCache> registered_local_cache{
     "local_cache",
     "epochs through a cache tier of this node: straight from storage, filling it, and "
     "out of it"};

@@ -24,7 +24,7 @@
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_object_metrics(std::array{
+constexpr auto kMetadataMetrics = with_object_metrics(std::array{
     Metric{"operation_rate", "1/s", Better::higher,
            "Calls per second while files are opened, asked for their attributes and closed"},
     Metric{"list_rate", "1/s", Better::higher, "Names that listing folders gives per second"},
@@ -89,7 +89,7 @@ class Metadata final : public Workload {
     }
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kMetadataMetrics; }
   Footprint footprint() const override {
     if (!users_.path.empty()) return {};
     return {
@@ -395,6 +395,6 @@ class Metadata final : public Workload {
   alignas(128) std::atomic<std::uint64_t> next_{0};
 };
 
-const Register<Metadata> registered{"metadata",
-                                    "list, stat, open, create, rename and unlink in a tree of files: operations/s"};
+const Register<Metadata> registered_metadata{
+    "metadata", "list, stat, open, create, rename and unlink in a tree of files: operations/s"};
 }  // namespace

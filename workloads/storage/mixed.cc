@@ -19,7 +19,7 @@ namespace {
 using namespace headrace;
 using checkpoint::SaveTimes;
 
-constexpr auto kMetrics = with_object_metrics(std::array{
+constexpr auto kMixedMetrics = with_object_metrics(std::array{
     Metric{"before_read_rate", "1/s", Better::higher, "Files read per second before the save"},
     Metric{"during_read_rate", "1/s", Better::higher, "Files read per second during the save"},
     Metric{"after_read_rate", "1/s", Better::higher, "Files read per second after the save"},
@@ -39,7 +39,7 @@ constexpr auto kMetrics = with_object_metrics(std::array{
 });
 
 enum Phase : unsigned { kBefore, kDuring, kAfter, kPhases };
-constexpr std::array<const char*, kPhases> kNames{"before", "during", "after"};
+constexpr std::array<const char*, kPhases> kSideNames{"before", "during", "after"};
 
 /// What does a checkpoint that is saved do to reads that go on, and they to it?
 class Mixed final : public Workload {
@@ -56,7 +56,7 @@ class Mixed final : public Workload {
                                       reads_around(), around_s_, open_loop_.rate()));
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kMixedMetrics; }
   std::optional<Skip> check(Node& node) override {
     if (auto skip = io_.check(node)) return skip;
     return save_.check(node);
@@ -76,7 +76,7 @@ class Mixed final : public Workload {
   /// while is what is looked for.
   std::vector<PhaseSpec> phases() const override {
     std::vector<PhaseSpec> phases;
-    for (const char* name : kNames) phases.push_back({name, false, true});
+    for (const char* name : kSideNames) phases.push_back({name, false, true});
     return phases;
   }
   std::vector<CacheState> cache_states() const override { return io_.cache_states(); }
@@ -144,7 +144,7 @@ class Mixed final : public Workload {
     for (unsigned p = kBefore; p < kPhases; ++p) {
       const PhaseResult& phase = repetition.phases[p];
       const auto put = [&](const char* name, double value, double seconds = 0) {
-        sink.put(std::string(kNames[p]) + name, value, seconds);
+        sink.put(std::string(kSideNames[p]) + name, value, seconds);
       };
       const OpenLoopResult result =
           judge_open_loop(p == kAfter ? open_loop_.trend() : trends_[p], open_loop_.rate(), phase.elapsed_s);
@@ -222,6 +222,6 @@ class Mixed final : public Workload {
   mutable bool ended_early_ = false;  // found in report(), told in notes()
 };
 
-const Register<Mixed> registered{
+const Register<Mixed> registered_mixed{
     "mixed", "ingest reads at a fixed rate before, while and after a checkpoint is saved: what breaks"};
 }  // namespace

@@ -11,7 +11,7 @@
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_open_loop(with_object_metrics(std::array{
+constexpr auto kRandomReadMetrics = with_open_loop(with_object_metrics(std::array{
     Metric{"read_iops", "1/s", Better::higher, "Reads of block_size per second"},
     Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
     Metric{"sample_rate", "1/s", Better::higher, "Samples of sample_size delivered per second"},
@@ -38,7 +38,7 @@ class RandomRead final : public BlockReads {
     check_profile(p);
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kRandomReadMetrics; }
   Footprint footprint() const override {
     return io_.footprint(spec_, reads_ ? reads_ * io_.block_size : spec_.bytes());
   }
@@ -176,7 +176,7 @@ class RandomRead final : public BlockReads {
   alignas(128) std::atomic<std::uint64_t> next_{0};
 };
 
-const Register<RandomRead> registered{"random_read",
-                                      "blocks of large files in random order, each once, as token "
-                                      "files and indexed records are read"};
+const Register<RandomRead> registered_random_read{"random_read",
+                                                  "blocks of large files in random order, each once, as token "
+                                                  "files and indexed records are read"};
 }  // namespace

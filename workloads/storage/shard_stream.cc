@@ -13,7 +13,7 @@
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_open_loop(with_object_metrics(std::array{
+constexpr auto kShardStreamMetrics = with_open_loop(with_object_metrics(std::array{
     Metric{"read_bandwidth", "B/s", Better::higher, "Bytes delivered per second"},
     Metric{"sample_rate", "1/s", Better::higher,
            "Samples delivered per second: of tar, TFRecord and MDS shards as they were counted, else of sample_size"},
@@ -41,7 +41,7 @@ class ShardStream final : public BlockReads {
     if (io_.block_size != kTarRecord) p.conflict("block_size", "wds reads 10 KiB at a time");
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kShardStreamMetrics; }
   Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes() * passes_); }
   std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts({"first_byte"}); }
 
@@ -145,6 +145,6 @@ class ShardStream final : public BlockReads {
   std::vector<std::vector<std::uint32_t>> shards_;  // of each worker: indices in the data set
 };
 
-const Register<ShardStream> registered{
+const Register<ShardStream> registered_shard_stream{
     "shard_stream", "large files in order by N readers, each its own shards, as packed data sets are read"};
 }  // namespace

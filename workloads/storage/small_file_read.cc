@@ -15,7 +15,7 @@
 namespace {
 using namespace headrace;
 
-constexpr auto kMetrics = with_open_loop(with_object_metrics(std::array{
+constexpr auto kSmallFileReadMetrics = with_open_loop(with_object_metrics(std::array{
     Metric{"sample_rate", "1/s", Better::higher, "Samples read per second"},
     Metric{"read_bandwidth", "B/s", Better::higher, "File bytes delivered per second"},
     Metric{"file_rate", "1/s", Better::higher, "Files opened, read and closed per second"},
@@ -52,7 +52,7 @@ class SmallFileRead final : public Workload {
     if (p.given("block_size")) p.conflict("block_size", "only read_profile whole reads by it");
   }
 
-  static std::span<const Metric> metrics() { return kMetrics; }
+  static std::span<const Metric> metrics() { return kSmallFileReadMetrics; }
   std::optional<Skip> check(Node& node) override { return io_.check(node); }
   Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes()); }
   unsigned workers() const override { return io_.workers; }
@@ -201,6 +201,6 @@ class SmallFileRead final : public Workload {
   std::vector<Tally> tallies_;
 };
 
-const Register<SmallFileRead> registered{
+const Register<SmallFileRead> registered_small_file_read{
     "small_file_read", "whole files in random order: open, read, close, as a loader of one file per sample"};
 }  // namespace

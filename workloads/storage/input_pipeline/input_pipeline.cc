@@ -281,6 +281,6 @@ class InputPipeline final : public Workload {
   bool traced_ = false;
 };
 
-const Register<InputPipeline> registered{
+const Register<InputPipeline> registered_input_pipeline{
     "input_pipeline", "a job's loader run for real: read, decode, batch, and GPUs emulated by their step time"};
 }  // namespace
