@@ -9,16 +9,24 @@
 
 namespace headrace {
 
-/// SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
+/// One step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014): a bijection whose
+/// results look random even for neighbouring values.
+constexpr std::uint64_t mix(std::uint64_t value) noexcept {
+  value += 0x9e3779b97f4a7c15u;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+/// SplitMix64, as a sequence.
 class Random {
  public:
   explicit Random(std::uint64_t seed) noexcept : state_(seed) {}
 
   std::uint64_t next() noexcept {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15u);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-    return z ^ (z >> 31);
+    const std::uint64_t drawn = mix(state_);
+    state_ += 0x9e3779b97f4a7c15u;
+    return drawn;
   }
   /// 0 .. limit-1 without a division; the bias is below limit / 2^64.
   std::uint64_t below(std::uint64_t limit) noexcept {

@@ -12,6 +12,7 @@
 
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
+#include "harness/base/utc.h"
 #include "harness/base/version.h"
 #include "harness/bringup/asking.h"
 #include "harness/bringup/blame/judge.h"
@@ -22,7 +23,6 @@
 #include "harness/bringup/pair_round.h"
 #include "harness/bringup/rails.h"
 #include "harness/bringup/tests/test_nodes.h"
-#include "harness/bringup/utc.h"
 
 namespace headrace::bringup {
 namespace {
@@ -55,7 +55,7 @@ class Session {
     record_.signal = 0;
     record_.skipped.clear();
     record_.running = true;
-    record_.sessions.push_back({utc_now(), start_.retest, {}});
+    record_.sessions.push_back({utc_text(wall_clock_s()), start_.retest, {}});
     std::vector<std::string> commands;
     for (const unsigned node : part_) commands.push_back(start_.commands.at(node));
     agents::Crowd crowd(std::move(commands), [this] { return stopped(); });

@@ -1,7 +1,6 @@
 // The run as a whole: points in order, needs answered, missed ones measured again, the summary.
 #include "harness/engine/engine.h"
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <ctime>
 
 #include "harness/backends/loader.h"
+#include "harness/base/utc.h"
 #include "harness/engine/explain/evidence.h"
 #include "harness/engine/explain/fits.h"
 #include "harness/engine/explain/questions.h"
@@ -25,8 +25,6 @@ namespace headrace {
 namespace {
 
 using engine::PointRunner;
-
-std::string utc_now() { return fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))); }
 
 PointResult not_reached(const Point& point, const std::string& why) {
   PointResult result = engine::unmeasured(point);
@@ -51,7 +49,7 @@ class Run {
     result_.questions = questions_;
     node_.limit_writes(plan_.max_write);
     node_.backends().stop_with(stop_signal);
-    result_.started_utc = utc_now();
+    result_.started_utc = utc_text(wall_clock_s());
     if (!rank_sync_.leads()) {
       follow();
       return std::move(result_);

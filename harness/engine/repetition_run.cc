@@ -14,7 +14,9 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/object_store.h"
 #include "harness/base/object_path.h"
+#include "harness/base/random.h"
 #include "harness/base/units.h"
+#include "harness/base/utc.h"
 #include "harness/engine/client_delta.h"
 #include "harness/engine/ledger.h"
 #include "harness/engine/operation_error.h"
@@ -31,12 +33,7 @@ namespace {
 
 /// Two repetitions of a run differ, the same repetition of two points does not: both read in the
 /// same order.
-std::uint64_t repetition_seed(std::uint64_t seed, unsigned index) {
-  std::uint64_t z = seed + (index + 1) * 0x9e3779b97f4a7c15u;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
+std::uint64_t repetition_seed(std::uint64_t seed, unsigned index) { return mix(seed + index * 0x9e3779b97f4a7c15u); }
 
 constexpr std::uint32_t kLookedAtAgain = 2000;  // files, after a repetition; before each, all are
 
@@ -54,12 +51,6 @@ const FileSurvey* known_files(CacheState state, const FileTable& files, const Ca
     known = survey(files, stable, progress);
   }
   return &*known;
-}
-
-/// Seconds since 1970, for holding nodes against each other.
-double unix_s() {
-  using namespace std::chrono;
-  return duration<double>(system_clock::now().time_since_epoch()).count();
 }
 
 /// Takes a workload's own metrics; a name outside the catalogue or a value that is no number is our
@@ -245,11 +236,11 @@ class RepetitionRunner::Attempt {
       }
       before = read_counters(runner_.device_);
       asked_before = runner_.client_counters();
-      if (result_.began_unix_s == 0) result_.began_unix_s = unix_s();
+      if (result_.began_unix_s == 0) result_.began_unix_s = wall_clock_s();
       return go;
     };
     hooks.ended = [&] {
-      result_.ended_unix_s = unix_s();
+      result_.ended_unix_s = wall_clock_s();
       after = read_counters(runner_.device_);
       asked_after = runner_.client_counters();
     };

@@ -7,18 +7,12 @@
 #include <numeric>
 #include <set>
 
+#include "harness/base/median.h"
 #include "harness/base/units.h"
 #include "harness/record/connections.h"
 
 namespace headrace {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return -1;
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 /// The slower of both ways, as far as they were measured; below 0 = neither was.
 double between(const PairMatrix& m, std::size_t a, std::size_t b) {
@@ -53,13 +47,13 @@ Usual usual_among(const PairMatrix& matrix, std::size_t first, std::size_t last,
   }
   if (best.size() < 2) return {};
   Usual usual;
-  usual.reference = usual.of_nodes = median(best);
+  usual.reference = usual.of_nodes = statistics::median(best);
   usual.node_share = share;
   if (last - first < kManyEnds) return usual;
-  const double middle = median(rates);
+  const double middle = statistics::median(rates);
   if (middle <= 0) return usual;
   for (double& rate : rates) rate = std::abs(rate - middle);
-  const double spread = std::max(1.4826 * median(rates), kLeastSpread * middle);
+  const double spread = std::max(1.4826 * statistics::median(rates), kLeastSpread * middle);
   const double below =
       std::max(share * usual.reference, std::min((1 - kLeastLoss) * middle, middle - kDeviations * spread));
   usual.of_nodes = middle;
@@ -330,7 +324,7 @@ PairMatrix median_matrix(const std::vector<const PairMatrix*>& several) {
       for (const PairMatrix* m : several)
         if (m->names == middle.names && m->rate[a][b] >= 0 && !cut.contains({std::min(a, b), std::max(a, b)}))
           values.push_back(m->rate[a][b]);
-      middle.rate[a][b] = median(values);
+      middle.rate[a][b] = values.empty() ? -1 : statistics::median(values);
     }
   }
   return middle;
@@ -362,9 +356,10 @@ std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& mat
     one.kind = whole || matrix.rails.empty() ? "slow node" : "slow rail of a node";
     one.subject = whole ? node_of(matrix, node) : matrix.names[node];
     one.part = (whole || matrix.rails.empty() ? "node " : "NIC ") + one.subject;
-    one.told = fmt::format("{} with its {} partners{}, where others reach {}", rate_text(median(rates)), rates.size(),
-                           whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
-                           rate_text(reference(node)));
+    one.told =
+        fmt::format("{} with its {} partners{}, where others reach {}", rate_text(statistics::median(rates)),
+                    rates.size(), whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
+                    rate_text(reference(node)));
     for (std::size_t end = node; end < (whole ? matrix.names.size() : node + 1); end += ends)
       one.ends.push_back(static_cast<unsigned>(end));
     one.below = blame.node_share[node / ends];
@@ -403,7 +398,7 @@ std::optional<double> share_of(const PairFinding& finding, const Blame& blame, c
           between(matrix, end, other) >= 0)
         rates.push_back(between(matrix, end, other));
     const double of = usual(end / ends).of_nodes;
-    if (!rates.empty() && of > 0) best = std::max(best.value_or(0), median(rates) / of);
+    if (!rates.empty() && of > 0) best = std::max(best.value_or(0), statistics::median(rates) / of);
   }
   return best;
 }

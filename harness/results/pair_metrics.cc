@@ -3,18 +3,14 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/base/median.h"
+
 namespace headrace::results {
 namespace {
 
 constexpr std::size_t kEachPair = 64;  // ends; of more it would be thousands of metrics
 
 constexpr std::string_view kRate = "rate of ", kSlowest = "slowest pair of ";
-
-double median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t n = values.size();
-  return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
-}
 
 /// A value a repetition.
 using Values = std::map<std::string, std::vector<double>>;
@@ -29,7 +25,7 @@ void add(const RatedPairs& pairs, Values& values) {
   for (const std::vector<double>& rates : of)
     if (!rates.empty()) best.push_back(*std::max_element(rates.begin(), rates.end()));
   if (best.size() < 2) return;
-  const double reference = median(std::move(best));
+  const double reference = statistics::median(best);
   if (reference <= 0) return;
   const bool each = pairs.names.size() <= kEachPair;
   for (std::size_t end = 0; end < of.size(); ++end) {
@@ -37,7 +33,7 @@ void add(const RatedPairs& pairs, Values& values) {
     if (!each)
       values[std::string(kSlowest) + pairs.names[end]].push_back(*std::min_element(of[end].begin(), of[end].end()) /
                                                                  reference);
-    values[std::string(kRate) + pairs.names[end]].push_back(median(std::move(of[end])) / reference);
+    values[std::string(kRate) + pairs.names[end]].push_back(statistics::median(of[end]) / reference);
   }
   if (!each) return;
   std::map<std::pair<unsigned, unsigned>, std::vector<double>> met;  // some meet more often
@@ -45,7 +41,7 @@ void add(const RatedPairs& pairs, Values& values) {
     met[{std::min(one.a, one.b), std::max(one.a, one.b)}].push_back(one.rate);
   for (auto& [ends, rates] : met)
     values[std::string(kRate) + pairs.names[ends.first] + " and " + pairs.names[ends.second]].push_back(
-        median(std::move(rates)) / reference);
+        statistics::median(rates) / reference);
 }
 
 /// Of each rail of a matrix.
@@ -69,7 +65,7 @@ void add_rails(const PairMatrix& matrix, std::vector<RatedPairs>& all) {
 bool is_pair_metric(std::string_view metric) { return metric.starts_with(kRate) || metric.starts_with(kSlowest); }
 
 void summarize_range(StoredMetric& metric) {
-  metric.median = median(metric.values);
+  metric.median = statistics::median(metric.values);
   const auto [low, high] = std::minmax_element(metric.values.begin(), metric.values.end());
   metric.low = *low;
   metric.high = *high;

@@ -1,13 +1,11 @@
 #include "harness/results/repetition_json.h"
 
-#include <fmt/chrono.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
-#include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/utc.h"
 #include "harness/results/pairs_json.h"
 #include "harness/results/stored_verdict.h"
 
@@ -16,18 +14,12 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// "2026-01-31T12:00:00.250Z": text, for a report page rounds numbers to seven digits.
-std::string utc(double unix_s) {
-  const auto ms = static_cast<std::int64_t>(std::llround(unix_s * 1e3));
-  return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:03}Z", fmt::gmtime(static_cast<std::time_t>(ms / 1000)), ms % 1000);
-}
-
 }  // namespace
 
 Json repetition_part(const Repetition& r, const PartNames& parts) {
   Json one = json_of(r, parts);
   if (r.began_unix_s > 0) {
-    one["began_utc"] = utc(r.began_unix_s);
+    one["began_utc"] = utc_text(r.began_unix_s);
     one["timed_s"] = std::max(0.0, r.ended_unix_s - r.began_unix_s);
   }
   if (r.pairs) one["pairs"] = pairs_part(*r.pairs);

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "harness/base/random.h"
+
 namespace headrace::gpu {
 namespace {
 
@@ -16,14 +18,6 @@ Layout layout_of(GpuNumber number) {
   return {23, 8, 127};
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): every index has its own number.
-std::uint64_t mixed(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
-
 /// Of the sum of the products' magnitudes: what rounding may cost. tf32 keeps ten bits of each factor.
 double rounding_of(GpuNumber number, unsigned size) {
   const double sums = size * std::exp2(-24);
@@ -34,7 +28,7 @@ double rounding_of(GpuNumber number, unsigned size) {
 
 std::uint32_t matrix_bits(GpuNumber number, unsigned which, std::uint64_t index) {
   const Layout l = layout_of(number);
-  const std::uint64_t random = mixed(2 * index + which);
+  const std::uint64_t random = mix(2 * index + which);
   const auto sign = static_cast<std::uint32_t>(random >> 63);
   const auto exponent = static_cast<std::uint32_t>(l.bias - 2 + ((random >> 62) & 1));  // 1/4 .. 1/2, 1/2 .. 1
   const auto fraction = static_cast<std::uint32_t>(random & ((1u << l.fraction) - 1));

@@ -8,6 +8,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/base/error.h"
+#include "harness/base/utc.h"
 #include "harness/base/version.h"
 #include "harness/bringup/agents/facts.h"
 #include "harness/bringup/agents/own_run.h"

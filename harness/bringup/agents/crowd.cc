@@ -18,6 +18,7 @@
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
 #include "harness/base/system/unique_fd.h"
+#include "harness/base/utc.h"
 #include "harness/base/version.h"
 #include "harness/bringup/agents/complaint.h"
 #include "harness/bringup/agents/facts.h"

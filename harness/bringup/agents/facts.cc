@@ -61,12 +61,6 @@ AnyJson ports_json(const std::vector<RdmaPortFacts>& ports) {
 
 }  // namespace
 
-double wall_clock_s() {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
 Json facts_json(const std::vector<std::string>& paths, const std::string& rdma) {
   Node node("");  // no folder: nothing is written
   Json json{{"machine", network_identity()}, {"facts", Json::object()}, {"paths", Json::array()}};

@@ -10,9 +10,6 @@
 
 namespace headrace::agents {
 
-/// CLOCK_REALTIME [s].
-double wall_clock_s();
-
 /// One fact of a host: "memory.total" is "251.4 GiB".
 using Facts = std::map<std::string, std::string>;
 

@@ -6,19 +6,13 @@
 #include <functional>
 #include <set>
 
+#include "harness/base/median.h"
 #include "harness/base/units.h"
 #include "harness/bringup/rails.h"
 #include "harness/record/pair_matrix.h"
 
 namespace headrace::bringup {
 namespace {
-
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
 
 std::string rate(double value) { return format_quantity(value, Dimension::bytes_per_second); }
 std::string seconds(double value) { return format_quantity(value, Dimension::seconds); }
@@ -34,7 +28,7 @@ std::vector<double> map(const std::vector<const PairMeasured*>& pairs, Value val
 double way(unsigned node, const std::vector<const PairMeasured*>& of, bool sends) {
   std::vector<double> all;
   for (const PairMeasured* one : of) all.push_back(one->rate[(one->a == node) == sends ? 0 : 1]);
-  return median(std::move(all));
+  return statistics::median(all);
 }
 
 }  // namespace
@@ -170,8 +164,8 @@ FaultWords::OnRail FaultWords::on_rail(const Fault& fault, Quality quality, unsi
   const auto value = quality == Quality::rate      ? &PairMeasured::slower
                      : quality == Quality::latency ? &PairMeasured::least
                                                    : &PairMeasured::more_resent;
-  on.own = median(map(on.of, value));
-  on.usual = quality == Quality::rate ? judged_.evidence.usual_rate(rail) : median(map(others, value));
+  on.own = statistics::median(map(on.of, value));
+  on.usual = quality == Quality::rate ? judged_.evidence.usual_rate(rail) : statistics::median(map(others, value));
   const double above = std::max(quality == Quality::rate ? on.own : on.usual, 1e-12);
   on.times = (quality == Quality::rate ? on.usual : on.own) / above;
   return on;

@@ -7,11 +7,11 @@
 #include <set>
 
 #include "harness/base/deadline.h"
+#include "harness/base/utc.h"
 #include "harness/bringup/agents/own_run.h"
 #include "harness/bringup/blame/judge.h"
 #include "harness/bringup/job_points.h"
 #include "harness/bringup/tests/judge_tests.h"
-#include "harness/bringup/utc.h"
 #include "harness/judge/statistics/robust.h"
 
 namespace headrace::bringup {
@@ -28,7 +28,7 @@ class Testing {
 
   void measure() {
     tests_ = {};
-    tests_.started_utc = utc_now();
+    tests_.started_utc = utc_text(wall_clock_s());
     const std::uint64_t begin_ns = now_ns();
     if (!record_.measuring.node_tests.empty()) {
       agents::RunWanted wanted;

@@ -15,15 +15,6 @@ constexpr std::size_t kFewestForBootstrap = 6;
 constexpr std::size_t kFewestForRanks = 1000;  // there the draws end at these ranks, too
 constexpr int kDraws = 10'000;
 
-// Median of a scratch copy, which is reordered.
-double median_of(std::vector<double>& values) {
-  const std::size_t half = values.size() / 2;
-  std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half), values.end());
-  const double upper = values[half];
-  if (values.size() % 2 == 1) return upper;
-  return (upper + *std::max_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(half))) / 2;
-}
-
 // Linear interpolation between order statistics, as numpy.quantile does by default.
 double quantile_of_sorted(const std::vector<double>& sorted, double p) {
   const double at = p * static_cast<double>(sorted.size() - 1);
@@ -33,11 +24,6 @@ double quantile_of_sorted(const std::vector<double>& sorted, double p) {
 }
 
 }  // namespace
-
-double median(std::span<const double> values) {
-  std::vector<double> copy(values.begin(), values.end());
-  return median_of(copy);
-}
 
 Interval rate_interval(std::span<const double> rates, std::span<const double> seconds, std::uint64_t seed) {
   const std::size_t n = rates.size();
@@ -87,7 +73,7 @@ Interval median_interval(std::span<const double> values, std::uint64_t seed) {
   Draws draws(seed);
   for (int i = 0; i < kDraws; ++i) {
     for (double& value : draw) value = values[draws.below(values.size())];
-    medians.push_back(median_of(draw));
+    medians.push_back(median_in_place(draw));
   }
   std::sort(medians.begin(), medians.end());
   return {quantile_of_sorted(medians, 0.025), quantile_of_sorted(medians, 0.975), false};

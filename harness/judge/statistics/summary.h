@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-namespace headrace::statistics {
+#include "harness/base/median.h"
 
-double median(std::span<const double> values);  // of at least one value
+namespace headrace::statistics {
 
 /// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on,
 /// by rank from 1,000 on; fewer: the range.

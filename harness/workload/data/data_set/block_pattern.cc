@@ -21,15 +21,6 @@ std::uint64_t check_of(const BlockLabel& label) noexcept {
 
 }  // namespace
 
-/// splitmix64's finalizer (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
-/// 2014).
-std::uint64_t mix(std::uint64_t value) noexcept {
-  value += 0x9e3779b97f4a7c15;
-  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-  return value ^ (value >> 31);
-}
-
 std::uint64_t data_set_key(std::string_view id) {
   std::uint64_t key = kMagic;
   for (const char c : id) key = mix(key ^ static_cast<unsigned char>(c));

@@ -6,6 +6,8 @@
 #include <optional>
 #include <string_view>
 
+#include "harness/base/random.h"
+
 namespace headrace {
 
 inline constexpr std::uint64_t kBlock = 4096;  // [B]
@@ -20,10 +22,8 @@ struct BlockLabel {
   bool operator==(const BlockLabel&) const = default;
 };
 
-/// Mixes the parts of a name or number into a key; good enough to tell data sets apart, not a
-/// cryptographic hash.
+/// Mixes a name into a key that differs between data sets; not a cryptographic hash.
 std::uint64_t data_set_key(std::string_view id);
-std::uint64_t mix(std::uint64_t value) noexcept;
 
 /// Writes the 4096 bytes of the block with this label.
 void fill_block(const BlockLabel& label, unsigned char* out) noexcept;
