@@ -27,7 +27,7 @@ def test_a_node_that_nobody_reaches_by_any_rail(fleet):
     assert told.code == 10 and named(told) == [("node", "c")] and "no way there" in told.record["faults"][0]["told"], told
 
 
-@pytest.mark.parametrize("nodes, bad", [("ab", "a"), ("ab", "b"), ("abc", "b"), ("abcdef", "a"), ("abcdef", "c"), ("abcdef", "f")])
+@pytest.mark.parametrize("nodes, bad", [("ab", "a"), ("abc", "b"), ("abcdef", "f")])
 def test_a_closed_host_is_named_wherever_it_is_in_the_hosts_file(fleet, nodes, bad):
     told = fleet(nodes, closed=[bad])
     assert told.code == 10 and named(told) == [("node", bad)] and states(told)[bad] == "confirmed", told
@@ -54,11 +54,10 @@ def test_all_hosts_closed_to_one_another(fleet):
     assert told.record["hand_over"]["bad_nodes"] == "" and "usual" not in told.record["sentence"], told
 
 
-@pytest.mark.parametrize("bad", ["a", "c", "f"])
 @pytest.mark.parametrize("answers", [{"open": {"error": "no open file is left"}}, {"open": {"door": 3}}, {"open": []},
                                      {"answer": {"error": "nothing was opened"}, "call": {"error": "nothing was opened"}},
                                      {"answer": 7, "call": 7}, {"call": {"received": -1}}, {"answer": {"received": -1}}], ids=str)
-def test_an_agent_that_fails_by_itself_is_named_and_no_link(fleet, bad, answers):
+def test_an_agent_that_fails_by_itself_is_named_and_no_link(fleet, answers, bad="c"):
     told = fleet("abcdef", answers={bad: answers})
     assert told.code == 10 and named(told) == [("node", bad)] and states(told)[bad] == "confirmed", told
     assert {state for name, state in states(told).items() if name != bad} == {"accepted"}, told
