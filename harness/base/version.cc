@@ -16,5 +16,16 @@ const char* const kVersion = HEADRACE_VERSION;
 const char* const kRevision = HEADRACE_REVISION;
 const char* const kCompiler = HEADRACE_COMPILER;
 const char* const kBuildType = HEADRACE_BUILD_TYPE;
+const char* const kSanitizers = HEADRACE_SANITIZERS;
+
+std::string slow_build() { return slow_build(kBuildType, kSanitizers); }
+
+std::string slow_build(std::string_view build_type, std::string_view sanitizers) {
+  const bool optimized = build_type == "Release" || build_type == "RelWithDebInfo" || build_type == "MinSizeRel";
+  if (optimized && sanitizers.empty()) return "";
+  std::string why = "this headrace is a " + std::string(build_type.empty() ? "non-optimized" : build_type) + " build";
+  if (!sanitizers.empty()) why += " with sanitizers (" + std::string(sanitizers) + ")";
+  return why;
+}
 
 }  // namespace headrace

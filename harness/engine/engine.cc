@@ -41,6 +41,7 @@ class Run {
         limits_(limits),
         rank_sync_(node.ranks()),
         questions_(engine::questions(plan, node.ranks().nodes())) {
+    for (judging::Question& question : questions_) question.never_passes = limits_.never_passes;
     if (!rank_sync_.alone()) limits_.lost = [&node] { return node.ranks().lost(); };
   }
 

@@ -24,6 +24,8 @@ struct EngineLimits {
   /// Called after each point but the last; `so_far` makes the result of a run that is killed now, by SIGKILL. Copies, so
   /// not more often than what is written is worth.
   std::function<void(const std::function<RunResult()>& so_far)> after_point{};
+  /// Not "": why no figure of this program may meet a need: "this headrace is a Debug build".
+  std::string never_passes{};
   double lost_grace_s = 1;  // workers have so long to end then: whoever launched us may end us all
 };
 

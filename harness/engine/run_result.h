@@ -170,7 +170,8 @@ struct HeldRules {
 
 /// The program that measured.
 struct Build {
-  std::string version = kVersion, revision = kRevision, compiler = kCompiler;
+  std::string version = kVersion, revision = kRevision, compiler = kCompiler, type = kBuildType,
+              sanitizers = kSanitizers;
 };
 
 struct RunResult {

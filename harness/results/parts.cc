@@ -81,7 +81,11 @@ Json head(const RunResult& run, std::string_view kind) {
   return {{"schema", kSchema},
           {"kind", kind},
           {"headrace",
-           {{"version", run.build.version}, {"revision", run.build.revision}, {"compiler", run.build.compiler}}}};
+           {{"version", run.build.version},
+            {"revision", run.build.revision},
+            {"compiler", run.build.compiler},
+            {"build_type", run.build.type},
+            {"sanitizers", run.build.sanitizers}}}};
 }
 
 Json run_part(const RunResult& run) {

@@ -93,8 +93,8 @@ struct Fields<judging::Question> {
                  field("with", &S::with).required(), field("parts", &S::parts).required(),
                  field("per_node", &S::per_node).required(), field("per_process", &S::per_process),
                  field("lower_bounds", &S::lower_bounds), field("worst_over", &S::worst_over),
-                 field("choices", &S::choices), field("cannot", &S::cannot), field("cache", &S::cache),
-                 field("way", &S::way), field("collective", &S::collective));
+                 field("choices", &S::choices), field("cannot", &S::cannot), field("never_passes", &S::never_passes),
+                 field("cache", &S::cache), field("way", &S::way), field("collective", &S::collective));
 };
 
 template <>

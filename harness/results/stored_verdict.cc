@@ -172,6 +172,8 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
   if (root.has("headrace")) {
     verdict.version = root.at("headrace").text("version", "");
     verdict.revision = root.at("headrace").text("revision", "");
+    verdict.build_type = root.at("headrace").text("build_type", "Release");  // older files do not have it
+    verdict.sanitizers = root.at("headrace").text("sanitizers", "");
   }
   verdict.signal = static_cast<int>(std::min<std::uint64_t>(about.whole("signal", 0), 127));
   if (root.has("judgements"))

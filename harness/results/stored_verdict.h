@@ -21,7 +21,7 @@ struct StoredStatus {
 
 struct StoredVerdict {
   std::string path;  // the file it came from
-  std::string version, revision;
+  std::string version, revision, build_type, sanitizers;
   std::string id, name, started_utc, config_file, config_hash, node;
   std::string from_job_by;  // the verb whose points follow from the job in config_file; "" = that is a configuration
   std::string target;       // the folder that was measured; "" = not told

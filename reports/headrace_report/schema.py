@@ -25,6 +25,8 @@ class Tool:
     version: str
     revision: str = ""
     compiler: str = ""
+    build_type: str = "Release"
+    sanitizers: str = ""
 
 
 @dataclass(frozen=True)

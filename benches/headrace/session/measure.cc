@@ -15,6 +15,7 @@
 #include "harness/analysis/comparison/noise.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/files/marked_folder.h"
+#include "harness/base/version.h"
 #include "harness/engine/explain/evidence.h"
 #include "harness/engine/rank_sync.h"
 #include "harness/judge/expectations/parts.h"
@@ -106,6 +107,7 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
     if (folder) result.run_id = std::filesystem::path(folder->path()).filename().string();
   };
   EngineLimits limits;
+  limits.never_passes = slow_build();
   std::optional<SoFar> kept;
   if (folder) {
     kept.emplace(*folder);

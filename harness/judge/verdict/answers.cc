@@ -350,6 +350,14 @@ bool is_better(const Chosen& a, const Chosen& b) {
   return a.rank > b.rank || (a.rank == b.rank && job::tells_more(a.like, a.value, b.like, b.value));
 }
 
+/// A program that is not built to measure fast accepts nothing.
+void hold_back(const Question& q, Judgement& j) {
+  j.outcome = Outcome::inconclusive;
+  j.reason = Reason::other_settings;
+  j.explanation = fmt::format("{}: it accepts nothing", q.never_passes);
+  j.next_step = "measure with a build of type Release";
+}
+
 /// nullptr: none of them answers.
 const RecordedPoint* choose(const Question& q, std::span<const RecordedPoint> points) {
   std::map<std::string, Chosen> best;  // by the value of worst_over; "" where that is nothing
@@ -384,6 +392,7 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
     if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail &&
         find_fault_count(answering_metric(q, *chosen)) == nullptr)
       confirm(q, *chosen, judgements.back());
+    if (!q.never_passes.empty() && judgements.back().outcome == Outcome::pass) hold_back(q, judgements.back());
   }
   sort_worst_first(judgements);
   return judgements;

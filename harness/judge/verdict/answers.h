@@ -32,6 +32,7 @@ struct Question {
   bool per_node = false;     // of what several nodes give together, each one's share answers
   bool per_process = false;  // the same of what several processes give, each with a GPU
   std::string cannot;        // not "": why these machines cannot answer it
+  std::string never_passes;  // not "": why no figure of the program that measured may meet it
 };
 
 /// So many times as long as headrace's own decoder those of training frameworks take at most: Pillow with torchvision takes

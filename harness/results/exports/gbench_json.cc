@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/version.h"
 #include "harness/results/exports.h"
 #include "harness/results/json_text.h"
 
@@ -56,7 +57,7 @@ std::string gbench_json(const StoredRun& run) {
         {"cpu_scaling_enabled", false},
         {"caches", Json::array()},
         {"load_avg", Json::array()},
-        {"library_build_type", "release"},
+        {"library_build_type", slow_build(run.build_type, run.sanitizers).empty() ? "release" : "debug"},
         {"headrace_run", run.id},
         {"headrace_version", run.version}}},
       {"benchmarks", std::move(benchmarks)}};

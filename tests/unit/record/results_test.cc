@@ -261,6 +261,11 @@ TEST(VerdictJson, HoldsTheVerdictsAlone) {
 TEST(GbenchJson, HasWhatItsReadersAskFor) {
   const Json g = Json::parse(exported("gbench", stored(FixedRun())));
   EXPECT_TRUE(g["context"]["caches"].is_array());
+  StoredRun slow = stored(FixedRun());
+  slow.build_type = "Release", slow.sanitizers = "";
+  EXPECT_EQ(Json::parse(exported("gbench", slow))["context"]["library_build_type"], "release");
+  slow.build_type = "Debug";
+  EXPECT_EQ(Json::parse(exported("gbench", slow))["context"]["library_build_type"], "debug");
   ASSERT_EQ(g["benchmarks"].size(), 5u);  // those that count
   for (std::size_t i = 0; i < 5; ++i) {
     const Json& b = g["benchmarks"][i];

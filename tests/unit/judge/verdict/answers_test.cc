@@ -1,5 +1,6 @@
 // Which of several points answers a question.
 #include "harness/judge/verdict/answers.h"
+#include "harness/base/version.h"
 
 #include <gtest/gtest.h>
 
@@ -55,6 +56,19 @@ Question sample_rate(double need) {
 
 Judgement judged(const RecordedPoint& p, double need) {
   return answer_all(std::vector{sample_rate(need)}, std::vector{p}).at(0);
+}
+
+TEST(Answers, OfASlowBuildMayFailAndNeverPass) {
+  const RecordedPoint p = point("even", {95, 95, 95, 95, 95});
+  Question q = sample_rate(10);
+  EXPECT_EQ(answer_all(std::vector{q}, std::vector{p}).at(0).outcome, Outcome::pass);
+  q.never_passes = slow_build("Debug", "address");
+  const Judgement held = answer_all(std::vector{q}, std::vector{p}).at(0);
+  EXPECT_EQ(held.outcome, Outcome::inconclusive);
+  EXPECT_EQ(held.explanation, "this headrace is a Debug build with sanitizers (address): it accepts nothing");
+  q.blank.need = 1000;
+  EXPECT_EQ(answer_all(std::vector{q}, std::vector{p}).at(0).outcome, Outcome::fail);
+  EXPECT_EQ(slow_build("Release", ""), "");
 }
 
 /// A pipeline that decodes JPEGs and keeps its GPUs busy; decoding may take `headroom` times as long.
