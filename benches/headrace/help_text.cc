@@ -50,15 +50,25 @@ Text command_lines(const std::string& command, std::size_t width) {
   return out;
 }
 
-Text examples(const std::vector<Example>& examples, std::size_t width, const Terminal& terminal) {
-  if (examples.empty()) return "";
-  Text out = terminal.paint(examples.size() == 1 ? Text("\nExample\n") : Text("\nExamples\n"), Ink::strong);
+Text example_rows(const std::vector<Example>& examples, std::size_t width) {
+  Text out;
   for (const Example& one : examples)
     out += Text::format("{}\n      {}\n", command_lines(one.command, width), wrap(Text(one.what), width - 6, 6));
   return out;
 }
 
+Text examples(const std::vector<Example>& examples, std::size_t width, const Terminal& terminal) {
+  if (examples.empty()) return "";
+  return terminal.paint(examples.size() == 1 ? Text("\nExample\n") : Text("\nExamples\n"), Ink::strong) +
+         example_rows(examples, width);
+}
+
 }  // namespace
+
+Text first_text(const std::vector<Example>& commands, const Terminal& terminal) {
+  return terminal.paint(Text("Three commands to begin with"), Ink::strong) + "\n" +
+         example_rows(commands, terminal.text_width()) + "\nheadrace --help lists all verbs.\n";
+}
 
 Text program_help(const ProgramDescription& program, const Terminal& terminal) {
   const std::size_t width = terminal.text_width();

@@ -6,6 +6,8 @@
 
 namespace headrace::cli {
 
+/// Commands to begin with.
+Text first_text(const std::vector<Example>& commands, const Terminal& terminal);
 /// Verbs, options of every verb, exit codes, examples.
 Text program_help(const ProgramDescription& program, const Terminal& terminal);
 /// Usage, arguments, options and examples of one verb.

@@ -11,6 +11,7 @@
 #include <exception>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/first_commands.h"
 #include "benches/headrace/help_text.h"
 #include "benches/headrace/settings.h"
 #include "benches/headrace/verb.h"
@@ -157,6 +158,10 @@ int run_main(int argc, char** argv) {
   std::sort(entries().begin(), entries().end(), [](const Entry& a, const Entry& b) { return a.order < b.order; });
   Verbs verbs(app, run, program);
   for (const Entry& verb : entries()) verb.add(verbs, shared);
+  if (argc == 1) {
+    print(first_text(first_commands(names_near(".")), Terminal(stdout, shared)));
+    return delivered(0);
+  }
   try {
     std::vector<std::string> words = each_setting_alone({argv + 1, argv + argc});
     std::reverse(words.begin(), words.end());  // as CLI11 takes them

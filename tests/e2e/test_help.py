@@ -36,6 +36,29 @@ def test_exit_codes_are_told_once(headrace):
         assert "Exit codes" not in headrace("help", verb).out, verb
 
 
+@pytest.mark.parametrize("files, said", [
+    ([], ["doctor", "resnet50-imagenet.yaml --at headrace-scratch", "observe -- python3 train.py"]),
+    (["cats/a.JPEG", "dogs/b.jpg", "notes.txt"], ["doctor", "resnet50-imagenet.yaml --data .", "observe"]),
+    (["train-000.tar", "train-001.tar", "one.png"], ["doctor", "image-generation-webdataset.yaml --data .", "observe"]),
+    (["hosts", "x.parquet"], ["doctor", "parquet-recommender.yaml --data .", "bringup --hosts hosts"])])
+def test_without_a_verb_three_commands_fit_the_folder(headrace, files, said):
+    for name in files:
+        headrace.path(name).parent.mkdir(exist_ok=True)
+        headrace.path(name).write_text("")
+    result = headrace()
+    commands = [line.strip() for line in result.out.splitlines() if line.startswith("  headrace")]
+    assert result.code == 0 and len(commands) == 3 and not result.err, result
+    assert all(want in command for want, command in zip(said, commands)), commands
+    for command in commands:
+        assert headrace(*shlex.split(command)[1:], "--help").code == 0, command
+    job = re.search(r"configs/\S+", commands[1])[0]
+    assert headrace("require", job).code == 0, job
+
+
+def test_without_a_verb_slurm_names_the_hosts(headrace):
+    assert "scontrol show hostnames > hosts && headrace bringup --hosts hosts" in headrace(SLURM_JOB_NODELIST="n[1-4]").out
+
+
 def examples(headrace):
     """Of every verb's help: (verb, command)."""
     for verb in verbs(headrace):
