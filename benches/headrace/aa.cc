@@ -82,14 +82,14 @@ int aa(const AaArguments& arguments, const Shared& shared) {
 }
 
 void add_aa(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("aa", "The system against itself: noise floor and false-alarm rate of each metric");
+  Verb verb = verbs.add("aa", "Measure run-to-run noise (A/A test): noise floor and false-alarm rate of each metric");
   auto a = std::make_shared<AaArguments>();
   add_plan_options(verb, a->plan);
   verb.option("--pairs", a->pairs, "Blocks, each A B B A of the same").between(2, 1000).shows_default();
+  verb.group("Details of the comparison", true);
   add_compare_options(verb, a->compare);
-  verb.option("--out DIR", a->out,
-              "Folder; default headrace-runs/TIME-NAME-aa below the current folder, where "
-              "later comparisons find it");
+  verb.group("Output");
+  verb.option("--out DIR", a->out, "Folder; default headrace-runs/TIME-NAME-aa, for later comparisons");
   verb.flag("--dry-run", a->dry_run, "Show the plan; run nothing");
   verb.flag("--json", a->json, "Print aa.json, and nothing else, on standard output");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");

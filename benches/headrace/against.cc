@@ -96,12 +96,13 @@ void try_out(const std::vector<std::string>& command) {
 }  // namespace
 
 void add_against_options(Verb& verb, AgainstArguments& arguments) {
+  verb.group("Comparison");
   verb.option("--against OTHER", arguments.with,
-              "Measure this too, in interleaved blocks, and compare: another configuration, "
-              "another headrace, or another folder in place of target.path");
+              "Also measure another configuration, program or folder, in interleaved blocks, and compare");
   verb.option("--blocks", arguments.blocks, "Blocks of --against, each A B B A; judged after 6 and 12")
       .between(1, statistics::kLastLook)
       .shows_default();
+  verb.group("Details of the comparison", true);
   add_compare_options(verb, arguments.compare);
 }
 

@@ -48,13 +48,27 @@ int bringup_verb(BringupArguments& given, const Shared& shared) {
 }
 
 void add_hosts_options(Verb& verb, HostsArguments& a) {
+  verb.group("Hosts");
   verb.option("--hosts FILE", a.hosts,
               "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2 rdma=mlx5_0'");
+  verb.option("--launch COMMAND", a.launch,
+              "Shell command that starts another on {host} (default: ssh; srun in a Slurm allocation)");
+  verb.group("Tests");
   verb.option("--job JOB", a.job, "All hosts must have the paths of this job; with --at, each measures what it does");
-  verb.option(
-      "--at DIR", a.at,
-      "Folder on the job's storage, there on all hosts: each makes its data in a folder of its own below it, and "
-      "removes it at the end");
+  verb.option("--at DIR", a.at,
+              "Folder on the job's storage, on all hosts: each makes its data below it, and removes it");
+  verb.flag("--pairs-only", a.pairs_only, "Leave out what nodes measure by themselves and what groups of them measure");
+  verb.group("Results and next steps");
+  verb.option("--out DIR", a.out, "Folder for bringup.json and report.html, written after every round");
+  verb.flag("--no-report", a.no_report, "Do not draw report.html");
+  verb.flag("--resume", a.resume, "Go on with what --out DIR holds; hosts that are new in --hosts join");
+  verb.option("--retest NODE", a.retest, "Pair these with accepted nodes again: they were repaired");
+  verb.option("--drain WORD", a.drain,
+              "Drain bad nodes in slurm or kubernetes, and resume those that passed a retest (default: only print the "
+              "commands)")
+      .one_of({"slurm", "kubernetes"});
+  verb.flag("--dry-run", a.dry_run, "Show what would be started, and how long it may take");
+  verb.group("Details of the tests", true);
   verb.option("--node-tests FILE", a.node_tests,
               "Configuration of what each node measures by itself, all at once (default: configs/bring-up.yaml)");
   verb.option("--group-tests FILE", a.group_tests,
@@ -62,62 +76,48 @@ void add_hosts_options(Verb& verb, HostsArguments& a) {
   verb.flag("--no-rdma", a.no_rdma,
             "Measure pairs by TCP alone; else also by RDMA, where most nodes have it (rdma=none in the hosts file: not "
             "there)");
-  verb.flag("--pairs-only", a.pairs_only, "Leave out what nodes measure by themselves and what groups of them measure");
-  verb.option(
-      "--out DIR", a.out,
-      "Keeps bringup.json and report.html there, written after every round; with --simulate those of one fleet");
-  verb.flag("--no-report", a.no_report, "Do not draw report.html");
-  verb.flag("--resume", a.resume, "Go on with what --out DIR holds; hosts that are new in --hosts join");
-  verb.option("--retest NODE", a.retest, "Pair these with accepted nodes again: they were repaired");
-  verb.option("--drain WORD", a.drain,
-              "Take bad nodes out of slurm or kubernetes, and let those back in that passed a retest; else the "
-              "commands are "
-              "only told")
-      .one_of({"slurm", "kubernetes"});
-  verb.flag("--dry-run", a.dry_run, "Tell what would be started, and how long it may take");
   verb.flag("--every-link", a.every_link,
             "Measure each pair of nodes, however many rounds that takes; so it is up to 16 nodes");
-  verb.option("--time TIME", a.time, "Of one way of a pair").shows_default();
+  verb.option("--time TIME", a.time, "Time of each direction of a pair").shows_default();
   verb.option("--streams COUNT", a.streams, "Connections of a pair, a thread each").between(1, 32).shows_default();
-  verb.option(
-      "--launch COMMAND", a.launch,
-      "How a command is started on a host (default: ssh; srun in a Slurm allocation), for a shell; {host} is the "
-      "host's name, as in 'mpirun -n 1 --host {host}'");
-  verb.option("--remote COMMAND", a.remote, "What headrace is called there (default: where this one lies)");
-  verb.option("--start-timeout TIME", a.start, "For the first word from a host").shows_default();
+  verb.option("--remote COMMAND", a.remote, "Path of headrace on the hosts (default: the path of this one)");
+  verb.option("--start-timeout TIME", a.start, "How long to wait for a host's first answer").shows_default();
 }
 
 void add_simulated_options(Verb& verb, SimulatedArguments& a) {
+  verb.group("Simulated fleets", true);
   verb.option("--simulate NODES", a.nodes,
-              "Fleets of so many nodes, made up by --seed, searched by the product's own code")
+              "Simulate fleets of NODES nodes, seeded by --seed, and search them as real ones")
       .between(4, 20000);
   verb.option("--fleets COUNT", a.fleets, "How many").between(1, 10000).shows_default();
-  verb.option("--bad SHARE", a.bad, "Nodes that are slow with everybody").shows_default();
-  verb.option("--loss SHARE", a.loss, "What whatever is bad loses of its rate").shows_default();
-  verb.option("--switches COUNT", a.switches, "Switches whose ways out are slow").shows_default();
-  verb.option("--nodes-per-switch COUNT", a.nodes_per_switch, "0: nobody knows of switches").shows_default();
-  verb.option("--links SHARE", a.links, "Ways between two nodes that are slow").shows_default();
+  verb.option("--bad SHARE", a.bad, "Share of slow nodes").shows_default();
+  verb.option("--loss SHARE", a.loss, "Throughput that each injected fault costs").shows_default();
+  verb.option("--switches COUNT", a.switches, "Switches with slow uplinks").shows_default();
+  verb.option("--nodes-per-switch COUNT", a.nodes_per_switch, "Nodes below each switch; 0: topology unknown")
+      .shows_default();
+  verb.option("--links SHARE", a.links, "Share of slow links between two nodes").shows_default();
   verb.option("--rails COUNT", a.rails, "NICs of a node, each measured on its own").between(1, 16).shows_default();
-  verb.option("--noise SHARE", a.noise, "Of one rate, normally distributed").shows_default();
-  verb.option("--heavy SHARE", a.heavy, "Rates whose noise is four times as much").shows_default();
-  verb.option("--transient SHARE", a.transient, "Rates that are low for once").shows_default();
-  verb.option("--transient-loss SHARE", a.transient_loss, "And by how much").shows_default();
-  verb.option("--prior-bad SHARE", a.prior_bad, "What the search takes for likely beforehand").shows_default();
-  verb.option("--prior-noise SHARE", a.prior_noise, "Likewise of the noise").shows_default();
-  verb.option("--prior-transient SHARE", a.prior_transient, "Likewise of rates that are low for once").shows_default();
+  verb.option("--noise SHARE", a.noise, "Standard deviation of one rate").shows_default();
+  verb.option("--heavy SHARE", a.heavy, "Share of rates with four times that noise").shows_default();
+  verb.option("--transient SHARE", a.transient, "Share of transient low rates").shows_default();
+  verb.option("--transient-loss SHARE", a.transient_loss, "How low those are").shows_default();
+  verb.option("--prior-bad SHARE", a.prior_bad, "The share of bad nodes that the search assumes").shows_default();
+  verb.option("--prior-noise SHARE", a.prior_noise, "The noise that the search assumes").shows_default();
+  verb.option("--prior-transient SHARE", a.prior_transient, "The share of transient low rates that the search assumes")
+      .shows_default();
 }
 
 void add_bringup(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("bringup", "Which nodes, NICs, links and switches of a cluster are bad, by adaptive pairs");
+  Verb verb = verbs.add("bringup", "Find the bad nodes, NICs, links and switches of a cluster");
   auto a = std::make_shared<BringupArguments>();
   add_hosts_options(verb, a->hosts);
-  add_simulated_options(verb, a->simulated);
   verb.option("--seed NUMBER", a->seed, "The same seed gives the same decisions, and fleets (default 1)");
   verb.option("--most-rounds COUNT", a->most_rounds,
-              "What is undecided then stays undecided; half as many where it is nodes alone, and no switch or link")
+              "Stop after COUNT rounds, undecided or not; after half of them if only nodes are undecided")
       .between(1, 1000)
       .shows_default();
-  verb.flag("--agent", a->agent, "Be what a bring-up starts on each host: answers it on standard output");
+  verb.flag("--agent", a->agent, "Internal: run as the agent on a host");
+  add_simulated_options(verb, a->simulated);
   verb.format(a->format, {"text", "json"}, "text or json");
   verb.example("headrace bringup --hosts hosts --out cluster --dry-run",
                "What would be started on the hosts of this file, and how long it takes; then without --dry-run");

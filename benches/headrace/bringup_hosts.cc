@@ -55,7 +55,7 @@ void catch_signals() {
 
 void check_launch(const std::string& launch) {
   if (!launch.empty() && launch.find("{host}") == launch.npos)
-    throw UsageError("--launch: {host} must stand where the host's name goes, as in 'ssh {host}'");
+    throw UsageError("--launch: must contain {host}, which becomes the host's name, as in 'ssh {host}'");
 }
 
 std::string launcher(const Record& record) {
@@ -96,8 +96,9 @@ std::vector<std::string> paths_of(const std::string& job_file) {
 void join_hosts(Record& record, const std::vector<Host>& hosts) {
   for (const Host& host : hosts) {
     if (!record.nodes.empty() && record.nodes.front().host.rails.size() != host.rails.size())
-      throw UsageError(fmt::format("--hosts: {} has {} rails, and what was measured is of {}: name another folder",
-                                   host.name, host.rails.size(), record.nodes.front().host.rails.size()));
+      throw UsageError(
+          fmt::format("--hosts: {} has {} rails, but the bring-up in this folder has {}: name another folder",
+                      host.name, host.rails.size(), record.nodes.front().host.rails.size()));
     const auto at = std::find_if(record.nodes.begin(), record.nodes.end(),
                                  [&](const NodeRecord& node) { return node.host.name == host.name; });
     NodeRecord& node = at == record.nodes.end() ? record.nodes.emplace_back() : *at;
@@ -239,7 +240,7 @@ Record record_of(const HostsArguments& given) {
   if (!given.launch.empty()) record.launch = given.launch;
   if (!given.remote.empty()) record.remote = given.remote;
   record.again = same_again(given);
-  if (record.nodes.size() < 2) throw UsageError("bringup: two hosts are needed at least: what is measured is pairs");
+  if (record.nodes.size() < 2) throw UsageError("bringup: at least two hosts are needed, as it measures pairs");
   return record;
 }
 
@@ -274,7 +275,7 @@ bool drain(Record& record, const std::string& word) {
 }  // namespace
 
 int bringup_hosts(const HostsArguments& given, const Shared& shared) {
-  if (given.out.empty()) throw UsageError("bringup: --out DIR is needed: where what was measured is kept");
+  if (given.out.empty()) throw UsageError("bringup: --out DIR is needed, a folder for the results");
   if (const unsigned copies = ranks::launched().size; copies > 1)
     throw UsageError(
         fmt::format("bringup: it starts its agents itself, and was started {} times: start it once, as in "

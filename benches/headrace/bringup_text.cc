@@ -1,7 +1,10 @@
 #include "benches/headrace/bringup_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "benches/headrace/answer.h"
 #include "harness/base/units.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/pair_round.h"
@@ -79,10 +82,30 @@ Text hand_over_text(const Record& record, const Terminal& terminal) {
   return out;
 }
 
+Answer bringup_answer(const Record& record) {
+  Answer all = answer_of(record.word, record.sentence);
+  std::string bad;
+  for (const auto& [state, nodes] : nodes_by_state(record))
+    if (state != to_string(NodeState::accepted) && state != to_string(NodeState::retested))
+      bad += fmt::format("; {}: {}", state, nodes);
+  const std::size_t good = record.nodes_called("accepted") + record.nodes_called("retested");
+  if (good > 0) all.sentence = Text::format("{} of {} nodes are healthy{}.", good, record.nodes.size(), bad);
+  const std::size_t faults = record.faults.size();
+  if (faults > 0)
+    all.cause = Text::format("{}: {}{}", record.faults.front().title(), record.faults.front().text,
+                             faults > 1 ? fmt::format(" (and {} more, below)", faults - 1) : "");
+  for (const Scheduler scheduler : {Scheduler::kubernetes, Scheduler::slurm})
+    if (const Commands commands = commands_for(record, scheduler); !commands.drain.empty())
+      all.next = commands.drain.front();
+  if (const std::vector<Step> steps = next_steps(record); all.next.empty() && !steps.empty())
+    all.next = steps.front().command;
+  return all;
+}
+
 }  // namespace
 
 Text bringup_text(const Record& record, const std::string& folder, const std::string& page, const Terminal& terminal) {
-  Text text;
+  Text text = answer_text(bringup_answer(record), terminal);
   for (std::size_t i = 0; i < record.faults.size() && i < kMost; ++i)
     text += entry(Outcome::fail, Ink::bad, Text(record.faults[i].title()), Text(record.faults[i].text),
                   record.faults[i].fix, terminal);
@@ -96,7 +119,7 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
   for (const NodeRecord& node : record.nodes)
     if (!node.missing && node.state == NodeState::suspect && ++suspects <= kMost)
       text += entry(Outcome::inconclusive, Ink::doubt, Text::format("{} suspect", node.host.name),
-                    "what was measured does not decide it", "", terminal);
+                    "the measurements do not decide it", "", terminal);
   text += more(suspects, "suspects");
   text += differences_text(record, terminal);
   for (const Skipped& one : record.skipped)
@@ -118,7 +141,6 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
   if (!page.empty()) text += Text::format("page     {}\n", page);
   for (const Step& step : next_steps(record))
     text += in_lines(Text::format("next     {}  # {}", step.command, step.when), terminal, 9) + "\n";
-  text += "\n" + in_lines(Text(record.sentence), terminal, 0) + "\n";
   return text + Text::format(
                     "VERDICT {} nodes={} accepted={} retested={} confirmed={} drained={} flapping={} suspect={} new={} "
                     "missing={} "

@@ -54,7 +54,8 @@ std::string command_of(const std::string& decoder, const Job& job) {
   if (modules.empty()) return decoder;
   const std::string folder = system::installation().reports + "/headrace_decoders";
   if (!std::filesystem::exists(folder + "/__main__.py"))
-    throw UsageError("--calibrate: this copy of headrace has no reports/headrace_decoders beside it");
+    throw UsageError(
+        "--calibrate: reports/headrace_decoders of this installation is missing; copy the whole install folder");
   if (const std::string why = system::foreign_writer_within(folder); !why.empty())
     throw UsageError("--calibrate: the decoders are not run: " + why);
   const system::ReportPython python = system::find_python(modules);

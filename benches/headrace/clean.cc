@@ -140,7 +140,7 @@ void add_clean(Verbs& verbs, Shared&) {
       .shows_default();
   verb.flag("--yes", *yes,
             "Remove a run folder's results too; of a prefix, what a process of another machine says it uses");
-  verb.example("headrace clean headrace-scratch", "Generated data goes; what is not proven to be headrace's stays");
+  verb.example("headrace clean headrace-scratch", "Generated data is removed; files that headrace did not make stay");
   verb.does([folder, yes] { return clean(*folder, *yes); });
 }
 

@@ -127,18 +127,19 @@ int compare(const CompareArguments& arguments, const Shared& shared) {
   } else if (arguments.format == "html") {
     print_page(comparison);
   } else {
-    print(comparison_text(comparison, Terminal(stdout, shared), arguments.all));
+    const Terminal terminal(stdout, shared);
+    print(answer_text(comparison_answer(comparison), terminal) + comparison_text(comparison, terminal, arguments.all));
     print_line(comparison_last_line(comparison));
   }
   return comparison.exit_code;
 }
 
 void add_compare(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("compare", "Which metrics of finished runs differ, by how much, and what cannot be said");
+  Verb verb = verbs.add("compare", "Compare finished runs: which metrics differ, by how much, and which are undecided");
   auto a = std::make_shared<CompareArguments>();
   verb.option("RUN", a->runs,
-              "Run folders, run.json files, report pages or observations, each beside the first; or one "
-              "folder of interleaved blocks")
+              "Run folders, run.json files, report pages or observations, each compared with the first; or one folder "
+              "of interleaved blocks")
       .required()
       .at_most(1000);
   add_compare_options(verb, a->options);
@@ -146,7 +147,7 @@ void add_compare(Verbs& verbs, Shared& shared) {
   verb.option("--out DIR", a->out, "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
   verb.format(a->format, {"text", "json", "csv", "junit", "html"}, "text, json, csv, junit or html");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
-  verb.flag("--all", a->all, "Show what is the same, too");
+  verb.flag("--all", a->all, "Show metrics that did not change, too");
   verb.example("headrace compare before after --gate \"*.read_bandwidth\"",
                "Is the second run worse in any read bandwidth?");
   verb.does([&shared, a] { return compare(*a, shared); });

@@ -25,8 +25,8 @@ void add_compare_options(Verb& verb, CompareOptions& options) {
   verb.option("--delta SHARE", options.delta, "Smallest change that matters (default 5%)");
   verb.option("--delta-tail SHARE", options.delta_tail, "The same for tails (default 10%)");
   verb.option("--aa FILE", options.noise,
-              "What this system shows against itself (aa.json, or its folder); default: the "
-              "newest beside the runs that is of the same machine, settings and program");
+              "Noise floor of this system (aa.json, or its folder; made by headrace aa); default: the newest one next "
+              "to the runs, of the same machine, settings and program");
 }
 
 comparison::Options compare_options(const CompareOptions& given) {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
 
 #include "harness/analysis/comparison/row_words.h"
 #include "harness/base/units.h"
@@ -152,18 +151,11 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
         terminal.paint(told("not compared  ",
                             Text::format("{}{}: {}", n.point, n.metric.empty() ? "" : "." + n.metric, n.why), terminal),
                        Ink::faint);
-  std::set<std::string> steps;
-  for (const Row& row : pair.rows)
-    if (!row.next_step.empty() && (row.gated || row.reason == Reason::fingerprint_differs)) steps.insert(row.next_step);
-  for (const std::string& step : steps) out += told("next   ", step, terminal);
   const PairSummary& s = pair.summary;
-  out += Text("\n") + told("",
-                           Text::format("{} (of {}, in {} metrics; at most {:.2g} expected by chance)", s.sentence,
-                                        s.findings, pair.rows.size(), s.expected_by_chance),
-                           terminal);
-  if (s.smallest_visible > 0)
-    out += told("", "half of them would have shown " + Text(visible_text(s.smallest_visible)), terminal);
-  return out + told("", Text::format("{}: {}", to_string(s.word), s.about_gates), terminal);
+  Text reach = Text::format("{} findings in {} metrics; at most {:.2g} expected by chance", s.findings,
+                            pair.rows.size(), s.expected_by_chance);
+  if (s.smallest_visible > 0) reach += "; half of them would have shown " + Text(visible_text(s.smallest_visible));
+  return out + "\n" + told("", reach, terminal);
 }
 
 }  // namespace
@@ -178,6 +170,19 @@ Text comparison_text(const Comparison& comparison, const Terminal& terminal, boo
     out += told("history  ", history, terminal);
   for (const Pair& pair : comparison.pairs) out += pair_text(comparison, pair, terminal, all);
   return out;
+}
+
+Answer comparison_answer(const Comparison& comparison) {
+  const Pair* decides = nullptr;
+  for (const Pair& pair : comparison.pairs)
+    if (decides == nullptr || worst(pair.summary.word, decides->summary.word) != decides->summary.word) decides = &pair;
+  if (decides == nullptr) return {};
+  Answer all{.word = comparison.word,
+             .sentence = Text::format("{}.", decides->summary.sentence),
+             .cause = Text::format("{}.", decides->summary.about_gates)};
+  for (const Row& row : decides->rows)
+    if (all.next.empty() && (row.gated || row.reason == Reason::fingerprint_differs)) all.next = row.next_step;
+  return all;
 }
 
 Text comparison_last_line(const Comparison& comparison) {

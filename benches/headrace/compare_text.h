@@ -1,10 +1,14 @@
 // A comparison as a person at a terminal reads it.
 #pragma once
 
+#include "benches/headrace/answer.h"
 #include "benches/headrace/terminal.h"
 #include "harness/analysis/comparison/comparison.h"
 
 namespace headrace::cli {
+
+/// Of the pair that decides.
+Answer comparison_answer(const comparison::Comparison& comparison);
 
 /// What was compared first, then a line per finding: gates, changes and what is open; with `all`
 /// also what is the same, each metric for itself.

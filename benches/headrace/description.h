@@ -16,7 +16,8 @@ struct OptionDescription {
   std::string environment = {};         // a variable that stands for it
   bool required = false;
   bool repeats = false;  // takes several values, or is given several times
-  bool listed = true;    // in help; else it is only completed
+  bool rare = false;     // in --help-all alone
+  std::string group = {};
 
   bool positional() const { return names.empty(); }
 };
@@ -53,6 +54,8 @@ struct ProgramDescription {
 std::string usage_of(const ProgramDescription& program, const VerbDescription& verb);
 /// "-o, --out FILE": names and value as help shows them; of a positional its name.
 std::string label_of(const OptionDescription& option);
+/// " (fio's --bs is --block-size here)": what other tools call an option; "" of a name that none of them has.
+std::string hint_of_other_tools(const std::string& name);
 /// The help with what is known besides: default, words, environment, "repeatable".
 std::string help_of(const OptionDescription& option);
 

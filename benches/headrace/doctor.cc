@@ -6,8 +6,10 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/answer.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/version.h"
@@ -51,6 +53,8 @@ const Look& look_of(Level level) {
   return kLooks[static_cast<std::size_t>(level)];
 }
 
+constexpr const char* kWorkloads = "workloads";  // their section
+
 /// Every workload with its defaults: can it run here?
 std::vector<Finding> workloads(Node& node) {
   std::vector<Finding> all;
@@ -61,7 +65,7 @@ std::vector<Finding> workloads(Node& node) {
     Params params(std::string(info.name), defaults, problems);
     const auto workload = info.make(params);
     const auto skip = workload->check(node);
-    all.push_back({skip ? Level::missing : Level::good, "workloads", std::string(info.name),
+    all.push_back({skip ? Level::missing : Level::good, kWorkloads, std::string(info.name),
                    skip ? skip->reason : std::string(info.description), ""});
   }
   return all;
@@ -70,11 +74,49 @@ std::vector<Finding> workloads(Node& node) {
 constexpr std::size_t kSubjectWidth = 18;
 constexpr std::size_t kIndent = 4 + kSubjectWidth + 1;
 
+Answer doctor_answer(const std::string& path, const std::vector<Finding>& findings) {
+  std::size_t runnable = 0, all = 0, warnings = 0;
+  const Finding* first = nullptr;
+  for (const Finding& f : findings) {
+    all += f.section == kWorkloads;
+    runnable += f.section == kWorkloads && f.level == Level::good;
+    warnings += f.level == Level::warning;
+    if (first == nullptr && f.level == Level::warning) first = &f;
+  }
+  Answer answer{.sentence = Text::format("{} of {} workloads can run here with data at {}; {} warning{}.", runnable,
+                                         all, path, warnings, warnings == 1 ? "" : "s")};
+  if (first == nullptr) return answer;
+  answer.cause = Text::format("{}: {}", first->subject, first->text);
+  answer.next = first->advice;
+  return answer;
+}
+
+/// Workloads that one reason keeps from running are one entry.
+std::vector<Finding> together(const std::vector<Finding>& findings) {
+  std::vector<Finding> all;
+  std::map<std::string, std::size_t> reasons;
+  for (const Finding& f : findings) {
+    const bool missing = f.section == kWorkloads && f.level == Level::missing;
+    if (const auto known = reasons.find(f.text); missing && known != reasons.end()) {
+      all[known->second].subject += ", " + f.subject;
+      continue;
+    }
+    if (missing) reasons[f.text] = all.size();
+    all.push_back(f);
+  }
+  for (Finding& f : all)
+    if (const auto several = std::ranges::count(f.subject, ','); f.section == kWorkloads && several > 0) {
+      f.text += ": " + f.subject;
+      f.subject = fmt::format("{} workloads", several + 1);
+    }
+  return all;
+}
+
 void print_text(const std::string& path, const std::vector<Finding>& findings, const Terminal& terminal) {
   const auto width = static_cast<std::size_t>(std::max(terminal.width(), 60));
-  print_line(terminal.paint("headrace doctor, data at " + Text(path), Ink::strong));
+  print(answer_text(doctor_answer(path, findings), terminal));
   std::string section;
-  for (const Finding& finding : findings) {
+  for (const Finding& finding : together(findings)) {
     if (finding.section != section) print_line("\n" + terminal.paint(finding.section, Ink::strong));
     section = finding.section;
     const Look& look = look_of(finding.level);
@@ -85,12 +127,6 @@ void print_text(const std::string& path, const std::vector<Finding>& findings, c
                  terminal.paint(wrap((terminal.ascii() ? "-> " : "→ ") + finding.advice, width - kIndent, kIndent),
                                 Ink::faint));
   }
-  const auto count = [&](Level level) {
-    return std::count_if(findings.begin(), findings.end(), [&](const Finding& f) { return f.level == level; });
-  };
-  const auto warnings = count(Level::warning), missing = count(Level::missing);
-  print_line(Text::format("\n{} good, {} to know, {} warning{}, {} not available here", count(Level::good),
-                          count(Level::note), warnings, warnings == 1 ? "" : "s", missing));
 }
 
 nlohmann::ordered_json document(const std::string& path, const std::vector<Finding>& findings,
@@ -223,7 +259,7 @@ int doctor(const DoctorArguments& arguments, const Shared& shared) {
 }
 
 void add_doctor(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("doctor", "What this machine is, what can run on it, and why the rest cannot");
+  Verb verb = verbs.add("doctor", "Show this machine, which workloads can run on it, and why others cannot");
   auto a = std::make_shared<DoctorArguments>();
   verb.option("DIR", a->path, "Where the data of a run would be (default: the current folder)");
   verb.flag("--json", a->json, "Print JSON");

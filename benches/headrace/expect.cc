@@ -8,10 +8,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/answer.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/expected_text.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/base/escape.h"
 #include "harness/base/units.h"
 #include "harness/base/version.h"
 #include "harness/judge/expectations/collectives.h"
@@ -159,7 +161,12 @@ int before(const ExpectArguments& a, const Table& table, const Shared& shared) {
     return 0;
   }
   const Terminal terminal(stdout, shared);
-  print_line(terminal.paint("what sound hardware of this machine's kind gives, data at " + Text(a.path), Ink::strong));
+  const auto known = std::ranges::count_if(parts, [](const Part& part) { return part.rate > 0; });
+  print(answer_text(
+      {.sentence = Text::format("{} of the {} parts of this machine have a reference rate; data at {}.", known,
+                                parts.size(), a.path),
+       .next = Text::format("headrace expect {} --run RUN compares a finished run with it", shell_word(a.path))},
+      terminal));
   for (const Group& group : alike(parts)) print(part_text(group, table, terminal));
   if (all_reduce) print(all_reduce_text(*all_reduce, terminal));
   return 0;
@@ -203,13 +210,21 @@ int after(const ExpectArguments& a, const Table& table, const Shared& shared) {
     print_document(results::json_text(all));
     return exit_code(word);
   }
-  print(expected_text(figures, Terminal(stdout, shared), shared.verbosity < 0));
+  const Terminal terminal(stdout, shared);
+  Answer answer{.word = word,
+                .sentence = Text::format("{} of {} figures are as on healthy hardware.",
+                                         count(Standing::usual) + count(Standing::below), figures.size())};
+  for (const Standing standing : {Standing::not_known, Standing::above, Standing::perhaps, Standing::far_below})
+    for (const Expected& e : figures)
+      if (e.standing == standing) answer.cause = Text::format("{} {}: {}", e.point, e.metric, sentence(e));
+  if (word != Outcome::pass) answer.next = "headrace doctor shows links, settings and limits of the parts";
+  if (figures.empty()) answer.sentence = "no test of this run measured a part of the machine by itself.";
+  print(answer_text(answer, terminal) + expected_text(figures, terminal, shared.verbosity < 0));
   for (const auto& r : reduces)
     print_line(Text::format("{}  {}: {} {} to {} (F28)", r.point, format_quantity(r.time_s, Dimension::seconds),
                             r.standing() == "within" ? Text("within") : Text::format("{} than", r.standing()),
                             format_quantity(r.expected.fastest_s, Dimension::seconds),
                             format_quantity(r.expected.slowest_s, Dimension::seconds)));
-  if (figures.empty()) print_line("nothing of this run shows a part of the machine by itself");
   print_line(Text::format("EXPECT {} figures={} usual={} below={} far_below={} undecided={} not_known={} exit={}",
                           to_string(word), figures.size(), count(Standing::usual), count(Standing::below),
                           count(Standing::far_below), count(Standing::perhaps) + count(Standing::above),
@@ -228,12 +243,12 @@ int expect(const ExpectArguments& a, const Shared& shared) {
 
 void add_expect(Verbs& verbs, Shared& shared) {
   Verb verb =
-      verbs.add("expect", "What sound hardware of this machine's kind gives, or a finished run held against it");
+      verbs.add("expect", "Show what healthy hardware of this machine delivers, or compare a finished run with it");
   auto a = std::make_shared<ExpectArguments>();
   verb.option("DIR", a->path, "Where the data of a run would be (default: the current folder)");
   verb.option("--run RUN", a->run, "Hold this finished run (its folder or run.json) against it instead");
   verb.option("--expectations FILE", a->table,
-              "A table of what your own hardware gives, read before headrace's own (docs/reference/expectations.md)");
+              "Rates of your own hardware, read before headrace's own (docs/reference/expectations.md)");
   verb.flag("--show-table", a->show_table, "Print headrace's own table, with the source of each entry");
   verb.flag("--json", a->json, "Print JSON, and nothing else, on standard output");
   verb.example("headrace expect /tmp", "What should be measured here, before anything runs?");

@@ -43,7 +43,7 @@ Text expected_text(std::span<const Expected> figures, const Terminal& terminal, 
   if (rows.empty()) return "";
   std::stable_sort(rows.begin(), rows.end(),
                    [](const Expected* a, const Expected* b) { return a->standing < b->standing; });
-  Text out = terminal.paint("beside sound hardware", Ink::strong) + "\n";
+  Text out = terminal.paint("compared with healthy hardware", Ink::strong) + "\n";
   for (const Expected* e : rows) {
     const OutcomeLook look = look_of(e->standing);
     const Text measured = e->measured ? Text(format_quantity(*e->measured, Dimension::bytes_per_second)) : Text("-");

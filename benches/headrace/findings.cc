@@ -17,7 +17,8 @@ void tell(const Findings& findings, const std::optional<MarkedFolder>& folder, b
     if (draw) page = drawn_or_told(*folder, data.c_str());
   }
   if (format != "text") return print_document(format == "json" ? findings.json() : findings.csv());
-  print(findings.text(Terminal(stdout, shared)));
+  const Terminal terminal(stdout, shared);
+  print(answer_text(findings.answer, terminal) + findings.text(terminal));
   if (!page.empty()) print(Text::format("page    {}\n", page));
   print_line(findings.last_line);
 }

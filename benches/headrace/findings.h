@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "benches/headrace/answer.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
@@ -13,9 +14,10 @@
 namespace headrace::cli {
 
 struct Findings {
-  const char* name;                           // "fleet": its files are fleet.json and fleet.csv
-  std::function<std::string()> json, csv{};   // documents; csv: not everybody has one
-  std::function<Text(const Terminal&)> text;  // for people
+  const char* name;                          // "fleet": its files are fleet.json and fleet.csv
+  std::function<std::string()> json, csv{};  // documents; csv: not everybody has one
+  Answer answer;                             // for people, and the evidence below it
+  std::function<Text(const Terminal&)> text;
   Text last_line;
 };
 

@@ -120,6 +120,7 @@ int fleet_verb(const FleetArguments& arguments, const Shared& shared) {
   tell({.name = "fleet",
         .json = [&] { return fleet_json(result); },
         .csv = [&] { return fleet_csv(result); },
+        .answer = fleet_answer(result),
         .text = [&](const Terminal& terminal) { return fleet_text(result, terminal); },
         .last_line = fleet_last_line(result)},
        folder, !arguments.no_report, arguments.format, shared);
@@ -127,7 +128,7 @@ int fleet_verb(const FleetArguments& arguments, const Shared& shared) {
 }
 
 void add_fleet(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("fleet", "Which of many nodes, racks and links are unlike the rest, and which did not report");
+  Verb verb = verbs.add("fleet", "Find nodes, racks and links that differ from the rest, and missing ones");
   auto a = std::make_shared<FleetArguments>();
   verb.option("DIR", a->folders, "Folders with run folders in them, however deep").required();
   verb.option("--hosts FILE", a->hosts, "Who should report: a line per host, 'node01 rack=r1 switch=s1'");

@@ -93,7 +93,24 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
         "\nnodes against themselves: noise floor \u00b1{:.2g} % on {} of them, highest "
         "\u00b1{:.2g} % ({})\n",
         100 * f.noise->median, f.noise->nodes, 100 * f.noise->highest, f.noise->highest_node);
-  return out + "\n" + in_lines(f.sentence, terminal, 0) + "\n";
+  return out;
+}
+
+Answer fleet_answer(const Fleet& f) {
+  Answer all{.word = f.word, .sentence = Text(f.sentence)};
+  for (const Status status : {Status::confirmed, Status::suspected}) {
+    for (const GroupEffect& e : f.effects)
+      if (e.status == status && all.cause.empty()) all.cause = e.explanation, all.next = e.next_step;
+    for (const Outlier& o : f.outliers)
+      if (o.status == status && all.cause.empty())
+        all.cause = f.nodes[o.node].name + ": " + o.explanation, all.next = o.next_step;
+    for (const JudgedPairs& pairs : f.pairs)
+      for (const JudgedPair& one : pairs.findings)
+        if (one.status == status && all.cause.empty()) all.cause = one.finding.subject + ": " + one.finding.told;
+  }
+  if (all.cause.empty() && !f.missing.empty())
+    all.cause = f.missing.front().node + ": " + f.missing.front().why, all.next = f.missing.front().next_step;
+  return all;
 }
 
 Text fleet_last_line(const Fleet& f) {

@@ -14,7 +14,7 @@ namespace {
 
 struct HelpArguments {
   std::string verb;
-  bool man = false, verbs = false;
+  bool all = false, man = false, verbs = false;
 };
 
 std::vector<std::string> names_of_verbs(const ProgramDescription& program) {
@@ -31,21 +31,22 @@ int help(const HelpArguments& arguments, const ProgramDescription& program, cons
   const VerbDescription* verb = program.find(arguments.verb);
   if (verb == nullptr && !arguments.verb.empty()) {
     const auto known = names_of_verbs(program);
-    throw UsageError(fmt::format("help: no verb '{}'{} (verbs: {})", arguments.verb,
-                                 did_you_mean(arguments.verb, known), join(known)));
+    throw UsageError(fmt::format("help: no verb '{}'{} (headrace help lists them)", arguments.verb,
+                                 did_you_mean(arguments.verb, known)));
   }
   const Terminal terminal(stdout, shared);
   if (arguments.man)
     print_document(verb ? verb_man(program, *verb) : program_man(program));
   else
-    print(verb ? verb_help(program, *verb, terminal) : program_help(program, terminal));
+    print(verb ? verb_help(program, *verb, arguments.all, terminal) : program_help(program, terminal));
   return 0;
 }
 
 void add_help(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("help", "What headrace does, or one verb with its options and an example");
+  Verb verb = verbs.add("help", "Print this list, or the options of one verb");
   auto a = std::make_shared<HelpArguments>();
   verb.option("VERB", a->verb, "A verb; without one, all of them are listed").suggests(names_of_verbs(verbs.program()));
+  verb.flag("--all", a->all, "Include rare options, as headrace VERB --help-all does");
   verb.flag("--man", a->man, "Print it as a manual page, for man -l");
   verb.flag("--verbs", a->verbs, "Print the names of all verbs, one a line");
   verb.example("headrace help run", "What `run` takes");
@@ -55,7 +56,7 @@ void add_help(Verbs& verbs, Shared& shared) {
 }
 
 void add_version(Verbs& verbs, Shared&) {
-  Verb verb = verbs.add("version", "Version, compiler and backends, with the reason where one is missing");
+  Verb verb = verbs.add("version", "Print version, compiler and backends");
   verb.example("headrace version", "The same as headrace --version");
   verb.does([] {
     print_line(version_text());
@@ -64,7 +65,7 @@ void add_version(Verbs& verbs, Shared&) {
 }
 
 void add_completion(Verbs& verbs, Shared&) {
-  Verb verb = verbs.add("completion", "The script that completes headrace's verbs and options in a shell");
+  Verb verb = verbs.add("completion", "Print the completion script for a shell");
   auto shell = std::make_shared<std::string>();
   verb.option("SHELL", *shell, "bash or zsh").required().one_of({"bash", "zsh"});
   verb.example("headrace completion bash", "For one's own shell: source <(headrace completion bash)");

@@ -15,16 +15,26 @@ Text row(const Text& label, const std::string& text, std::size_t labels, std::si
   return "  " + label + "\n" + pad("", indent) + body + "\n";
 }
 
-Text option_rows(const std::deque<OptionDescription>& options, bool positional, std::size_t width) {
+/// Arguments, or options under the headings of their groups; rare ones where `all` are asked for.
+Text option_rows(const std::deque<OptionDescription>& options, bool positional, bool all, std::size_t width,
+                 const Terminal& terminal) {
+  const auto shown = [&](const OptionDescription& o) { return (all || !o.rare) && o.positional() == positional; };
   std::size_t labels = 0;
-  Text out;
-  const auto shown = [&](const OptionDescription& o) { return o.listed && o.positional() == positional; };
-  for (const OptionDescription& option : options)
-    if (shown(option)) labels = std::max(labels, std::min(kLabels, columns(Text(label_of(option)))));
+  std::vector<std::string> groups;
   for (const OptionDescription& option : options) {
     if (!shown(option)) continue;
-    const bool told = option.repeats && option.help.find("repeat") == option.help.npos && !positional;
-    out += row(Text(label_of(option)), help_of(option) + (told ? " (repeatable)" : ""), labels, width);
+    labels = std::max(labels, std::min(kLabels, columns(Text(label_of(option)))));
+    const std::string group = positional ? "Arguments" : option.group;
+    if (std::ranges::find(groups, group) == groups.end()) groups.push_back(group);
+  }
+  Text out;
+  for (const std::string& group : groups) {
+    out += "\n" + terminal.paint(Text(group), Ink::strong) + "\n";
+    for (const OptionDescription& option : options) {
+      if (!shown(option) || (!positional && option.group != group)) continue;
+      const bool said = option.repeats && option.help.find("repeat") == option.help.npos && !positional;
+      out += row(Text(label_of(option)), help_of(option) + (said ? " (repeatable)" : ""), labels, width);
+    }
   }
   return out;
 }
@@ -77,25 +87,22 @@ Text program_help(const ProgramDescription& program, const Terminal& terminal) {
   out += Text::format("Usage: {} VERB [options]\n", program.name) + terminal.paint("\nVerbs\n", Ink::strong);
   for (const VerbDescription& verb : program.verbs) verbs = std::max(verbs, verb.name.size());
   for (const VerbDescription& verb : program.verbs) out += row(Text(verb.name), verb.help, verbs, width);
-  out += terminal.paint("\nOptions of every verb\n", Ink::strong) + option_rows(program.options, false, width);
+  out += option_rows(program.options, false, true, width, terminal);
   out += terminal.paint("\nExit codes\n", Ink::strong);
   for (const ExitCode& code : program.exit_codes)
     out += row(pad(Text::format("{}", code.code), 3, true), code.meaning, 3, width);
   return out + examples(program.examples, width, terminal) +
-         Text::format("\n{} help VERB tells the options of a verb.\n", program.name);
+         Text::format("\n{} help VERB lists the options of a verb.\n", program.name);
 }
 
-Text verb_help(const ProgramDescription& program, const VerbDescription& verb, const Terminal& terminal) {
+Text verb_help(const ProgramDescription& program, const VerbDescription& verb, bool all, const Terminal& terminal) {
   const std::size_t width = terminal.text_width();
-  Text out = wrap(Text(verb.help), width, 0) + "\n\n";
-  out += "Usage: " + wrap(Text(usage_of(program, verb)), width - 7, 7) + "\n";
-  if (const Text arguments = option_rows(verb.options, true, width); !arguments.empty())
-    out += terminal.paint("\nArguments\n", Ink::strong) + arguments;
-  if (const Text options = option_rows(verb.options, false, width); !options.empty())
-    out += terminal.paint("\nOptions\n", Ink::strong) + options;
-  return out + examples(verb.examples, width, terminal) + "\n" +
-         wrap(Text::format("{} --help tells the options of every verb and the exit codes.", program.name), width, 0) +
-         "\n";
+  const auto hidden = std::ranges::count_if(verb.options, [&](const OptionDescription& o) { return o.rare && !all; });
+  Text out = wrap(Text(verb.help), width, 0) + "\n" + examples(verb.examples, width, terminal);
+  out += "\nUsage: " + wrap(Text(usage_of(program, verb)), width - 7, 7) + "\n";
+  out += option_rows(verb.options, true, all, width, terminal) + option_rows(verb.options, false, all, width, terminal);
+  if (hidden > 0) out += Text::format("\n{} {} --help-all lists {} more options.\n", program.name, verb.name, hidden);
+  return out;
 }
 
 }  // namespace headrace::cli

@@ -11,6 +11,6 @@ Text first_text(const std::vector<Example>& commands, const Terminal& terminal);
 /// Verbs, options of every verb, exit codes, examples.
 Text program_help(const ProgramDescription& program, const Terminal& terminal);
 /// Usage, arguments, options and examples of one verb.
-Text verb_help(const ProgramDescription& program, const VerbDescription& verb, const Terminal& terminal);
+Text verb_help(const ProgramDescription& program, const VerbDescription& verb, bool all, const Terminal& terminal);
 
 }  // namespace headrace::cli

@@ -93,7 +93,7 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
   for (const history::Together& one : h.together)
     out = "all at once  " + in_lines(Text(one.explanation), terminal, 13) + "\n" + out;
   for (const auto& [path, why] : h.unreadable) out += Text::format("unreadable: {}\n", why);
-  return out + "\n" + in_lines(h.sentence, terminal, 0) + "\n";
+  return out;
 }
 
 int history_verb(const HistoryArguments& arguments, const Shared& shared) {
@@ -120,6 +120,7 @@ int history_verb(const HistoryArguments& arguments, const Shared& shared) {
   tell({.name = "history",
         .json = [&] { return history_json(judged); },
         .csv = [&] { return history_csv(judged); },
+        .answer = answer_of(judged.word, judged.sentence),
         .text = [&](const Terminal& terminal) { return history_text(judged, terminal, arguments.all); },
         .last_line =
             Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
@@ -131,7 +132,8 @@ int history_verb(const HistoryArguments& arguments, const Shared& shared) {
 }
 
 void add_history(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("history", "When metrics changed over past runs, by how much, and what else changed then");
+  Verb verb =
+      verbs.add("history", "Find when metrics changed over past runs, by how much, and which settings changed then");
   auto a = std::make_shared<HistoryArguments>();
   verb.option("DIR", a->folders, "Folders with run folders, or bring-ups, in them, however deep").required();
   verb.option("--metric GLOB", a->metrics,

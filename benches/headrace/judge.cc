@@ -84,9 +84,9 @@ int judge(const JudgeArguments& a, const Shared& shared) {
   }
   const Terminal terminal(stdout, shared);
   const auto width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
-  print_line(Text::format("{}, held against the job {}", a.run, job.name));
+  print_line(Text::format("{}, compared with what the job {} needs", a.run, job.name));
   if (!counted.empty()) print_line(Text(counted));
-  Text out = answer_text(told, std::nullopt, 0, shared) + verdict_text(told, shared);
+  Text out = answer_text(answer_of(told, std::nullopt, 0), terminal) + verdict_text(told, shared);
   if (!unanswered.empty()) out += terminal.paint("not answered by this run", Ink::strong) + "\n";
   for (const Judgement& j : unanswered)
     out += "  " + wrap(Text::format("{}: {}", j.id, j.explanation), width - 4, 4) + "\n";
@@ -96,7 +96,7 @@ int judge(const JudgeArguments& a, const Shared& shared) {
 }
 
 void add_judge(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("judge", "Hold a stored run against another job, where its points do what that job does");
+  Verb verb = verbs.add("judge", "Judge a stored run by another job");
   auto a = std::make_shared<JudgeArguments>();
   verb.option("RUN", a->run, "Run folder, or its run.json").required();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();

@@ -48,7 +48,7 @@ void describe(ProgramDescription& program) {
                         {143, "terminated (SIGTERM)"}};
   program.examples = {{"headrace require configs/jobs/resnet50-imagenet.yaml", "What a job needs"},
                       {"headrace qualify configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 1min",
-                       "Measure, and hold it against what the job needs"}};
+                       "Measure what the job needs, with PASS or FAIL"}};
 }
 
 /// The first option that nobody knows, or word that nobody takes, with the nearest that is known; "" when there is none.
@@ -65,9 +65,15 @@ std::string unknown_word(const CLI::App& app, const ProgramDescription& program)
     std::vector<std::string> known;
     for (const VerbDescription& one : program.verbs) known.push_back(one.name);
     const std::string& word = left.front();
-    return "headrace: no verb '" + word + "'" + did_you_mean(word, known) + " (verbs: " + join(known) + ")";
+    return "headrace: no verb '" + word + "'" + did_you_mean(word, known) + " (headrace help lists them)";
   }
-  if (option == left.end()) return who + ": '" + given + "' was not expected (" + more + " tells what it takes)";
+  if (option == left.end()) {
+    const bool hosts = verb != nullptr && verb->name == "bringup";
+    return who + ": unexpected argument '" + given + "'" + (hosts ? "; did you mean --hosts " + given + "?" : "") +
+           " (" + more + " lists what it takes)";
+  }
+  if (const std::string hint = hint_of_other_tools(given); !hint.empty())
+    return who + hint + " (" + more + " lists the options)";
   std::vector<std::string> known{"--help"};
   const auto add = [&](const std::deque<OptionDescription>& options) {
     for (const OptionDescription& one : options) known.insert(known.end(), one.names.begin(), one.names.end());
@@ -85,7 +91,15 @@ std::string wrong_word(const CLI::App& app, const CLI::ParseError& error, const 
                ? "headrace: a verb is needed, such as qualify (headrace --help lists them)"
                : std::string("headrace: ") + error.what();
   const std::string verb = app.get_subcommands().front()->get_name();
-  return "headrace " + verb + ": " + error.what() + " (headrace help " + verb + " tells more)";
+  return "headrace " + verb + ": " + error.what() + " (headrace help " + verb + " has more)";
+}
+
+int print_help(const CLI::App& app, const ProgramDescription& program, bool all, const Shared& shared) {
+  const Terminal terminal(stdout, shared);
+  const auto chosen = app.get_subcommands();
+  print(chosen.empty() ? program_help(program, terminal)
+                       : verb_help(program, *program.find(chosen.front()->get_name()), all, terminal));
+  return delivered(0);
 }
 
 /// What the verb says, or what its exception stands for.
@@ -134,15 +148,21 @@ int run_main(int argc, char** argv) {
   shared.command.assign(argv, argv + argc);
   shared.remark = remark_of_all_processes();
   std::function<int()> run;
+  constexpr const char* kEvery = "Options of every verb";
   Verb every(&app, &run, &program.options, &program.examples);
+  every.group(kEvery);
   app.set_help_flag("-h,--help", "");
-  program.options.push_back({.names = {"-h", "--help"}, .value = "", .help = "Help, of a verb after its name"});
+  program.options.push_back(
+      {.names = {"-h", "--help"}, .value = "", .help = "Help, of a verb after its name", .group = kEvery});
+  app.set_help_all_flag("--help-all", "");
+  program.options.push_back(
+      {.names = {"--help-all"}, .value = "", .help = "Help with rare options, too", .group = kEvery});
   app.set_version_flag("--version", "");
-  program.options.push_back({.names = {"--version"}, .value = "", .help = "As headrace version"});
+  program.options.push_back({.names = {"--version"}, .value = "", .help = "As headrace version", .group = kEvery});
   every.option("--color WORD", shared.color, "Colours: auto, always or never")
       .one_of({"auto", "always", "never"})
       .shows_default();
-  every.option("--progress WORD", shared.progress, "How progress is told on standard error: auto, plain, json or none")
+  every.option("--progress WORD", shared.progress, "Progress on standard error: auto, plain, json or none")
       .one_of({"auto", "plain", "json", "none"})
       .shows_default();
   std::string exit_map = "headrace";
@@ -152,8 +172,8 @@ int run_main(int argc, char** argv) {
       .one_of(results::exit_map_names())
       .shows_default();
   app.add_flag("-v{1},-q{-1}", shared.verbosity, "");
-  program.options.push_back({.names = {"-v"}, .value = "", .help = "Tell more on standard error"});
-  program.options.push_back({.names = {"-q"}, .value = "", .help = "Tell less on standard error"});
+  program.options.push_back({.names = {"-v"}, .value = "", .help = "More details", .group = kEvery});
+  program.options.push_back({.names = {"-q"}, .value = "", .help = "Fewer messages", .group = kEvery});
 
   std::sort(entries().begin(), entries().end(), [](const Entry& a, const Entry& b) { return a.order < b.order; });
   Verbs verbs(app, run, program);
@@ -170,11 +190,9 @@ int run_main(int argc, char** argv) {
     print_line(version_text());
     return delivered(0);
   } catch (const CLI::CallForHelp&) {
-    const Terminal terminal(stdout, shared);
-    const auto chosen = app.get_subcommands();
-    print(chosen.empty() ? program_help(program, terminal)
-                         : verb_help(program, *program.find(chosen.front()->get_name()), terminal));
-    return delivered(0);
+    return print_help(app, program, false, shared);
+  } catch (const CLI::CallForAllHelp&) {
+    return print_help(app, program, true, shared);
   } catch (const CLI::ParseError& e) {
     tell_line(Text(wrong_word(app, e, program)));
     return delivered(2);

@@ -15,6 +15,7 @@
 #include "harness/base/files/output.h"
 #include "harness/base/object_path.h"
 #include "harness/engine/plan/ad_hoc.h"
+#include "harness/engine/plan/room.h"
 #include "harness/workload/workload.h"
 
 namespace headrace::cli {
@@ -25,7 +26,7 @@ using config::Value;
 
 struct MeasureArguments {
   std::string workload, path, at = "headrace-scratch", max_write = "4GiB", metric, out, peer, token;
-  std::string markdown, csv, json;
+  std::string markdown, csv, json, budget;
   std::optional<std::uint64_t> seed;
   std::size_t max_points = 200;
   bool print_config = false, dry_run = false, no_store = false, no_report = false;
@@ -38,7 +39,7 @@ const std::vector<std::pair<std::string, std::string>> kCommon = {
     {"repeat", "Repetitions of each point"},
     {"duration", "Longest time of one repetition, such as 10s"},
     {"rest", "Pause between repetitions"},
-    {"timeout", "Storage that answers nothing for so long hangs"}};
+    {"timeout", "I/O timeout, after which storage is reported as hung"}};
 
 std::string option_of(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
@@ -87,8 +88,11 @@ Value value_of(const std::string& text, const Location& where) {
 const WorkloadInfo& workload_of(const std::string& name) {
   const Registry& registry = Registry::instance();
   if (const WorkloadInfo* info = registry.find(name)) return *info;
-  throw UsageError(fmt::format("measure: no workload '{}'{} (known: {})", name, did_you_mean(name, registry.names()),
-                               join(registry.names())));
+  const std::string meant = name.size() < 6 || name.starts_with("seq") ? "" : did_you_mean(name, registry.names());
+  throw UsageError(fmt::format("measure: no workload '{}'{} (headrace list shows all)", name,
+                               meant.empty() ? ". Sequential reads: shard_stream; random reads: random_read; small "
+                                               "files: small_file_read; writes: checkpoint_write"
+                                             : meant));
 }
 
 /// Parameters of other workloads are refused by the option that gave them.
@@ -100,8 +104,9 @@ void require_known(const MeasureArguments& arguments, const std::vector<ParamInf
   for (const auto& [name, value] : arguments.params) {
     const std::string option = option_of(name);
     if (value.empty() || std::find(known.begin(), known.end(), option) != known.end()) continue;
-    throw UsageError(fmt::format("measure: {} has no {}{} (it has: {})", arguments.workload, option,
-                                 did_you_mean(option, known), join(known)));
+    const std::string hint = option == "--time" ? "; --budget limits the whole test" : hint_of_other_tools(option);
+    throw UsageError(fmt::format("measure: {} has no {}{} (headrace list {} shows its options)", arguments.workload,
+                                 option, hint.empty() ? did_you_mean(option, known) : hint, arguments.workload));
   }
 }
 
@@ -120,7 +125,8 @@ Value configuration(const MeasureArguments& arguments) {
     const bool objects = is_object_path(arguments.path);
     if (!objects && !fs::exists(arguments.path, error))
       throw UsageError(
-          fmt::format("measure: {}: {}", arguments.path, error ? error.message() : "no such file or folder"));
+          fmt::format("measure: {}: {}{}", arguments.path, error ? error.message() : "no such file or folder",
+                      arguments.path.size() == 1 ? " (a flag takes no word: --direct, or --direct=false)" : ""));
     workload.push_back(
         entry("path", Value::scalar(objects ? arguments.path : fs::absolute(arguments.path).lexically_normal().string(),
                                     {"PATH", 0, 0})));
@@ -158,7 +164,8 @@ class Shown final : public TerminalAudience {
 
   int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) override {
     const Scan scan = scan_of(run, arguments_.metric);
-    print(scan_text(scan, Terminal(stdout, shared_)));
+    const Terminal terminal(stdout, shared_);
+    print(answer_text(scan_answer(scan), terminal) + scan_text(scan, terminal));
     for (const PointResult& point : run.points)
       for (const WrongBlock& wrong : point.wrong_blocks)
         print_line(Text::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why));
@@ -189,7 +196,9 @@ int measure(const MeasureArguments& arguments, const Shared& shared) {
   const auto plan = [&] {
     PlanOptions options;
     options.max_points = arguments.max_points;
+    if (!arguments.budget.empty()) options.budget_s = time_option("--budget", arguments.budget, "10s");
     Plan made = make_plan(asked, options);
+    check_room(made);
     require_metric(*made.points.front().info, arguments.metric, *made.points.front().workload);
     return made;
   };
@@ -215,7 +224,6 @@ int measure(const MeasureArguments& arguments, const Shared& shared) {
 /// An option for every parameter that a workload has. Their list would hide the other options: `headrace list WORKLOAD`
 /// tells them.
 void add_params(Verb& verb, std::map<std::string, std::string>& into) {
-  for (const auto& [name, help] : kCommon) verb.option(option_of(name) + " VALUES", into[name], help);
   std::map<std::string, ParamInfo> all;
   for (const WorkloadInfo& info : Registry::instance().all())
     for (const ParamInfo& param : params_of(info)) all.try_emplace(param.name, param);
@@ -224,41 +232,49 @@ void add_params(Verb& verb, std::map<std::string, std::string>& into) {
     const bool two = name.find('_') != name.npos;
     const std::string names = option_of(name) + (two ? ",--" + name : "");
     if (param.type == "flag")
-      verb.flag(names, into[name], param.help).unlisted();
+      verb.flag(names, into[name], param.help);
     else
-      verb.option(names + " VALUES", into[name], param.help).unlisted();
+      verb.option(names + " VALUES", into[name], param.help);
   }
 }
 
 void add_measure(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("measure", "One workload without a configuration: its points in one table");
+  Verb verb = verbs.add("measure", "Measure one workload, without a configuration");
   auto a = std::make_shared<MeasureArguments>();
-  verb.option(
-          "WORKLOAD", a->workload,
-          "What to measure. Each parameter that `headrace list WORKLOAD` tells is an option here, as in --block-size "
-          "1MiB; several values make points: 1,2,8 or 1..64*2")
+  verb.option("WORKLOAD", a->workload,
+              "What to measure. Its parameters are options (headrace list WORKLOAD), as in --block-size 1MiB; several "
+              "values make points: 1,2,8 or 1..64*2")
       .required()
       .suggests(Registry::instance().names());
-  verb.option("PATH", a->path, "Existing data to read; it is never changed. Without it, data is made below --at");
-  add_params(verb, a->params);
+  verb.option("PATH", a->path, "Existing data, only read; default: data made below --at");
+  const auto common = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i)
+      verb.option(option_of(kCommon[i].first) + " VALUES", a->params[kCommon[i].first], kCommon[i].second);
+  };
+  common(0, 3);
+  verb.option("--budget TIME", a->budget, "Longest time of each point, such as 10s: fewer repetitions, wider range");
   verb.option("--metric NAME", a->metric, "What the table compares; default: the workload's first metric");
   verb.option("--at DIR", a->at,
-              "Where data is made, and kept for the next time (headrace clean DIR removes it); or s3://bucket/prefix")
+              "Scratch folder, or s3://bucket/prefix; its data is kept (headrace clean DIR removes it)")
       .shows_default();
   verb.option("--max-write SIZE", a->max_write, "Most bytes that may be written there").shows_default();
-  verb.option("--seed N", a->seed, "Seed of every random order and of generated data");
-  verb.option("--peer HOST", a->peer,
-              "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
-  verb.option("--token", a->token, "What `headrace serve` there was started with").or_environment("HEADRACE_TOKEN");
-  verb.option("--max-points N", a->max_points, "Most points that the values may make").shows_default();
+  verb.group("Output");
   verb.option("--export-markdown FILE", a->markdown, "Write the table as Markdown");
   verb.option("--export-csv FILE", a->csv, "Write it as CSV, in SI units");
   verb.option("--export-json FILE", a->json, "Write it as JSON, with the value of each repetition");
   verb.flag("--print-config", a->print_config, "Print the configuration that asks for the same, and run nothing");
   verb.flag("--dry-run", a->dry_run, "Show the plan; run nothing");
-  verb.option("--out DIR", a->out, "Run folder; default headrace-runs/TIME-measure-WORKLOAD below the current folder");
+  verb.option("--out DIR", a->out, "Run folder; default headrace-runs/TIME-measure-WORKLOAD");
   verb.flag("--no-store", a->no_store, "Write no run folder");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");
+  verb.group("Parameters of workloads, and details", true);
+  verb.option("--seed N", a->seed, "Seed of every random order and of generated data");
+  verb.option("--peer HOST", a->peer,
+              "Host with `headrace serve`, the remote end of network workloads: HOST, HOST:PORT");
+  verb.option("--token", a->token, "The token of that `headrace serve`").or_environment("HEADRACE_TOKEN");
+  verb.option("--max-points N", a->max_points, "Most points that the values may make").shows_default();
+  common(3, kCommon.size());
+  add_params(verb, a->params);
   verb.example("headrace measure small_file_read --workers 1..8*2 --cache cold",
                "How the rate of small files grows with readers, each read from storage");
   verb.example("headrace measure shard_stream /tmp --block-size 128KiB,1MiB --print-config",

@@ -133,7 +133,7 @@ int observe_command(const ObserveArguments& given, const Shared& shared) {
       if (traced) observe::make_exact(log.emplace(traced->read()), recording);
       conclude(recording, "", given.command, name, folder, given, shared, false, log ? &*log : nullptr);
     } catch (const std::exception& e) {
-      tell_line(Text::format("headrace: what was seen is lost: {}", e.what()));  // the command's end stays its own
+      tell_line(Text::format("headrace: the observation is lost: {}", e.what()));  // the command's end stays its own
     }
     return command.exit_code();
   } catch (const observe::CannotStart& e) {
@@ -201,16 +201,16 @@ int observe_verb(const ObserveArguments& given, const Shared& shared) {
   if (!given.command.empty() && !given.duration.empty())
     throw UsageError("--duration: of --pid only; a command is watched until it ends");
   if (!given.from.empty() && (!given.duration.empty() || given.trace || given.live))
-    throw UsageError("--from: what was written down is over; --duration, --trace and --live are of what runs");
+    throw UsageError("--from: reads a finished trace; --duration, --trace and --live need a running job");
   if (given.trace && given.command.empty())
-    throw UsageError("--trace: of a command only; what runs already has loaded its libraries");
+    throw UsageError("--trace: works with a command only, as a running process has already loaded its libraries");
   if (given.no_store && !given.out.empty()) throw UsageError("--no-store: goes against --out");
   if (!given.from.empty()) return observe_trace(given, shared);
   return given.command.empty() ? observe_process(given, shared) : observe_command(given, shared);
 }
 
 void add_observe(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("observe", "Watch a running job: what it waits for, and the job file that describes it");
+  Verb verb = verbs.add("observe", "Watch a running job: find its bottleneck, and write its job file");
   auto given = std::make_shared<ObserveArguments>();
   verb.option("COMMAND", given->command,
               "Behind --: what to run and watch; its streams, signals and exit code stay its own, and what headrace "
@@ -221,7 +221,7 @@ void add_observe(Verbs& verbs, Shared& shared) {
       "--from FILE", given->from,
       "Learn it from calls that were written down: by strace -f -ttt -T -y, DFTracer (.pfw, .pfw.gz; all of a job's "
       "files), Darshan, or --trace (trace.pfw.gz)");
-  verb.option("--duration TIME", given->duration, "With --pid: for so long, such as 60s");
+  verb.option("--duration TIME", given->duration, "With --pid: how long to watch, such as 60s");
   verb.option("--out DIR", given->out,
               "Folder for observe.json, job.yaml and report.html; default headrace-runs/TIME-observe-NAME");
   verb.flag("--trace", given->trace,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "benches/headrace/answer.h"
 #include "harness/base/units.h"
 
 namespace headrace::cli {
@@ -49,7 +50,7 @@ Text gpu_text(const observe::GpuTold& gpu) {
     out += Text::format(": busy {:.0f} % of the time [{:.0f}, {:.0f}]", gpu.busy.value * 100, gpu.busy.low * 100,
                         gpu.busy.high * 100);
   else
-    out += ": how busy, its driver does not tell";
+    out += ": its driver does not report how busy it is";
   if (gpu.own_busy) out += Text::format(", by the job {:.0f} %", *gpu.own_busy * 100);
   if (gpu.memory > 0)
     out += Text::format(", {} of its memory", format_quantity(static_cast<double>(gpu.memory), Dimension::bytes));
@@ -69,13 +70,34 @@ Text learned_text(const Learned& one, const Terminal& terminal) {
   return out + "\n";
 }
 
+/// How long training waits, what it waits for, and the command that proves it or finds a better setting.
+Answer observation_answer(const Observation& seen, const std::string& job) {
+  Answer all{.sentence = Text::format("{}.", seen.limit.sentence)};
+  for (const Share& one : seen.training)
+    if (one.name == "waiting_for_loader" && one.value >= kWorthTelling) {
+      all.cause = std::move(all.sentence);
+      all.sentence = Text::format("Training waits for data {:.0f} % of the time (range {:.0f} to {:.0f} %).",
+                                  one.value * 100, one.low * 100, one.high * 100);
+    }
+  if (all.cause.empty() && !seen.limit.proof.empty()) all.cause = seen.limit.proof.front();
+  if (seen.limit.command.empty() || job.empty()) {
+    if (!seen.limit.advice.empty()) all.next = seen.limit.advice.front();
+    return all;
+  }
+  std::string command = seen.limit.command;
+  if (const std::size_t at = command.find("job.yaml"); at != command.npos) command.replace(at, 8, job);
+  all.next = command;
+  return all;
+}
+
 }  // namespace
 
 Text observation_text(const observe::Recording& recording, const Observation& seen, const std::string& job,
                       const Terminal& terminal) {
-  Text out = Text::format("headrace: {} {} process{} for {}", recording.machine_seen ? "watched" : "read the calls of",
-                          recording.processes.size(), recording.processes.size() == 1 ? "" : "es",
-                          format_duration(recording.elapsed_s));
+  Text out = answer_text(observation_answer(seen, job), terminal);
+  out += Text::format("headrace: {} {} process{} for {}", recording.machine_seen ? "watched" : "read the calls of",
+                      recording.processes.size(), recording.processes.size() == 1 ? "" : "es",
+                      format_duration(recording.elapsed_s));
   if (recording.elapsed_s > 0 && recording.machine_seen)
     out += Text::format(", {:.0f} looks a second at each thread, {:.1f} % of a processor", recording.samples_per_s,
                         100 * recording.sampler_cpu_s / recording.elapsed_s);
@@ -89,18 +111,13 @@ Text observation_text(const observe::Recording& recording, const Observation& se
                        seen.workers, false);
   if (!seen.gpus.empty()) out += "the job's GPUs\n";
   for (const observe::GpuTold& gpu : seen.gpus) out += gpu_text(gpu);
-  out += terminal.paint("what was learned of the job\n", Ink::strong);
+  out += terminal.paint("learned about the job\n", Ink::strong);
   for (const Learned& one : seen.learned) out += learned_text(one, terminal);
   for (const std::string& note : seen.notes) out += in_lines(Text::format("  {}", note), terminal, 2) + "\n";
-  out += terminal.paint(in_lines(Text(seen.limit.sentence), terminal, 0), Ink::strong) + "\n";
+  if (!seen.limit.proof.empty()) out += terminal.paint("evidence\n", Ink::strong);
   for (const std::string& one : seen.limit.proof) out += in_lines(Text::format("  {}", one), terminal, 2) + "\n";
   if (!seen.limit.advice.empty()) out += "what would help, cheapest first\n";
   for (const std::string& one : seen.limit.advice) out += in_lines(Text::format("  - {}", one), terminal, 4) + "\n";
-  if (!seen.limit.command.empty() && !job.empty()) {
-    std::string command = seen.limit.command;
-    if (const std::size_t at = command.find("job.yaml"); at != command.npos) command.replace(at, 8, job);
-    out += Text::format("what proves it\n  {}\n", command);
-  }
   return out;
 }
 

@@ -132,7 +132,7 @@ void add_pack(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("pack", "Pack a folder of images into shards; the folder is only read");
   auto given = std::make_shared<PackArguments>();
   verb.option("DIR", given->source,
-              "The images, each class in a folder of its own; files beside one are packed with it")
+              "The images, each class in a folder of its own; files of the same name are packed with their image")
       .required();
   verb.option("--to DIR", given->target,
               "Where shards go: a new or empty folder, or one that an earlier try left, which is continued")
@@ -145,11 +145,10 @@ void add_pack(Verbs& verbs, Shared& shared) {
   verb.option("--order ORDER", given->order, "Of the samples: shuffled, the same each time, or listed, by name")
       .one_of({"shuffled", "listed"})
       .shows_default();
-  verb.flag("--dry-run", given->dry_run, "Tell what would be written, and write nothing");
-  verb.flag(
-      "--rehearse", given->rehearse,
-      "Tell what packing would gain, and leave nothing: a sample of 256 MiB is packed beside SHARDS and read as files "
-      "and as shards, by turns");
+  verb.flag("--dry-run", given->dry_run, "Show what would be written, and write nothing");
+  verb.flag("--rehearse", given->rehearse,
+            "Measure the gain without packing: pack a sample of 256 MiB next to SHARDS, read it as files and as shards "
+            "in turns, and remove it");
   verb.example("headrace pack images --to shards --shard-size 256MiB",
                "Shards get their names once they are whole and were read back; run again, it goes on where it ended");
   verb.does([&shared, given] { return pack(shared, *given); });

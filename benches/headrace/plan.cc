@@ -34,7 +34,8 @@ void add_validate(Verbs& verbs, Shared&) {
   Verb verb = verbs.add("validate", "Check a configuration (and a job) completely; run nothing");
   auto arguments = std::make_shared<PlanArguments>();
   add_plan_options(verb, *arguments);
-  verb.example("headrace validate -c configs/storage.yaml", "Is the file right? Every problem is told with its place");
+  verb.example("headrace validate -c configs/storage.yaml",
+               "Check the file: report every problem with its line and column");
   verb.does([arguments] {
     const Plan plan = make_plan(plan_options(*arguments));
     check_room(plan);

@@ -75,7 +75,7 @@ void choose_files(const PlanArguments& arguments, PlanOptions& options) {
     const bool job = kind_of(path) == FileKind::job;
     std::string& slot = job ? options.job_file : options.config_file;
     if (!slot.empty())
-      throw UsageError(fmt::format("{}: a second {} beside {}", arguments.file, job ? "job" : "configuration", slot));
+      throw UsageError(fmt::format("{}: a second {}, after {}", arguments.file, job ? "job" : "configuration", slot));
     slot = path;
   }
   if (options.config_file.empty() && options.job_file.empty())
@@ -119,27 +119,25 @@ std::string bytes_or_unknown(std::uint64_t bytes) {
 }  // namespace
 
 void add_plan_options(Verb& verb, PlanArguments& arguments) {
-  verb.option("FILE", arguments.file, "A job (configs/jobs/*.yaml): what it does is run; or a configuration, as -c");
-  verb.option("--at DIR", arguments.at, "Scratch folder for generated data, on the storage to be judged (target.path)");
-  verb.option("--data PATH", arguments.data,
-              "Data set of the job that is there already: a folder, a file or s3://bucket/prefix, only read");
-  verb.option("--max-write SIZE", arguments.max_write,
-              "Most bytes that may be written, such as 4GiB (target.max_write)");
-  verb.option("-c,--config FILE", arguments.config,
-              "Configuration: what to run (configs/*.yaml); none: what follows from the job");
-  verb.option("--job JOB", arguments.job, "Job description: what is needed (configs/jobs/*.yaml)");
-  verb.option("--set KEY=VALUE", arguments.set,
-              "Override: KEY=VALUE of the configuration, job.KEY=VALUE of the job (repeatable)")
+  verb.option("FILE", arguments.file, "A job (configs/jobs/*.yaml), or a configuration");
+  verb.group("Where");
+  verb.option("--at DIR", arguments.at, "Scratch folder on the storage to be judged (target.path)");
+  verb.option("--data PATH", arguments.data, "Existing data: a folder, file or s3://bucket/prefix, only read");
+  verb.option("--max-write SIZE", arguments.max_write, "Most bytes to write, such as 4GiB (target.max_write)");
+  verb.group("What");
+  verb.option("-c,--config FILE", arguments.config, "Configuration (configs/*.yaml); default: from the job");
+  verb.option("--job JOB", arguments.job, "Job description (configs/jobs/*.yaml)");
+  verb.option("--set KEY=VALUE", arguments.set, "Override a key of the configuration, or job.KEY (repeatable)")
       .one_value_each();
-  verb.option("--only GLOB", arguments.only, "Only points or workloads that match a glob (comma-separated or repeated)")
+  verb.option("--only GLOB", arguments.only, "Only points or workloads that match (also A,B)")
       .separated_by(',')
       .one_value_each();
-  verb.option("--skip GLOB", arguments.skip, "Leave out points or workloads that match a glob")
+  verb.option("--skip GLOB", arguments.skip, "Leave out points or workloads that match")
       .separated_by(',')
       .one_value_each();
+  verb.option("--budget TIME", arguments.budget, "Longest time of a job (5min), or of each point (20min)");
+  verb.group("Details of the tests", true);
   verb.option("--looks COUNTS", arguments.looks, "When to look, in repetitions: 5,10,15 (the default)");
-  verb.option("--budget TIME", arguments.budget,
-              "Longest time: of a job's points all together (5min); of a configuration's, each (20min)");
   verb.option("--seed", arguments.seed, "Seed of every random order and of generated data");
   verb.option("--max-points", arguments.max_points, "Most points that a sweep may make").shows_default();
 }
@@ -232,14 +230,14 @@ Text plan_text(const Plan& plan, const Shared& shared) {
               width, 10) +
          "\n";
   if (time.points > 0)
-    out +=
-        wrap(Text::format(
-                 "time      {} to {}{}, {}", format_duration(time.first_s), format_duration(time.most_s),
-                 time.points == plan.points.size() ? Text()
-                                                   : Text::format(" for the {} points that tell theirs", time.points),
-                 time.reckoned_with.empty() ? "however many ranks take part" : "as with " + time.reckoned_with),
-             width, 10) +
-        "\n";
+    out += wrap(Text::format(
+                    "time      {} to {}{}, {}", format_duration(time.first_s), format_duration(time.most_s),
+                    time.points == plan.points.size()
+                        ? Text()
+                        : Text::format(" for the {} points that have a known time", time.points),
+                    time.reckoned_with.empty() ? "however many ranks take part" : "as with " + time.reckoned_with),
+                width, 10) +
+           "\n";
   Table points({{"point", false}, {"cache", false}, {"reps", true}, {"read/rep", true}, {"writes", true}});
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
@@ -271,7 +269,7 @@ Text plan_text(const Plan& plan, const Shared& shared) {
     }
   }
   if (const auto remarks = not_as_the_job(plan); !remarks.empty()) {
-    out += terminal.paint("\nnot as the job has it\n", Ink::strong);
+    out += terminal.paint("\nDifferences from the job\n", Ink::strong);
     for (const std::string& remark : remarks) out += "  " + wrap(Text(remark), 94, 4) + "\n";
   }
   if (!plan.not_asked.empty()) {

@@ -17,19 +17,18 @@ namespace {
 
 constexpr double kPlainEvery_s = 30;
 
-/// What is left to do: repetitions done and planned, and what one costs, from those of this run so
-/// far.
+/// The most that is left to do: repetitions done and planned to the last look, and what one costs, from those of this run
+/// so far.
 class Eta {
  public:
   explicit Eta(const Plan& plan) : start_ns_(now_ns()) {
-    for (const Point& point : plan.points) left_ += point.repeat.looks.front();
+    for (const Point& point : plan.points) left_ += point.repeat.looks.back();
   }
   void repetition_done() {
     ++done_;
     left_ = std::max(left_ - 1.0, 0.0);
   }
-  /// A point ended: what it did not need is not left any more, what it needed beyond its first look
-  /// was extra.
+  /// A point ended: what it did not need is not left any more, what it needed beyond its last look was extra.
   void point_done(unsigned taken, unsigned planned) {
     if (taken < planned) left_ = std::max(left_ - (planned - taken), 0.0);
     if (taken > planned) left_ += taken - planned;
@@ -37,7 +36,7 @@ class Eta {
   double elapsed_s() const { return static_cast<double>(now_ns() - start_ns_) * 1e-9; }
   std::string text() const {
     if (done_ == 0) return "ETA ?";
-    return "ETA " + format_duration(elapsed_s() / done_ * left_);
+    return "ETA at most " + format_duration(elapsed_s() / done_ * left_);
   }
 
  private:
@@ -101,7 +100,7 @@ class Progress : public RunObserver {
   void point_done(const PointResult& result) override {
     const std::lock_guard lock(mutex_);
     const std::size_t taken = result.repetitions.size();
-    eta_.point_done(static_cast<unsigned>(taken), result.point->repeat.looks.front());
+    eta_.point_done(static_cast<unsigned>(taken), result.point->repeat.looks.back());
     if (verbosity_ < 0) return;
     if (result.status == PointStatus::skipped) {
       say(Text::format("{}  {}", head_, terminal_.paint("skipped: " + result.reason, Ink::faint)));

@@ -133,9 +133,9 @@ Text outcome_text(const Outcome& found, const std::string& where) {
     out += Text::format("  saves: {} of {} files, written at the times at which they were while others read\n",
                         bytes_text(found.tries.front().written_bytes), plan.saves.size());
   for (const auto& [why, count] : plan.left_out) out += Text::format("  not replayed: {} ({} calls)\n", why, count);
-  out += Text("  not replayed: waiting for whoever takes the batches or for a processor, page faults\n");
+  out += Text("  not replayed: waiting for the process that takes the batches or for a processor, page faults\n");
   if (!plan.think_known)
-    out += Text("  not replayed: computing between accesses, which this trace does not tell from waiting\n");
+    out += Text("  not replayed: computing between accesses, as this trace does not separate it from waiting\n");
   if (!found.fed) {
     out += Text("how much of the time training computed is not in the trace: times alone are compared\n");
     return out;
@@ -219,15 +219,13 @@ int replay(const ReplayArguments& given, const Shared& shared) {
 }
 
 void add_replay(Verbs& verbs, Shared& shared) {
-  Verb verb =
-      verbs.add("replay", "Do a trace's accesses again on another storage: sizes, order, computing between them");
+  Verb verb = verbs.add("replay", "Replay a recorded I/O trace on other storage");
   auto given = std::make_shared<ReplayArguments>();
   verb.option("FILE", given->traces, "The trace, as 'headrace observe --from' takes it: of --trace, strace, DFTracer")
       .required();
-  verb.option(
-      "--at DIR", given->at,
-      "A new or empty folder: files of the same sizes are made there, what was saved is written, and all is removed "
-      "again");
+  verb.option("--at DIR", given->at,
+              "A new or empty folder: files of the same sizes are made there, saves are written, and all is removed at "
+              "the end");
   verb.option("--data DIR", given->data,
               "A folder that has copies of the files, below it as in the trace; it is only read");
   verb.option("--max-write SIZE", given->max_write, "Most bytes that are written with --at").shows_default();

@@ -64,7 +64,7 @@ void add_report(Verbs& verbs, Shared&) {
   auto paper = std::make_shared<std::string>("summary");
   verb.option("RUN", *folder, "A folder of a run, a comparison, a bring-up... or its run.json, bringup.json...")
       .required();
-  verb.option("-o,--out FILE", *out, "The page; default report.html beside the data");
+  verb.option("-o,--out FILE", *out, "The page; default report.html next to the data");
   verb.option("--print WHAT", *paper, "What of it goes to paper: a summary of two sheets with the rest folded, or all")
       .one_of({"summary", "full"});
   verb.example("headrace report before -o page.html", "The page of a finished run, drawn again");

@@ -70,7 +70,8 @@ void show_needs(const RequireArguments& arguments, const std::string& path, cons
   show(
       arguments.format,
       [&] {
-        const Text text = needs_text(job, needs, terminal);
+        const Text text =
+            answer_text(needs_answer(job, needs, arguments.job), terminal) + needs_text(job, needs, terminal);
         return arguments.explain ? text + "\n" + locked_text(job, terminal) : text;
       },
       [&] { return needs_json(job, needs); }, [&] { return needs_csv(needs); });
@@ -100,14 +101,14 @@ int require(const RequireArguments& arguments, const Shared& shared) {
 }
 
 void add_require(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("require", "What a job needs, each need with its equation and numbers");
+  Verb verb = verbs.add("require", "List the requirements of a job, each with its equation and numbers");
   auto a = std::make_shared<RequireArguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
   verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
   verb.option("--set KEY=VALUE", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)")
       .one_value_each();
   verb.flag("--keys", a->keys, "List the keys of a job file, and nothing else");
-  verb.flag("--explain", a->explain, "Also tell which keys would give further needs");
+  verb.flag("--explain", a->explain, "Also list the keys that would give further needs");
   verb.flag("--compare", a->compare, "Needs before and after the overrides, side by side");
   verb.option("--sweep KEY=RANGE", a->sweep,
               "Needs over KEY=FIRST..LAST*FACTOR, FIRST..LAST+STEP or A,B,C (repeatable: crossed)");

@@ -6,8 +6,10 @@
 
 #include "benches/headrace/table.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 #include "harness/base/units.h"
 #include "harness/job/job_keys.h"
+#include "harness/job/need_kinds.h"
 #include "harness/job/need_output.h"
 
 namespace headrace::cli {
@@ -104,6 +106,23 @@ Text shown(const std::optional<double>& value, const std::string& unit) {
 
 }  // namespace
 
+Answer needs_answer(const Job& job, std::span<const Need> needs, const std::string& file) {
+  Text most;
+  std::size_t judged = 0;
+  for (const Need& need : needs) {
+    const NeedKind* kind = find_need_kind(need.id);
+    if (need.informative || kind == nullptr || kind->name.empty() || need.scope == Scope::gpu) continue;
+    const bool first = judged == 0 || (&need != needs.data() && (&need)[-1].id != need.id);
+    judged += first;
+    if (first && judged <= 3)
+      most += Text::format("{}{} {}", judged > 1 ? ", " : "", kind->name, format_named(need.need, need.unit, need.id));
+  }
+  return {.sentence = Text::format("{} has {} requirements, on {} GPUs. The first, with margin {}: {}.", job.name,
+                                   judged, job.cluster.gpus(), job.safety, most),
+          .next = Text::format("headrace qualify {} --at DIR measures whether the storage at DIR meets them",
+                               shell_word(file))};
+}
+
 Text needs_text(const Job& job, std::span<const Need> needs, const Terminal& terminal) {
   const std::size_t width = width_of(terminal);
   Text out = header(job, width) + "\n";
@@ -160,7 +179,7 @@ Text changes_text(const Job& before, const Job& after, const std::vector<std::st
   }
   return wrap(after.name + ": " + join(overrides), width_of(terminal), 0) + "\n" +
          Text::format("needs with margin {} before, {} after\n\n", before.safety, after.safety) + table.text(terminal) +
-         Text::format("\n{} of {} stay the same.\n", same, changes.size());
+         "\n" + Text::format("{} of {} stay the same.\n", same, changes.size());
 }
 
 Text sweep_text(const Sweep& sweep, const Terminal& terminal) {
@@ -206,8 +225,8 @@ Text sweep_text(const Sweep& sweep, const Terminal& terminal) {
                 width, 0) +
            "\n";
   if (sweep.columns.size() > changing.size())
-    out += Text::format("{}{} stay the same.\n", changing.size() > shown_columns.size() ? "" : "\n",
-                        sweep.columns.size() - changing.size());
+    out += (changing.size() > shown_columns.size() ? Text() : Text("\n")) +
+           Text::format("{} stay the same.\n", sweep.columns.size() - changing.size());
   return out;
 }
 

@@ -5,12 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "benches/headrace/answer.h"
 #include "benches/headrace/terminal.h"
 #include "harness/job/job_sweep.h"
 #include "harness/job/need_changes.h"
 #include "harness/job/needs.h"
 
 namespace headrace::cli {
+
+/// The first requirements with margin, and how to measure whether they are met. `file`: of the job.
+Answer needs_answer(const job::Job& job, std::span<const job::Need> needs, const std::string& file);
 
 /// One block per need: the values at each scope, the margin, the equation with its numbers.
 Text needs_text(const job::Job& job, std::span<const job::Need> needs, const Terminal& terminal);

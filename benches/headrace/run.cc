@@ -101,9 +101,7 @@ class RunShown final : public TerminalAudience {
       print_document(results::verdict_json(run) + "\n");
       return run.summary.exit_code;
     }
-    print(answer_text(run,
-                      help.sizing && help.sizing->gpus_fed ? std::optional(help.sizing->gpus_fed->mean) : std::nullopt,
-                      help.sizing ? help.sizing->job.cluster.gpus() : 0, shared_));
+    print(answer_text(answer(run, help), Terminal(stdout, shared_)));
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(expected_text(run.expected, Terminal(stdout, shared_), shared_.verbosity < 0));
     if (run.rehearsal || run.rules) print(rehearsal_text(run));
@@ -117,6 +115,19 @@ class RunShown final : public TerminalAudience {
   }
 
  private:
+  static Answer answer(const RunResult& run, const Help& help) {
+    const bool fed = help.sizing && help.sizing->gpus_fed;
+    Answer all = answer_of(run, fed ? std::optional(help.sizing->gpus_fed->mean) : std::nullopt,
+                           help.sizing ? help.sizing->job.cluster.gpus() : 0);
+    if (!run.rehearsal) return all;
+    const std::vector<std::string> said = engine::told_rehearsal(run);  // the answer first
+    all.word = run.summary.word;
+    all.sentence = Text(said.front()) + ".";
+    all.cause = run.rehearsal->proof.sentence;
+    if (run.rehearsal->tuning && run.rehearsal->tuning->advised && said.size() > 1) all.next = said[1];
+    return all;
+  }
+
   /// Of the point that kept one. Tells what became of it.
   Text write_trace(const RunResult& run) const {
     if (arguments_.trace.empty()) return {};
@@ -154,9 +165,8 @@ void check_judges(const Plan& plan) {
   if (plan.needs.empty() && plan.declared_needs.empty()) {
     if (plan.job)
       throw UsageError(
-          "qualify: the points that are left measure none of the job's needs: leave others in (--only, --skip; "
-          "headrace "
-          "plan tells them), or measure without judging (headrace run)");
+          "qualify: the selected points measure none of the job's needs: select others (--only, --skip; headrace plan "
+          "lists them), or measure without judging (headrace run)");
     throw UsageError(
         "qualify: nothing to judge: give a job, or needs in the configuration "
         "(headrace run measures without judging)");
@@ -193,8 +203,8 @@ PlanOptions rehearsal_options(const RunArguments& arguments) {
   options.tune = arguments.tune;
   if (!options.config_file.empty() || options.job_file.empty())
     throw UsageError(
-        "rehearse: give a job and no configuration: what is run follows from the job (headrace run -c "
-        "configs/rehearsal.yaml measures a pipeline without one)");
+        "rehearse: give a job and no configuration, as the job decides the tests (headrace run -c "
+        "configs/rehearsal.yaml measures a pipeline without a job)");
   options.rehearse = true;
   return options;
 }
@@ -255,32 +265,27 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   auto arguments = std::make_shared<RunArguments>();
   add_plan_options(verb, arguments->plan);
   if (kind == Kind::run) add_against_options(verb, arguments->against);
-  verb.option("--out DIR", arguments->out, "Run folder; default headrace-runs/TIME-NAME below the current folder");
-  verb.option("--peer HOST", arguments->peer,
-              "Host where `headrace serve` waits, the other end of network workloads: HOST, HOST:PORT");
-  verb.option("--token", arguments->token, "What `headrace serve` there was started with")
-      .or_environment("HEADRACE_TOKEN");
-  verb.option("--expectations FILE", arguments->expectations,
-              "A table of what your own hardware gives, read before headrace's own (docs/reference/expectations.md)");
+  verb.group("Output");
+  verb.option("--out DIR", arguments->out, "Run folder; default headrace-runs/TIME-NAME");
   verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
-  verb.flag("--json", arguments->json, "Print the verdict as JSON, and nothing else, on standard output");
+  verb.flag("--json", arguments->json, "Print only JSON");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
+  verb.group("Network, tables and traces", true);
+  verb.option("--peer HOST", arguments->peer,
+              "Host with `headrace serve`, the remote end of network workloads: HOST, HOST:PORT");
+  verb.option("--token", arguments->token, "The token of that `headrace serve`").or_environment("HEADRACE_TOKEN");
+  verb.option("--expectations FILE", arguments->expectations,
+              "Rates of your own hardware, read before headrace's own (docs/reference/expectations.md)");
   if (kind != Kind::qualify)
-    verb.option(
-        "--trace FILE", arguments->trace,
-        "Write what the input pipeline did with every sample, and when, as Chrome trace JSON (Perfetto shows it)");
+    verb.option("--trace FILE", arguments->trace,
+                "Write the time line of every sample in the input pipeline as Chrome trace JSON (for Perfetto)");
   if (kind == Kind::rehearse) {
-    verb.flag("--tune", arguments->tune,
-              "Try other numbers of workers, and of batches ahead, too, and tell the fewest that feed the GPUs, as "
-              "settings of "
-              "the loader");
-    verb.option(
-        "--calibrate DECODER", arguments->calibrate,
-        "Measure first what the job's own decoder takes: pillow, torchvision, opencv, dali, or a command that gets "
-        "samples' files and prints the seconds of one");
-    verb.option("--rules NAME", arguments->rules,
-                "Hold the run against a benchmark's rules, and tell which it broke: mlperf-v2, mlperf-v3 (MLPerf "
-                "Storage 2.0, 3.0)");
+    verb.group("Loader");
+    verb.flag("--tune", arguments->tune, "Find the smallest loader setting that feeds the GPUs");
+    verb.option("--calibrate DECODER", arguments->calibrate,
+                "Measure the job's decoder first: pillow, torchvision, opencv, dali, or a command that gets files and "
+                "prints seconds");
+    verb.option("--rules NAME", arguments->rules, "Check the rules of a benchmark: mlperf-v2 or mlperf-v3");
     verb.example("headrace rehearse configs/jobs/resnet50-imagenet.yaml --at /tmp/headrace-scratch --budget 2min",
                  "What share of the time would the GPUs of a ResNet-50 compute, and what keeps them waiting?");
   } else if (kind == Kind::qualify) {
@@ -296,17 +301,16 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
 }
 
 void add_run(Verbs& verbs, Shared& shared) {
-  add_verb(verbs, shared, "run", "Measure what a configuration asks for", Kind::run);
+  add_verb(verbs, shared, "run", "Run the tests of a configuration", Kind::run);
 }
 
 void add_qualify(Verbs& verbs, Shared& shared) {
-  add_verb(verbs, shared, "qualify", "Measure, hold against a job's needs, and say PASS or FAIL for each",
-           Kind::qualify);
+  add_verb(verbs, shared, "qualify", "Measure what a job needs, with PASS or FAIL for each requirement", Kind::qualify);
 }
 
 void add_rehearse(Verbs& verbs, Shared& shared) {
-  add_verb(verbs, shared, "rehearse",
-           "Run a job's input pipeline for real: how busy its GPUs would be, and what limits", Kind::rehearse);
+  add_verb(verbs, shared, "rehearse", "Run the input pipeline of a job: GPU utilization, and its bottleneck",
+           Kind::rehearse);
 }
 
 const RegisterVerb run_registered{70, add_run};

@@ -45,6 +45,10 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
   for (const Repetition& r : result.repetitions)
     if (row.unproven.empty() && r.counted && !r.cache.is_evidence())
       row.unproven = fmt::format("not proven {}: {}", to_string(r.cache.declared), r.cache.why);
+  row.disturbed = static_cast<std::size_t>(std::ranges::count_if(
+      result.repetitions, [](const Repetition& r) { return r.counted && r.disturbance.disturbed; }));
+  for (const MetricSummary& one : result.metrics)
+    if (!one.values.empty()) row.others[one.name] = one.shown();
   row.values = found->values;
   row.repetitions = row.values.size();
   const double sum = std::accumulate(row.values.begin(), row.values.end(), 0.0);
@@ -74,19 +78,34 @@ std::string human(const Scan& scan, double value) {
                               : job::format_named(value, scan.unit, scan.workload + "." + scan.metric);
 }
 
-/// One row as people read it: point, mean, median, bounds, min, max, relative.
-std::vector<std::string> cells(const Scan& scan, const ScanRow& row) {
-  if (!row.missing.empty()) return {row.point, "-", "-", "", "-", "-", ""};
-  return {row.point,
-          human(scan, row.mean),
-          human(scan, row.median),
-          row.low == row.high ? "" : fmt::format("[{}, {}]", human(scan, row.low), human(scan, row.high)),
-          human(scan, row.least),
-          human(scan, row.most),
-          row.relative > 0 ? fmt::format("{:.2f}", row.relative) : ""};
+std::vector<std::string> heads(const Scan& scan) {
+  std::vector<std::string> all{std::string(scan.metric), "range"};
+  for (const auto& [name, unit] : scan.others)
+    all.push_back(name.ends_with("_ns") ? name.substr(8, name.size() - 11) : "bandwidth");
+  if (scan.rows.size() > 1) all.emplace_back("relative");
+  return all;
 }
 
-const char* const kHeads[] = {"mean", "median", "bounds", "min", "max", "relative"};
+/// One row as people read it, the point first.
+std::vector<std::string> cells(const Scan& scan, const ScanRow& row) {
+  std::vector<std::string> all{row.point};
+  if (!row.missing.empty()) {
+    all.resize(1 + heads(scan).size(), "-");
+    return all;
+  }
+  all.push_back(human(scan, row.shown));
+  all.push_back(row.low == row.high ? "" : fmt::format("[{}, {}]", human(scan, row.low), human(scan, row.high)));
+  for (const auto& [name, unit] : scan.others) {
+    const auto at = row.others.find(name);
+    all.push_back(at == row.others.end() ? "-" : job::format_named(at->second, unit, scan.workload + "." + name));
+  }
+  if (scan.rows.size() > 1) all.push_back(row.relative > 0 ? fmt::format("{:.2f}", row.relative) : "");
+  return all;
+}
+
+std::string disturbed_text(const ScanRow& row) {
+  return fmt::format("{} of {} repetitions were disturbed by other load", row.disturbed, row.repetitions);
+}
 
 const char* word(Better better) {
   return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
@@ -101,26 +120,49 @@ void require_metric(const WorkloadInfo& info, const std::string& metric, const W
 Scan scan_of(const RunResult& run, const std::string& metric) {
   const Point& first = run.plan->points.front();
   const MetricInfo chosen = metric_of(*first.info, metric, *first.workload);
-  Scan scan{std::string(first.info->name), chosen.name, chosen.unit, chosen.description, chosen.better, {}};
+  Scan scan{std::string(first.info->name), chosen.name, chosen.unit, chosen.description, chosen.better, {}, {}};
   for (const PointResult& result : run.points) scan.rows.push_back(row_of(result, scan.metric));
+  for (const PointResult& result : run.points)
+    for (const MetricSummary& one : result.metrics) {
+      const bool bandwidth = one.unit == "B/s" && one.name.ends_with("_bandwidth");
+      const bool wanted = bandwidth || one.name == "latency_p50_ns" || one.name == "latency_p99_ns";
+      const bool known = one.name == scan.metric || one.values.empty() ||
+                         std::ranges::any_of(scan.others, [&](const auto& o) { return o.first == one.name; });
+      if (wanted && !known && !(bandwidth && scan.unit == "B/s")) scan.others.emplace_back(one.name, one.unit);
+    }
   set_relative(scan);
   return scan;
 }
 
+Answer scan_answer(const Scan& scan) {
+  const ScanRow* best = nullptr;
+  for (const ScanRow& row : scan.rows)
+    if (row.missing.empty() && (best == nullptr || row.relative == 1)) best = &row;
+  if (best == nullptr) return {};
+  Answer all{.sentence = Text::format("{}: {}{} of {}.", scan.workload,
+                                      scan.rows.size() > 1 ? "best with " + best->point + ": " : "",
+                                      human(scan, best->shown), scan.metric)};
+  if (best->low != best->high)
+    all.cause = Text::format("Range {} to {} in {} repetitions.", human(scan, best->low), human(scan, best->high),
+                             best->repetitions);
+  if (best->disturbed > 0) {
+    all.cause = Text(disturbed_text(*best)) + ".";
+    all.next = "stop what else runs on this machine, and repeat the command";
+  }
+  return all;
+}
+
 Text scan_text(const Scan& scan, const Terminal& terminal) {
-  Table table({{Text(scan.workload), false},
-               {"mean", true},
-               {"median", true},
-               {"bounds", false},
-               {"min", true},
-               {"max", true},
-               {"relative", true}});
+  std::vector<Table::Column> columns{{Text(scan.workload), false}};
+  for (const std::string& head : heads(scan)) columns.push_back({Text(head), head != "range"});
+  Table table(std::move(columns));
   for (const ScanRow& row : scan.rows) {
     std::vector<Text> texts;
     for (const std::string& cell : cells(scan, row)) texts.emplace_back(cell);
     table.row(std::move(texts));
     if (!row.missing.empty()) table.remark(Text(row.missing));
     if (!row.unproven.empty()) table.remark(Text(row.unproven));
+    if (row.disturbed > 0) table.remark(Text(disturbed_text(row)));
   }
   const auto width = static_cast<std::size_t>(std::max(terminal.width(), 30));
   return wrap(Text::format("{}: {}", scan.metric, scan.description), std::min<std::size_t>(width, 100), 0) + "\n" +
@@ -129,7 +171,7 @@ Text scan_text(const Scan& scan, const Terminal& terminal) {
 
 std::string scan_markdown(const Scan& scan) {
   std::string text = fmt::format("| {} ({}) |", scan.workload, scan.metric), line = "|:---|";
-  for (const char* head : kHeads) {
+  for (const std::string& head : heads(scan)) {
     text += fmt::format(" {} |", head);
     line += "---:|";
   }
@@ -144,13 +186,14 @@ std::string scan_markdown(const Scan& scan) {
 }
 
 std::string scan_csv(const Scan& scan) {
-  std::string text = "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing,unproven\n";
+  std::string text =
+      "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,disturbed,missing,unproven\n";
   for (const ScanRow& row : scan.rows) {
     text += fmt::format("{},{},{},{},{}", csv_field(scan.workload), csv_field(row.point), csv_field(scan.metric),
                         csv_field(scan.unit), row.repetitions);
     for (const double value : {row.mean, row.median, row.low, row.high, row.least, row.most, row.relative})
       text += row.missing.empty() ? fmt::format(",{:.9g}", value) : ",";
-    text += "," + csv_field(row.missing) + "," + csv_field(row.unproven) + "\n";
+    text += fmt::format(",{},", row.disturbed) + csv_field(row.missing) + "," + csv_field(row.unproven) + "\n";
   }
   return text;
 }
@@ -169,6 +212,9 @@ std::string scan_json(const Scan& scan) {
                     {"min", row.least},
                     {"max", row.most},
                     {"values", row.values}});
+      point["disturbed"] = row.disturbed;
+      for (const auto& [name, unit] : scan.others)
+        if (const auto at = row.others.find(name); at != row.others.end()) point[name] = at->second;
       if (row.relative > 0) point["relative"] = row.relative;
       if (!row.unproven.empty()) point["unproven"] = row.unproven;
     }

@@ -63,7 +63,7 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
         listener.accept(timeout_s, log, [] { return stop_signal.load() != 0; });
     if (const int number = stop_signal.load()) return 128 + number;
     if (!leader) {
-      log(fmt::format("nobody came within {}", arguments.timeout));
+      log(fmt::format("no peer connected within {}", arguments.timeout));
       return served > 0 ? 0 : 1;
     }
     ++served;
@@ -77,7 +77,7 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
 }
 
 void add_serve(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("serve", "Be the other end of network measurements that `run --peer HOST` leads");
+  Verb verb = verbs.add("serve", "Run the remote endpoint for `run --peer HOST`");
   auto arguments = std::make_shared<ServeArguments>();
   verb.option("--listen ADDRESS", arguments->listen,
               "Address to bind to, and no other: ADDRESS, ADDRESS:PORT, [IPV6]:PORT; port 18620")
@@ -85,7 +85,7 @@ void add_serve(Verbs& verbs, Shared& shared) {
   verb.option("--token", arguments->token, "Secret of at least 16 characters that `headrace run --peer` must give, too")
       .or_environment("HEADRACE_TOKEN");
   verb.option("--timeout TIME", arguments->timeout,
-              "Ends when nobody comes, and drops a peer that says nothing, for so long")
+              "Idle limit: end without a peer, and drop a silent peer, after this time")
       .shows_default();
   verb.flag("--once", arguments->once, "End after the first peer");
   verb.example("headrace serve --listen 127.0.0.1:18620 --token $(openssl rand -hex 16)",

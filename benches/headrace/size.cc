@@ -54,6 +54,7 @@ int size(const SizeArguments& arguments, const std::vector<results::StoredRun>& 
   if (!arguments.out.empty()) folder = MarkedFolder::make_alone(arguments.out, "sizing");
   tell({.name = "size",
         .json = [&] { return sizing_json(sizing); },
+        .answer = sizing_answer(sizing),
         .text = [&](const Terminal& terminal) { return sizing_text(sizing, terminal); },
         .last_line = sizing_last_line(sizing)},
        folder, !arguments.no_report, arguments.format, shared);
@@ -109,12 +110,12 @@ int size_or_measure(const SizeArguments& arguments, const Shared& shared) {
                                       {"--budget", &arguments.budget}})
     if (!value->empty())
       throw UsageError(
-          fmt::format("{} is about measuring anew, and --runs takes what is finished: leave one out", option));
+          fmt::format("{} starts a new measurement, and --runs uses finished ones: give only one of them", option));
   return size(arguments, all_runs(arguments), shared);
 }
 
 void add_size(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("size", "How many GPUs of a planned job the measured storage feeds, and what would feed more");
+  Verb verb = verbs.add("size", "How many GPUs of a job the measured storage feeds, and which upgrades feed more");
   auto a = std::make_shared<SizeArguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
   verb.option("--runs RUN", a->runs,

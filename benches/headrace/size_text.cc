@@ -140,8 +140,13 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
   if (s.calendar) out += calendar_text(*s.calendar, terminal);
   if (s.starvation) out += cost_text(*s.starvation, terminal);
   for (const PredictionRecord& r : s.predictions) out += in_lines("predicted  " + Text(r.told), terminal, 11) + "\n";
-  out += fixes_text(s, terminal);
-  return out + "\n" + in_lines(s.sentence, terminal, 0) + "\n";
+  return out + fixes_text(s, terminal);
+}
+
+Answer sizing_answer(const Sizing& s) {
+  Answer all = answer_of(s.word, s.sentence);
+  if (!s.fixes.empty() && s.word != Outcome::pass) all.next = s.fixes.front().title + ": " + s.fixes.front().command;
+  return all;
 }
 
 Text sizing_last_line(const Sizing& s) {

@@ -1,10 +1,14 @@
 // A sizing as people read it in a terminal.
 #pragma once
 
+#include "benches/headrace/answer.h"
 #include "benches/headrace/terminal.h"
 #include "harness/analysis/sizing/sizing.h"
 
 namespace headrace::cli {
+
+/// What the sizing says, and the change that helps most.
+Answer sizing_answer(const sizing::Sizing& sizing);
 
 Text sizing_text(const sizing::Sizing& sizing, const Terminal& terminal);
 

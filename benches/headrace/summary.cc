@@ -23,21 +23,25 @@ std::string human(double value, std::string_view unit, std::string_view name) {
   return job::format_named(value, unit, name);
 }
 
-Text bounds(const std::optional<double>& low, const std::optional<double>& high, std::string_view unit,
-            std::string_view name) {
-  if (!low && !high) return "";
-  if (low && high && *low == *high) return "";
-  return Text::format("[{}, {}]", low ? human(*low, unit, name) : "?", high ? human(*high, unit, name) : "?");
+/// "[7.98, 9.88]", in the unit of the measured value where both have it.
+Text bounds(const Judgement& j) {
+  if (!j.low || !j.high || *j.low == *j.high) return "";
+  std::string low = human(*j.low, j.unit, j.id), high = human(*j.high, j.unit, j.id);
+  const std::string measured = j.measured ? human(*j.measured, j.unit, j.id) : "";
+  const std::string unit = measured.substr(std::min(measured.find(' '), measured.size()));
+  if (!unit.empty() && low.ends_with(unit) && high.ends_with(unit)) {
+    low.resize(low.size() - unit.size());
+    high.resize(high.size() - unit.size());
+  }
+  return Text::format("[{}, {}]", low, high);
 }
 
-/// The need's name, with its scope where that is not the node.
-Text name_of(const Judgement& j) {
-  return j.scope.empty() || j.scope == "node" ? Text(j.id) : Text::format("{} ({})", j.id, j.scope);
-}
-
+/// " -28 %"; " 8.1 x" of what is many times the need.
 Text headroom_text(const Judgement& j) {
+  constexpr double kMany = 3;
   if (!j.headroom) return "";
-  return Text::format("{:+.0f} %{}", (*j.headroom - 1) * 100, j.thin ? " thin" : "");
+  if (*j.headroom >= kMany) return Text::format(" {:.2g} x", std::min(*j.headroom, 1e3));
+  return Text::format(" {:+.0f} %{}", (*j.headroom - 1) * 100, j.thin ? ", thin" : "");
 }
 
 /// A fact is the same on another day; what was measured need not be.
@@ -79,6 +83,29 @@ std::string plain_name(const Judgement& j) {
   return j.scope.empty() || j.scope == "node" || j.scope == j.id ? name : name + " of " + j.scope;
 }
 
+std::string_view verb_of(const Judgement& j) {
+  if (j.metric.starts_with("checkpoint_write")) return "saves";
+  return j.metric.starts_with("checkpoint_") ? "restores" : "reads";
+}
+
+/// A row for each need; without `details` needs that one test answers alike are one.
+std::vector<std::vector<const Judgement*>> rows_of(std::span<const Judgement> judgements, bool details) {
+  std::vector<std::vector<const Judgement*>> rows;
+  for (const Judgement& j : judgements) {
+    const auto alike = [&](const std::vector<const Judgement*>& row) {
+      const Judgement& first = *row.front();
+      return !j.point.empty() && first.point == j.point && first.outcome == j.outcome && first.reason == j.reason &&
+             headroom_text(first).str() == headroom_text(j).str();
+    };
+    const auto at = details ? rows.end() : std::ranges::find_if(rows, alike);
+    if (at == rows.end())
+      rows.push_back({&j});
+    else
+      at->push_back(&j);
+  }
+  return rows;
+}
+
 /// Of the needs with this outcome the one that is missed by most; nothing when there is none.
 const Judgement* worst_of(std::span<const Judgement> judgements, Outcome outcome) {
   const Judgement* worst = nullptr;
@@ -98,9 +125,9 @@ std::string_view why_undecided(Reason reason) {
     case Reason::cache_unproven:
       return "the reads may have come from memory";
     case Reason::disturbed:
-      return "something else used the machine meanwhile";
+      return "other load used the machine during the test";
     case Reason::straddles:
-      return "the need lies within the bounds of what was measured";
+      return "the need lies within the range of the measurement";
     case Reason::other_settings:
       return "it was measured with other settings than the job's";
     default:
@@ -141,26 +168,22 @@ Text sentence_of(const Summary& s, std::optional<double> gpus_fed, double gpus) 
 
 }  // namespace
 
-Text answer_text(const RunResult& run, std::optional<double> gpus_fed, double gpus, const Shared& shared) {
+Answer answer_of(const RunResult& run, std::optional<double> gpus_fed, double gpus) {
   const Summary& s = run.summary;
-  if (s.needs == 0 || run.judgements.empty()) return "";
-  const Terminal terminal(stdout, shared);
-  const std::size_t width = terminal.text_width();
+  if (s.needs == 0 || run.judgements.empty()) return {};
   unsigned nodes = 1;
   for (const PointResult& point : run.points) nodes = std::max(nodes, point.nodes);
-  Text out =
-      terminal.paint(Text(to_string(s.word)), Terminal::ink_of(s.word)) +
-      wrap(Text::format(": {} {}.", nodes > 1 ? "these nodes together" : "this node", sentence_of(s, gpus_fed, gpus)),
-           width - to_string(s.word).size(), 2) +
-      "\n";
+  Answer answer{.word = s.word,
+                .sentence = Text::format("{} {}.", nodes > 1 ? "these nodes together" : "this node",
+                                         sentence_of(s, gpus_fed, gpus))};
   for (const Outcome outcome : {Outcome::error, Outcome::fail, Outcome::inconclusive, Outcome::skipped}) {
     const Judgement* worst = worst_of(run.judgements, outcome);
     if (worst == nullptr) continue;
-    out += "  " + wrap(cause_text(*worst), width - 2, 4) + "\n";
-    if (!worst->next_step.empty()) out += "Next: " + wrap(worst->next_step, width - 6, 6) + "\n";
+    answer.cause = cause_text(*worst);
+    answer.next = worst->next_step;
     break;
   }
-  return out + "\n";
+  return answer;
 }
 
 Text measured_text(const RunResult& run, const Shared& shared) {
@@ -237,41 +260,43 @@ Text measured_text(const RunResult& run, const Shared& shared) {
 Text verdict_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
   const std::size_t width = terminal.text_width();
+  const bool details = shared.verbosity > 0;
   Text out;
-  Table table({{"  need", false}, {"measured", true}, {"bounds", false}, {"needed", true}, {"headroom", false}, {}});
-  const Judgement* told_last = nullptr;
-  std::set<std::string> told_ways, told_open;
-  for (const Judgement& j : run.judgements) {
+  Table table({{"  requirement", false}, {"needed", true}, {"measured", true}, {"range", false}, {"result", false}});
+  std::set<std::string> said;
+  for (const std::vector<const Judgement*>& needs : rows_of(run.judgements, details)) {
+    const Judgement& j = *needs.front();
     const Ink ink = Terminal::ink_of(j.outcome);
-    table.row({terminal.paint(symbol(j.outcome, terminal.ascii()), ink) + " " + name_of(j),
-               j.measured ? human(*j.measured, j.unit, j.id) : "-", bounds(j.low, j.high, j.unit, j.id),
-               Text(j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id), headroom_text(j),
-               terminal.paint(Text::format("{}{}", to_string(j.outcome),
-                                           j.reason == Reason::none ? "" : " " + std::string(to_string(j.reason))),
-                              ink)});
-    // What disturbed a point, and why it is not known, is told once of all needs that it answers.
-    const bool same_matter = j.reason != Reason::none || (j.outcome == Outcome::pass && !j.lost_to_stalls);
-    const bool again = told_last != nullptr && same_matter && told_last->reason == j.reason &&
-                       told_last->outcome == j.outcome && told_last->point == j.point;
-    const bool tells = j.outcome != Outcome::pass || j.lost_to_stalls || j.disturbed > 0;
-    if (tells && !j.explanation.empty() && !again) {
-      told_last = &j;
-      table.remark(j.explanation);
+    table.row({terminal.paint(symbol(j.outcome, terminal.ascii()), ink) + " " + Text(plain_name(j)),
+               Text(j.higher_is_better ? "" : "<= ") + human(j.need, j.unit, j.id),
+               j.measured ? human(*j.measured, j.unit, j.id) : "-", bounds(j),
+               terminal.paint(Text(to_string(j.outcome)), ink) + headroom_text(j)});
+    if (details) table.remark(Text::format("{} ({}), measured by {} of {}", j.id, j.scope, j.metric, j.point));
+    if (needs.size() > 1) {
+      Text others = "the same test: ";
+      for (std::size_t i = 1; i < needs.size(); ++i)
+        others += Text::format("{}{} {} of {}", i > 1 ? ", " : "", plain_name(*needs[i]),
+                               needs[i]->measured ? human(*needs[i]->measured, needs[i]->unit, needs[i]->id) : "-",
+                               human(needs[i]->need, needs[i]->unit, needs[i]->id));
+      table.remark(others);
     }
-    if (!j.unproven.empty() && told_open.insert(j.unproven).second) table.remark("not proven: " + Text(j.unproven));
-    if (!j.way.empty() && told_ways.insert(j.way).second)
-      table.remark(Text::format("as the job {}: {}",
-                                j.metric.starts_with("checkpoint_write") ? "saves"
-                                : j.metric.starts_with("checkpoint_")    ? "restores"
-                                                                         : "reads",
-                                j.way));
+    const auto remark = [&](const Text& text) {
+      if (said.insert(text.str()).second) table.remark(text);
+    };
+    // What disturbed a point, and why it is not known, is the same of all needs that it answers.
+    const bool explains = j.outcome != Outcome::pass || j.lost_to_stalls || j.disturbed > 0;
+    const bool known = j.reason != Reason::none || (j.outcome == Outcome::pass && !j.lost_to_stalls);
+    if (explains && !j.explanation.empty() &&
+        (!known || said.insert(fmt::format("{} {} {}", j.point, to_string(j.outcome), to_string(j.reason))).second))
+      remark(j.explanation);
+    if (!j.unproven.empty()) remark("not proven: " + Text(j.unproven));
+    if (details && !j.way.empty()) remark(Text::format("as the job {}: {}", verb_of(j), j.way));
   }
   if (!run.judgements.empty()) out += table.text(terminal);
   if (std::any_of(run.judgements.begin(), run.judgements.end(), holds_for_a_session))
-    out += terminal.paint(wrap("bounds hold for this session; what another day gives, only another run tells "
-                               "(headrace history)",
-                               width, 0),
-                          Ink::faint) +
+    out += terminal.paint(
+               wrap("Ranges cover this run only: repeat it on other days (headrace history compares runs)", width, 0),
+               Ink::faint) +
            "\n";
   std::set<std::string> told;
   for (const Judgement& j : run.judgements) {
@@ -291,9 +316,9 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
                 width, 7) +
            "\n";
   if (run.plan != nullptr && !run.plan->not_asked.empty()) {
-    out += terminal.paint(wrap("not asked for by this configuration: " + Text(join(run.plan->not_asked)), width - 7, 7),
-                          Ink::faint) +
-           "\n";
+    out +=
+        terminal.paint(wrap("not measured by this run: " + Text(join(run.plan->not_asked)), width - 7, 7), Ink::faint) +
+        "\n";
   }
   return out;
 }

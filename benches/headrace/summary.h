@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 
+#include "benches/headrace/answer.h"
 #include "benches/headrace/text.h"
 #include "benches/headrace/verb.h"
 #include "harness/engine/run_result.h"
@@ -14,9 +15,8 @@ namespace headrace::cli {
 /// The measured values of every point: its workload's own metrics with interval or range.
 Text measured_text(const RunResult& run, const Shared& shared);
 
-/// The answer in at most three lines: the verdict in a sentence, what decides it, the next command. `gpus_fed` of `gpus` are those
-/// that a sizing of the run says; nothing = it says none. Empty where nothing was asked.
-Text answer_text(const RunResult& run, std::optional<double> gpus_fed, double gpus, const Shared& shared);
+/// `gpus_fed` of `gpus` are those that a sizing of the run says; nothing = it says none. Empty where nothing was asked.
+Answer answer_of(const RunResult& run, std::optional<double> gpus_fed, double gpus);
 
 /// One line per judged need, worst first; explanation and next step for what did not pass.
 Text verdict_text(const RunResult& run, const Shared& shared);

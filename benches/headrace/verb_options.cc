@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <tuple>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
@@ -57,11 +58,6 @@ Option& Option::suggests(std::vector<std::string> words) {
   return *this;
 }
 
-Option& Option::unlisted() {
-  described_->listed = false;
-  return *this;
-}
-
 Option& Option::between(unsigned least, unsigned most) {
   option_->check(CLI::Range(least, most));
   return *this;
@@ -94,50 +90,57 @@ Option& Option::or_environment(const std::string& variable) {
   return *this;
 }
 
+OptionDescription& Verb::add(const std::string& names, const std::string& help, const char* value) {
+  OptionDescription& option = options_->emplace_back(described(names, help, value));
+  std::tie(option.group, option.rare) = group_;
+  return option;
+}
+
 Option Verb::option(const std::string& names, std::string& into, const std::string& help) {
-  OptionDescription& option = options_->emplace_back(described(names, help, "TEXT"));
+  OptionDescription& option = add(names, help, "TEXT");
   return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 Option Verb::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
-  OptionDescription& option = options_->emplace_back(described(names, help, "TEXT"));
+  OptionDescription& option = add(names, help, "TEXT");
   option.repeats = true;
   return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 Option Verb::option(const std::string& names, unsigned& into, const std::string& help) {
-  OptionDescription& option = options_->emplace_back(described(names, help, "N"));
+  OptionDescription& option = add(names, help, "N");
   return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 Option Verb::option(const std::string& names, std::size_t& into, const std::string& help) {
-  OptionDescription& option = options_->emplace_back(described(names, help, "N"));
+  OptionDescription& option = add(names, help, "N");
   return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 Option Verb::option(const std::string& names, std::optional<std::uint64_t>& into, const std::string& help) {
-  OptionDescription& option = options_->emplace_back(described(names, help, "N"));
+  OptionDescription& option = add(names, help, "N");
   return Option(app_->add_option(names_of(option), into, help), &option);
 }
 
 void Verb::format(std::string& into, const std::vector<std::string>& words, const std::string& help) {
+  group("Output");
   option("--format WORD", into, help).one_of(words).shows_default();
   flag(
       "--json", [&into] { into = "json"; }, "The same as --format json");
 }
 
 Option Verb::flag(const std::string& names, bool& into, const std::string& help) {
-  OptionDescription& option = options_->emplace_back(described(names, help, ""));
+  OptionDescription& option = add(names, help, "");
   return Option(app_->add_flag(names_of(option), into, help), &option);
 }
 
 Option Verb::flag(const std::string& names, std::string& into, const std::string& help) {
-  OptionDescription& option = options_->emplace_back(described(names, help, ""));
+  OptionDescription& option = add(names, help, "");
   return Option(app_->add_flag(names_of(option), into, help), &option);
 }
 
 void Verb::flag(const std::string& names, std::function<void()> given, const std::string& help) {
-  const OptionDescription& option = options_->emplace_back(described(names, help, ""));
+  const OptionDescription& option = add(names, help, "");
   app_->add_flag_callback(names_of(option), std::move(given), help);
 }
 

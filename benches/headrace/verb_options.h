@@ -27,8 +27,6 @@ class Option {
   Option& one_of(const std::vector<std::string>& words);
   /// What it is likely to be, for completion.
   Option& suggests(std::vector<std::string> words);
-  /// Left out of --help, which would be longer than a reader likes; completion still offers it.
-  Option& unlisted();
   Option& between(unsigned least, unsigned most);
   /// The value that it has now stands in --help.
   Option& shows_default();
@@ -64,6 +62,9 @@ class Verb {
   Option flag(const std::string& names, std::string& into, const std::string& help);
   void flag(const std::string& names, std::function<void()> given, const std::string& help);
 
+  /// A heading for the options that follow; rare ones are only in --help-all, as --help is one screen.
+  void group(const char* name, bool rare = false) { group_ = {name, rare}; }
+
   /// A command line that shows what the verb is for, and `what` it does; the tests run it.
   Verb& example(const std::string& command, const std::string& what);
 
@@ -75,6 +76,9 @@ class Verb {
   std::function<int()>* run_;  // of the verb that was given, set while parsing
   std::deque<OptionDescription>* options_;
   std::vector<Example>* examples_;
+  std::pair<const char*, bool> group_{"Options", false};
+
+  OptionDescription& add(const std::string& names, const std::string& help, const char* value);
 };
 
 /// A time given as an option, above 0 and no longer than a year, `such_as` "24h"; in seconds. Throws

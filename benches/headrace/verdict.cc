@@ -80,7 +80,7 @@ std::string sentence(const Told& told) {
   if (!told.stale_why.empty())
     out += fmt::format("{}, last: {}", told.stale_why, to_string(told.last));
   else if (v.judgements.empty())
-    out += "no verdict, the run was held against no needs";
+    out += "no verdict, as the run had no needs to judge";
   else
     out += fmt::format("{} of {} needs met, {} old", v.count(Outcome::pass), v.judgements.size(),
                        format_duration(std::max(0.0, told.age_s)));
@@ -127,7 +127,7 @@ int judge_again(const VerdictArguments& arguments) {
   for (const std::string& difference : again.differences) print_line(Text(difference));
   const Summary summary = of_asker(again.summary);
   print_line(Text::format("{}\n{}",
-                          again.differences.empty() ? "What the run recorded gives the verdict that it tells"
+                          again.differences.empty() ? "The stored evidence gives the stored verdict"
                                                     : "The verdict does not follow from what the run recorded",
                           last_line(summary, again.judgements)));
   return again.differences.empty() ? summary.exit_code : kDiffers;
@@ -157,7 +157,7 @@ int verdict(const VerdictArguments& arguments, Shared& shared) {
 }
 
 void add_verdict(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("verdict", "Tell a stored verdict again, in milliseconds: for prologs and health checks");
+  Verb verb = verbs.add("verdict", "Print a stored verdict in milliseconds: for prologs and health checks");
   auto a = std::make_shared<VerdictArguments>();
   verb.option("FILE", a->file, "verdict.json, or a run folder").required();
   verb.option("--max-age TIME", a->max_age,

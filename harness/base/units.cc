@@ -131,7 +131,18 @@ std::string meant_unit(std::string_view written, const Kind& kind) {
 }
 
 std::string wrong_unit(std::string_view written, const Kind& kind) {
-  if (kind.examples.empty()) return fmt::format("is a bare number: '{}' is not allowed", written);
+  constexpr std::string_view kShort = "kKMGTP";  // as fio writes them
+  const std::size_t power = written.size() == 1 ? kShort.find(written) : kShort.npos;
+  if (kind.examples.empty()) {
+    if (power != kShort.npos)
+      return fmt::format("is a number without a unit: write e{} for '{}'", 3 * std::max<std::size_t>(power, 1),
+                         written);
+    if (written.starts_with('-')) return "is no range: write 1..8, or 1..8*2 for 1, 2, 4, 8";
+    return fmt::format("is a number without a unit: '{}' is not allowed", written);
+  }
+  if (kind.unit == "B" && power != kShort.npos)
+    return fmt::format("unknown unit '{0}': write {1}iB (powers of 1024) or {2}B (powers of 1000)", written,
+                       power < 2 ? 'K' : written.front(), power < 2 ? 'k' : written.front());
   if (written.ends_with("b/s") || written.ends_with("bps") || written == "b" || written.ends_with("bit"))
     return fmt::format("'{}' is not clear: write Gbit/s for bits or {} for bytes ({})", written,
                        kind.unit == "B" ? "GB" : "GB/s", kind.examples);
@@ -226,7 +237,7 @@ Parsed parse_quantity(std::string_view text, Dimension dimension) {
                                    : std::from_chars_result{rest.data(), std::errc::invalid_argument};
   if (error == std::errc::result_out_of_range || (error == std::errc{} && !std::isfinite(number)))
     return {0, fmt::format("'{}' is not a number that can be held", text)};
-  if (error != std::errc{}) return {0, fmt::format("'{}' is not a number", text)};
+  if (error != std::errc{}) return {0, "is not a number"};
   const std::string_view unit = trim(rest.substr(static_cast<std::size_t>(end - rest.data())));
 
   double factor = 0;

@@ -37,7 +37,7 @@ std::string_view section_title(char letter);
 /// "10240/s", "130 kB", "PASS": a result as people read it.
 std::string shown_result(const Formula& formula, const Result& result);
 
-/// docs/reference/formulas.md, made from the registered formulas.
+/// A page of all formulas.
 std::string formulas_markdown();
 
 }  // namespace headrace::job

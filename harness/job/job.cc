@@ -144,9 +144,19 @@ class JobReader {
       job_.values[std::string(key.path)] = value.text;
       return;
     }
-    problem(value, key,
-            fmt::format("'{}' is not allowed{} (allowed: {})", value.text, did_you_mean(value.text, key.choices),
-                        key.allowed()));
+    static const std::map<std::string, const char*, std::less<>> kOfOthers{
+        {"webdataset", "; WebDataset tars are 'shards'"},
+        {"wds", "; WebDataset tars are 'shards'"},
+        {"tar", "; tars are 'shards'"},
+        {"tfrecord", "; TFRecord files are 'shards'"},
+        {"mds", "; MDS shards are 'shards'"},
+        {"parquet", "; Parquet files are 'shards'"},
+        {"imagefolder", "; a file per image is 'files'"}};
+    const auto other = key.path == "dataset.layout" ? kOfOthers.find(value.text) : kOfOthers.end();
+    problem(
+        value, key,
+        fmt::format("'{}' is not allowed{} (allowed: {})", value.text,
+                    other != kOfOthers.end() ? other->second : did_you_mean(value.text, key.choices), key.allowed()));
   }
 
   void read_number(const JobKey& key, const Value& value) {
@@ -328,7 +338,7 @@ Job load_job(const std::string& path, const std::vector<std::string>& overrides)
   Value root = config::read_yaml(path, problems);
   problems.throw_if_any();  // what follows would only repeat that the file cannot be read
   if (root.find("job") == nullptr && (root.find("workloads") != nullptr || root.find("extends") != nullptr))
-    throw UsageError(path + ": this is a configuration, no job: a job says what is trained (configs/jobs/*.yaml)");
+    throw UsageError(path + ": this is a configuration, no job: a job describes the training (configs/jobs/*.yaml)");
   for (const std::string& assignment : overrides) config::apply_override(root, assignment, problems);
   Job job = parse_job(root, problems);
   problems.throw_if_any();

@@ -244,7 +244,7 @@ std::vector<JobKey> make_keys() {
       defaulted("checkpoint.bytes_per_parameter", D::ratio, kPositive, "14",
                 put<&Job::checkpoint, &K::bytes_per_parameter>, "saved bytes per parameter"),
       defaulted("checkpoint.extra", D::bytes, kAny, "0B", put<&Job::checkpoint, &K::extra>,
-                "saved bytes beside the parameters"),
+                "saved bytes other than parameters"),
       defaulted("checkpoint.duty", D::ratio, kPositiveShare, "1", put<&Job::checkpoint, &K::duty>,
                 "async: share of the interval that the background write may use"),
       defaulted("checkpoint.buffers", D::count, kWhole, "1", put<&Job::checkpoint, &K::buffers>,

@@ -43,9 +43,9 @@ std::span<const JobSection> job_sections() {
   static const std::vector<JobSection> sections{
       {"cluster", "the machines"},
       {"step", "one optimizer step"},
-      {"dataset", "what is read"},
+      {"dataset", "reading"},
       {"loader", "how it is read"},
-      {"model", "what is trained"},
+      {"model", "training"},
       {"parallelism", "how it is spread"},
       {"checkpoint", "left out: no checkpoint needs", [](Job& j) { j.checkpoint = Job::Checkpoint{}; }},
       {"cache", "page cache of one node; left out: no needs that count on it", [](Job& j) { j.cache = Job::Cache{}; }},

@@ -20,11 +20,10 @@ constexpr std::string_view kCold = "cold";
 
 constexpr std::string_view kManySmallFiles =
     "pack many samples into one file (headrace pack; dataset.layout: shards) and measure shard_stream, or read with "
-    "more "
-    "workers; headrace size tells what each would give";
+    "more workers; headrace size estimates the gain of each";
 constexpr std::string_view kSlowReads =
-    "see what held it back: headrace doctor (read-ahead, scheduler, mount), and what would feed more GPUs: headrace "
-    "size; a page cache that holds the data set helps from the second epoch on";
+    "check read-ahead, scheduler and mount options with headrace doctor. headrace size lists upgrades that feed more "
+    "GPUs. RAM as large as the data set helps from epoch 2 on";
 constexpr std::string_view kSlowSaves = "save asynchronously, less often, or from more writers; then measure again";
 
 std::vector<NeedKind> ingest() {
@@ -46,7 +45,7 @@ std::vector<NeedKind> ingest() {
            .mend = kSlowReads,
            .phase = {"cold_epoch", "Cold epoch", true, true}},
           {.id = "ingest.steady_read_bandwidth",
-           .name = "Bytes read in later epochs",
+           .name = "Later epochs",
            .measured_by = {{"epochs.steady_storage_bandwidth"}},
            .mend = kSlowReads,
            .phase = {"steady_epoch", "Later epochs", true, true}},
@@ -138,7 +137,7 @@ std::vector<NeedKind> host() {
        .mend = "more loader workers where there are cores for them, smaller stored images, decoding at a smaller "
                "scale or on the GPU, or more nodes"},
       {.id = "host.prefetch_memory",
-       .name = "Memory for prefetched batches",
+       .name = "Prefetch memory",
        .measured_by = {{"host_facts.shared_memory_available", When::processes},
                        {"host_facts.memory_available", When::threads}},
        .owner = Owner::node,
@@ -165,7 +164,7 @@ std::vector<NeedKind> host() {
                "every memory channel, or spread the job over more nodes",
        .phase = {"host_memory", "Host memory", true, true}},
       {.id = "loader.shuffle_memory",
-       .name = "Memory of the shuffle buffer",
+       .name = "Shuffle buffer",
        .measured_by = {{"host_facts.memory_available"}},
        .owner = Owner::node,
        .memory = true},

@@ -73,7 +73,7 @@ PlainJson parse_json(std::string_view text, const std::vector<std::string>& igno
     }
     if (event != PlainJson::parse_event_t::key) return true;
     const std::string& key = parsed.get_ref<const std::string&>();
-    if (!keys[depth - 1].insert(key).second) throw UsageError("key \"" + key + "\" stands twice in one object");
+    if (!keys[depth - 1].insert(key).second) throw UsageError("key \"" + key + "\" is twice in one object");
     return std::find(ignored.begin(), ignored.end(), key) == ignored.end();
   };
   try {

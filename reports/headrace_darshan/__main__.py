@@ -76,7 +76,7 @@ def main(path):
     if counted:
         note(f"Darshan counted the calls on {counted} of the files and kept none of them (DXT does): sizes and times of single calls are means")
     if cut:
-        note(f"of {cut} of the files more than {MOST_CALLS} calls were told as so many larger ones")
+        note(f"of {cut} of the files more than {MOST_CALLS} calls were merged into as many larger ones")
     return 0
 
 

@@ -58,7 +58,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     """Returns the exit code: 0 written, 1 the tool or its surroundings failed, 2 the run file is not good."""
     parser = argparse.ArgumentParser(prog="headrace_report", description="Draws one HTML page from a file that headrace wrote.")
     parser.add_argument("file", metavar="FILE.json", help="run.json, comparison.json, or the folder that holds one")
-    parser.add_argument("-o", "--output", metavar="FILE", help="the page, - for standard output (default: report.html beside FILE.json)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the page, - for standard output (default: report.html next to FILE.json)")
     parser.add_argument("--print", choices=PRINTS, default=PRINTS[0], dest="paper",
                         help="what of it goes to paper: a summary of two pages with the rest folded, or all (default: summary)")
     parser.add_argument("--figure", action="store_true", help="the figures alone, as one SVG file (of a sweep of needs)")

@@ -253,7 +253,7 @@ class Pair:
         for status in STATUSES:
             told, there = self.summary.of(status), sum(row.status == status for row in self.findings)
             if told != there:
-                raise Inconsistent(f"the summary tells {told} {status}, but {there} findings are")
+                raise Inconsistent(f"the summary says {told} {status}, but {there} findings are")
         known = {(row.points, row.metric) for row in self.findings}
         for row in self.rows:
             if row.says_same_as and (row.points, row.says_same_as) not in known:

@@ -218,4 +218,4 @@ class Fleet:
                 raise Inconsistent(f"there is no metric {one.metric}")
         confirmed = sum(outlier.status == "confirmed" for outlier in self.outliers)
         if confirmed != self.summary.outliers:
-            raise Inconsistent(f"the summary tells {self.summary.outliers} outliers, but {confirmed} are confirmed")
+            raise Inconsistent(f"the summary says {self.summary.outliers} outliers, but {confirmed} are confirmed")

@@ -167,4 +167,4 @@ class History:
                 raise Inconsistent(f"{series.metric} of {series.point}: there is no run {max(named)}")
         changes = sum(len(series.changes) for series in self.series)
         if changes != self.summary.changes:
-            raise Inconsistent(f"the summary tells {self.summary.changes} changes, but there are {changes}")
+            raise Inconsistent(f"the summary says {self.summary.changes} changes, but there are {changes}")

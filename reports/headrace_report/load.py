@@ -90,7 +90,7 @@ def _unique(pairs: List[Tuple[str, Any]]) -> Dict[str, Any]:
     if len(result) != len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise RunFileError(f"key \"{twice}\" stands twice in one object")
+        raise RunFileError(f"key \"{twice}\" is twice in one object")
     return result
 
 

@@ -73,12 +73,14 @@ def headline(run: Run) -> Tuple[str, str]:
     goal = f"\u201c{run.job.name if run.job else run.run.name}\u201d"
     slow, open_parts = slow_parts(run), slow_parts(run, "INCONCLUSIVE")
     total, counts = len(run.judgements) - len(slow) - len(open_parts), run.summary
+    if run.rehearsal and run.rehearsal.told:
+        return run.rehearsal.told[0], f"{goal} on {who}: {counts.passed} of {plural(total, 'need')} met"
     if not total and counts.word == "FAIL":
         paired = all(judgement.id == PAIR_RATE for judgement in run.judgements)
         return (f"Bad: {_named(slow)}", "Compared with what their like reached in the same repetitions; no need was declared" if paired
                 else "No need was declared")
     if not total and open_parts and counts.word == "INCONCLUSIVE":
-        return f"It is open whether there is something wrong with {_named(open_parts)}", "Nobody is accused; no need was declared"
+        return f"It is open whether there is something wrong with {_named(open_parts)}", "No node is blamed; no need was declared"
     if not total:
         measured = sum(point.status == "ok" for point in run.points)
         return (f"{measured} of {plural(len(run.points), 'point')} measured on {who}",

@@ -102,7 +102,7 @@ def test_every_output_tells_the_same(hosts, headrace):
     text = seen(page)
     for words in ("\u2718 FAIL Bad: node node3, link node2 to node5; missing: node8.", "node3 node rate", "node2 to node5 link rate", "7 of 8 nodes took part",
                   "scontrol update nodename=node3 state=drain", "headrace bringup --out cluster", "--resume", "missing node8", "no route to host",
-                  "7 of 8 1 met nobody", "exit code 10", "accepted node[1-2,4-7]"):
+                  "7 of 8 1 met no partner", "exit code 10", "accepted node[1-2,4-7]"):
         assert words in text, (words, text[:6000])
     again = headrace.path("again.html")
     headrace.under = []

@@ -189,7 +189,7 @@ def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
     file.write_text(good)
     headrace.write("hosts", "".join(f"{name} rail=e0,e1\n" for name in "abcdef"))
     told = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
-    assert told.code == 2 and "a has 2 rails, and what was measured is of 0" in told.err, told
+    assert told.code == 2 and "a has 2 rails, but the bring-up in this folder has 0" in told.err, told
     assert headrace("clean", "cluster").code == 2 and file.exists()
     assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
 

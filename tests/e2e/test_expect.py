@@ -21,7 +21,7 @@ def figures(run):
 
 def test_told_before_anything_runs(headrace):
     told = headrace("expect", ".")
-    assert told.code == 0 and "memory: " in told.out and "what sound hardware" in told.out, told
+    assert told.code == 0 and "memory: " in told.out and "have a reference rate" in told.out, told
     document = json.loads(headrace("expect", ".", "--json").out)
     kinds = {part["kind"] for part in document["parts"]}
     assert {"disk", "memory"} <= kinds
@@ -40,14 +40,14 @@ def test_far_below_is_a_finding_and_no_verdict(headrace):
     headrace.write("fast.yaml", FAST)
     result = headrace("run", "-c", "parts.yaml", "--out", "results", "--expectations", "fast.yaml")
     assert result.code == 0 and "VERDICT MEASURED" in result.out, result
-    assert "beside sound hardware" in result.out and "far below, for even its upper bound" in result.out, result
+    assert "compared with healthy hardware" in result.out and "far below, for even its upper bound" in result.out, result
     found = figures(headrace.results())
     assert list(found) == [("memory_copy", "copy_bandwidth")]  # one core alone is no measure of all channels
     figure = found["memory_copy", "copy_bandwidth"]
     assert figure["standing"] == "far below" and figure["share"] < 0.1 and figure["high"] < figure["far_below"] * 90e12
     if headrace.path("results/report.html").exists():
         page = headrace.path("results/report.html").read_text()
-        assert "Beside sound hardware" in page and "far below" in page
+        assert "Compared with healthy hardware" in page and "far below" in page
     # The exit code is that of the question, asked of the stored run.
     asked = headrace("expect", "--run", "results")
     assert asked.code == 10 and asked.out.splitlines()[-1].startswith("EXPECT FAIL figures=1 "), asked

@@ -30,6 +30,32 @@ def test_help_of_a_verb_that_is_none(headrace):
     assert result.code == 2 and "help: no verb 'qualfy'; did you mean 'qualify'?" in result.err, result
 
 
+def test_help_is_one_screen(headrace):
+    """Of 80 columns and 44 lines; rare options are in --help-all, on the manual page and in completion alone."""
+    for verb in verbs(headrace):
+        assert len(headrace("help", verb, COLUMNS="80").out.splitlines()) <= 44, verb
+    short, whole = headrace("measure", "--help").out, headrace("measure", "--help-all").out
+    assert "--block-size" not in short and "headrace measure --help-all lists" in short and "--block-size" in whole
+    assert headrace("help", "--all", "measure").out == whole
+    assert re.search(r"^Hosts\n(.*\n)*^Tests\n", headrace("bringup", "--help").out, re.M)
+
+
+def test_names_of_other_tools(headrace):
+    """Whoever knows fio or elbencho types its options."""
+    for words, hint in ((["random_read", "--bs", "4k"], "fio's --bs is --block-size here"),
+                        (["random_read", "--size", "1GB"], "fio's --size is --file-size (of each of --files) here"),
+                        (["random_read", "--threads", "4"], "elbencho's --threads is --workers here"),
+                        (["random_read", "--block-size", "4k", "--dry-run"], "write KiB (powers of 1024) or kB (powers of 1000)"),
+                        (["random_read", "--workers", "1-8", "--dry-run"], "is no range: write 1..8"),
+                        (["random_read", "--direct", "1", "--dry-run"], "a flag takes no word"),
+                        (["random_read", "--file-size", "10TB", "--dry-run"], "max_write allows"),
+                        (["seq_read"], "Sequential reads: shard_stream"), (["small_read"], "did you mean 'small_file_read'?")):
+        result = headrace("measure", *words)
+        assert result.code == 2 and hint in result.err and len(result.err.splitlines()) == 1, (words, result)
+    told = headrace("bringup", "hosts")
+    assert told.code == 2 and "did you mean --hosts hosts?" in told.err, told
+
+
 def test_exit_codes_are_told_once(headrace):
     assert "Exit codes" in headrace("help").out
     for verb in verbs(headrace):
@@ -64,7 +90,7 @@ def examples(headrace):
     for verb in verbs(headrace):
         text = headrace("help", verb).out
         after = re.split(r"^Examples?$", text, flags=re.M)
-        assert len(after) == 2, (verb, "has no example")
+        assert len(after) == 2 and len(after[0].splitlines()) <= 4, (verb, "does not begin with an example")
         found = re.findall(r"^  (headrace .*)$", after[1], re.M)
         assert found, (verb, after[1])
         yield from ((verb, command) for command in found)

@@ -23,7 +23,7 @@ def test_one_table_with_a_row_per_point(headrace):
     assert result.code == 0, result
     table = [line for line in result.out.splitlines() if line.startswith(("small_file_read ", "workers:"))]
     assert [line.split()[0] for line in table] == ["small_file_read", "workers:1", "workers:2", "workers:4"], result
-    assert table[0].split()[1:] == ["mean", "median", "bounds", "min", "max", "relative"], result
+    assert table[0].split()[1:] == ["sample_rate", "range", "bandwidth", "p50", "p99", "relative"], result
     points = json.loads(headrace.path("t.json").read_text())["points"]
     best = max(p["mean"] for p in points)  # of a rate: work over time
     recorded = {p["id"]: p for p in headrace.results()["points"]}
@@ -35,7 +35,7 @@ def test_one_table_with_a_row_per_point(headrace):
         assert point["repetitions"] == 3 and point["median"] == pytest.approx(statistics.median(point["values"]))
         assert (point["min"], point["max"]) == pytest.approx((min(point["values"]), max(point["values"])))
         assert point["relative"] == pytest.approx(best / point["mean"]) and point["relative"] >= 1
-        for key in ("mean", "median", "low", "high", "min", "max", "relative"):
+        for key in ("mean", "median", "low", "high", "min", "max", "relative", "disturbed"):
             assert float(row[key]) == pytest.approx(point[key], rel=1e-6), (key, row, point)
     assert sum(line.split()[-1] == "1.00" for line in table) >= 1, result
     markdown = headrace.path("t.md").read_text().splitlines()

@@ -40,7 +40,7 @@ def test_all_that_was_read_is_read_again(headrace, data):
 def test_copies_are_read_where_they_lie_and_stay(headrace, data):
     traced(headrace, data, "--save", str(headrace.path("model.pt")), "--save-bytes", str(2 << 20), "--save-every", "5")
     outcome = headrace("replay", "seen/trace.pfw.gz", "--data", data, "--tries", "1")
-    assert outcome.code == 0 and "AU: " in outcome.out and "not replayed: waiting for whoever takes the batches" in outcome.out, outcome
+    assert outcome.code == 0 and "AU: " in outcome.out and "not replayed: waiting for the process that takes the batches" in outcome.out, outcome
     assert "not replayed: writes (" in outcome.out, outcome  # copies are only read
     assert len(list(data.rglob("*.bin"))) == 40
     copy = headrace.path("copy")

@@ -35,7 +35,7 @@ def test_every_need_met(headrace):
 
 
 def test_what_was_measured_is_of_one_session_and_a_fact_is_not(headrace):
-    told = "bounds hold for this session"
+    told = "Ranges cover this run only"
     assert told in headrace.run(need(headrace, "1kB/s"), verb="qualify").out
     headrace.write("facts.yaml", "schema: 1\ntarget: {path: scratch}\nworkloads: [{use: host_facts}]\n"
                    "needs:\n  - {id: cores, metric: host_facts.cpu_cores, at_least: 1}\n")

@@ -26,7 +26,7 @@ def judged(headrace):
         headrace.write("job.yaml", JOB.format(step=step, size=size))
         headrace.write("way.yaml", "schema: 1\ntarget: {path: scratch, max_write: 64MiB}\nneeds: [ingest.sample_rate]\n"
                        "workloads:\n" + "".join(f"  - {{use: small_file_read, {e}}}\n" for e in entries))
-        outcome = headrace.run("way.yaml", "--job", "job.yaml", verb="qualify")
+        outcome = headrace.run("way.yaml", "--job", "job.yaml", "-v", verb="qualify")
         (need,) = headrace.results()["judgements"]
         if need.get("reason") in ("cache-unproven", "disturbed", "not-steady"):
             pytest.skip("this machine does not let it be measured: " + need["explanation"])

@@ -70,7 +70,7 @@ class Headrace:
         run = Run(done.returncode, done.stdout + done.stderr, out)
         if run.data:  # judged again from its file alone, it comes to the same verdict
             again = self.command("verdict", str(out), "--replay")
-            assert "gives the verdict that it tells" in again.stdout, (again.stdout, again.stderr)
+            assert "gives the stored verdict" in again.stdout, (again.stdout, again.stderr)
         return run
 
 

@@ -141,7 +141,7 @@ def markdown(tables, found):
     rows = sum(len(t.rows) for t in tables)
     out = ["# Predictions and published measurements", "",
            f"Here are {len(tables)} published tables with {rows} rows. headrace's own formulas make {len(predictions)} predictions of them",
-           "([formulas](../reference/formulas.md), `headrace formula`). No constant of a formula was fitted to these tables.",
+           "(`headrace formula`). No constant of a formula was fitted to these tables.",
            "`tests/published/validate.py` makes this page. With `--html FILE` it draws plots, too. A test keeps the page up to date.", "",
            "An error is predicted / published - 1. Of ratios it is the difference. A *named* row has a reason by one of the rules below.",
            "Only *slow links* looks at a prediction, that of a table's largest size. An interval covers 90 % of the errors of all **other**",

@@ -98,7 +98,7 @@ def with_part(sample, outcome, scope="node node3"):
 
 @pytest.mark.parametrize("sample, outcome, told", [
     ("without_needs", "FAIL", ("Bad: node node3", "Compared with what their like reached in the same repetitions; no need was declared")),
-    ("without_needs", "INCONCLUSIVE", ("It is open whether there is something wrong with node node3", "Nobody is accused; no need was declared")),
+    ("without_needs", "INCONCLUSIVE", ("It is open whether there is something wrong with node node3", "No node is blamed; no need was declared")),
     ("passing", "FAIL", ("Bad: node node3", "2 of 2 needs met; bad: node node3")),
     ("failing", "FAIL", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
                          "2 of 9 needs missed, 2 inconclusive, 1 skipped; bad: node node3")),

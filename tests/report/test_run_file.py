@@ -91,7 +91,7 @@ def test_additions_of_later_versions_are_ignored(good):
     ("{\"a\": NaN}", "NaN is not a number"),
     ("{\"a\": -Infinity}", "-Infinity is not a number"),
     ("{\"a\": 1e999}", "too large"),
-    ("{\"a\": 1, \"a\": 2}", "\"a\" stands twice"),
+    ("{\"a\": 1, \"a\": 2}", "\"a\" is twice"),
     ("{\"a\": 1,}", "not JSON"),
     ("{\"a\": 1", "truncated"),
     ("[" * 100000, "nested too deeply"),

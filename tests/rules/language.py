@@ -1,5 +1,6 @@
 """Plain English of pages that people read: a list of words, and the length of sentences."""
 
+import ast
 import re
 
 # A pattern, and a text that it must find.
@@ -73,6 +74,46 @@ def faults(name, text):
         yield f"{name}: {sum(lengths) / len(lengths):.1f} words a sentence, at most {MEAN}"
 
 
+# A comment, a character, a raw string, or string literals in a row: of these four only the last is text.
+LITERALS = re.compile(r"""//[^\n]*|'(?:[^'\\]|\\.)'|R"(\w*)\(.*?\)\1"|((?:"(?:[^"\\\n]|\\.)*"\s*)+)""", re.S)
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+MARKUP = re.compile(r"\{[#%].*?[#%]\}|<(script|style)\b.*?</\1>|<[^>]*>", re.S)
+
+
+def texts(name, source):
+    """(line, text) of what the program prints (C++), or draws on its pages (Python, templates); formatted values are x."""
+    if name.endswith((".cc", ".h", ".cu")):
+        source = re.sub(r"^ *#.*$", "", source, flags=re.M)
+        for found in LITERALS.finditer(source):
+            if found[2]:
+                yield source.count("\n", 0, found.start()) + 1, "".join(LITERAL.findall(found[2]))
+    elif name.endswith(".py"):
+        tree = ast.parse(source)
+        inner = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
+        inner |= {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}  # descriptions
+        for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                yield node.lineno, "".join(part.value if isinstance(part, ast.Constant) else "x" for part in node.values)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner:
+                yield node.lineno, node.value
+    else:
+        source = re.sub(r"\{\{.*?\}\}", "x", source, flags=re.S)
+        yield from enumerate(MARKUP.sub(lambda found: ". " + blank(found), source).split("\n"), 1)
+
+
+def text_faults(name, source):
+    for line, text in texts(name, source):
+        text = re.sub(r"\\[nt]", " ", text)
+        if " " not in text.strip():
+            continue  # a name or key of a file
+        for pattern, _ in WORDS:
+            for found in re.finditer(pattern, text, re.I):
+                yield f"{name}:{line}: '{found[0]}' in: {text[:60]}"
+        for sentence in re.split(r"(?<=[.!?])\s+", text):
+            if len(re.findall(r"\S*\w\S*", sentence)) > LONGEST:
+                yield f"{name}:{line}: a sentence above {LONGEST} words: {sentence[:60]}..."
+
+
 def unseen():
     """Faults that the rule would not see: it must see its own examples."""
     for pattern, example in WORDS:
@@ -83,3 +124,8 @@ def unseen():
                         ("`held against`", 0), ("What is measured?", 0), ("- one two\n- three four", 0)):
         if (len([f for f in faults("a", text)]) > 0) != bool(right):
             yield f"the rule is wrong on: {text[:40]}"
+    for name, source, right in (("a.cc", 'print("It stands "\n "beside it.");', 2), ("a.cc", '// It stands\n#error "it stands"\nf("stands", \'"\', "\\"it");', 0),
+                                ("a.py", 'def f():\n    """It stands."""\n    return f"{x} stands"', 1), ("a.html", "<p>{{ it stands }} it stands</p>", 1),
+                                ("a.cc", f'"{long}"', 1)):
+        if len(list(text_faults(name, source))) != right:
+            yield f"the rule is wrong on the texts of {source[:40]}"

@@ -26,10 +26,9 @@ namespace {
 
 /// MPI itself does not say which host it cannot reach.
 constexpr const char* kNoWay =
-    "not every process came, one hangs, or MPI cannot connect two hosts: look for firewalls, and for interfaces whose "
-    "address every host has, such as docker0 (OMPI_MCA_btl_tcp_if_include and OMPI_MCA_oob_tcp_if_include name the "
-    "right "
-    "ones); `headrace bringup --hosts FILE` measures each pair without MPI";
+    "a process did not start, hangs, or MPI cannot connect two hosts. Check firewalls, and interfaces with the same "
+    "address on every host, such as docker0: select others by OMPI_MCA_btl_tcp_if_include and "
+    "OMPI_MCA_oob_tcp_if_include. `headrace bringup --hosts FILE` measures each pair without MPI";
 
 std::optional<unsigned> number(const char* name) {
   const char* text = std::getenv(name);
@@ -87,13 +86,13 @@ Launched launched() {
   if (const auto l = named("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE")) return *l;
   if (const auto l = named("SLURM_PROCID", "SLURM_STEP_NUM_TASKS"); l && l->several())
     throw UsageError(
-        fmt::format("srun started {} processes that cannot meet: use srun --mpi=pmix (what there "
-                    "is, srun --mpi=list tells), or mpirun",
+        fmt::format("srun started {} processes that cannot meet: use srun --mpi=pmix (srun --mpi=list shows the "
+                    "choices), or mpirun",
                     l->size));
   if (number("PMIX_RANK") && !number("SLURM_STEP_NUM_TASKS"))  // prun
     throw UsageError(
-        "the launcher (PMIx) does not tell how many processes it started, and each would take itself for the only one: "
-        "use mpirun, or srun --mpi=pmix");
+        "the launcher (PMIx) does not report the number of processes, so each would run alone: use mpirun, or srun "
+        "--mpi=pmix");
   return {};
 }
 

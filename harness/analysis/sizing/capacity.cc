@@ -63,9 +63,9 @@ Capacity capacity_of(const job::Job& job, std::span<const Session> sessions) {
   c.size = fact_of(sessions, "size");
   const auto told = [](double bytes) { return format_quantity(bytes, Dimension::bytes); };
   if (c.parts.empty()) {
-    c.explanation = "The job tells neither how many samples nor how many parameters it has.";
+    c.explanation = "The job file has neither a number of samples nor of parameters.";
   } else if (!c.usable) {
-    c.explanation = "No run tells how much space is free (host_facts.free_space).";
+    c.explanation = "No run has measured the free space (host_facts.free_space).";
   } else if (c.needed <= *c.usable) {
     c.outcome = Outcome::pass;
     c.explanation = fmt::format("{} to keep, {} free when it was measured.", told(c.needed), told(*c.usable));

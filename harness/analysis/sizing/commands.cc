@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "harness/analysis/sizing/parts.h"
+#include "harness/base/escape.h"
 
 namespace headrace::sizing {
 namespace {
@@ -64,7 +65,10 @@ std::string Commands::again(const Measurement& m) const { return measuring(m.run
 std::string Commands::size_with(const std::vector<std::string>& set) const {
   std::string out = fmt::format("headrace size {}", job_file_);
   for (const std::string& one : set) out += " --set " + one;
-  return out + " --runs ...";
+  out += " --runs";
+  for (const Session& session : sessions_)
+    for (const StoredRun* run : session) out += " " + shell_word(run->path);
+  return out;
 }
 
 }  // namespace headrace::sizing

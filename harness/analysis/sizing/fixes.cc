@@ -235,7 +235,7 @@ class Fixes {
     const Phase& of = missed(cold) || names == nullptr ? *cold : *names;
     const auto read = measured("shard_stream.read_bandwidth", "cold");
     if (read.empty()) {
-      fix.explanation = "Nobody measured reading shards here. " + opens;
+      fix.explanation = "Shard reads were not measured here. " + opens;
       fix.command = commands_.measure_points("shard_stream", "shard_stream*");
       fix.set.clear();
       return add_unmeasured(std::move(fix), of);
@@ -298,7 +298,7 @@ class Fixes {
     fix.fix = "requests";
     fix.title = fmt::format("Requests of {}, not {}", format_quantity(larger, Dimension::bytes, true),
                             format_quantity(now, Dimension::bytes, true));
-    fix.explanation = "Nobody measured larger requests here.";
+    fix.explanation = "Larger requests were not measured here.";
     fix.command = fmt::format("{} --set job.dataset.request_size={:.0f}B", commands_.measure("cold_epoch"), larger);
     add_unmeasured(std::move(fix), phase);
   }
@@ -311,8 +311,8 @@ class Fixes {
     fix.title = "Keep the data on local disks after the first epoch";
     fix.set = {fmt::format("local_cache.capacity={:.0f}B", *job_.dataset.samples * job_.dataset.stored_size())};
     fix.explanation =
-        "From the second epoch on storage then serves only what does not fit (A3, C5); the first "
-        "stays as it is.";
+        "From the second epoch on storage serves only the rest that does not fit (A3, C5). The first epoch stays the "
+        "same.";
     fix.command = commands_.size_with(fix.set);
     fix.set.clear();  // nothing that was measured changes by it
     add_unmeasured(std::move(fix), phase);
@@ -399,7 +399,7 @@ class Fixes {
     Fix fix;
     fix.fix = "storage";
     fix.title = fmt::format("{:.1f} times this storage", times);
-    fix.explanation = "Extrapolated: as if servers added up and nothing else came to limit. Treat it as a guess.";
+    fix.explanation = "Estimate: assumes linear scaling and no other bottleneck.";
     fix.command = commands_.measure(first->phase);
     add_supply(
         std::move(fix), *first,

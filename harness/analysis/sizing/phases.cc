@@ -227,8 +227,8 @@ void tell(const Job& job, const Grounds& g, Phase& p) {
                  : fmt::format("Measured on {} of {}. {} nodes would get {}, if {}; they need {}.", p.supply.clients,
                                nodes_of(job.cluster.nodes), job.cluster.nodes, gives,
                                p.curve->saturated() ? "more nodes get no more in all" : "each gets as much", needs);
-    p.next_step = fmt::format("Measure with up to {} nodes at once: mpirun -n {} headrace run ...", job.cluster.nodes,
-                              job.cluster.nodes);
+    p.next_step = fmt::format("Measure with up to {} nodes at once: mpirun -n {} headrace qualify JOB",
+                              job.cluster.nodes, job.cluster.nodes);
   } else if (is(Reason::other_settings)) {
     p.explanation = fmt::format("Gives {}; needs {}; but it was measured with {}, which {}.", gives, needs,
                                 fmt::join(p.supply.differs, "; "), g.like.more ? "may get more" : "may get less");

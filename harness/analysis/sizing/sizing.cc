@@ -154,9 +154,9 @@ std::string sentence_of_gpus(const Sizing& s) {
   const bool short_of_supply =
       s.limiting != "capacity" && std::ranges::any_of(s.phases, [](const Phase& p) { return p.headroom.mean < 1; });
   const bool limits_gpus = short_of_supply && kind_of(s.limiting).grows;
-  std::string out = s.gpus_fed
-                        ? fmt::format("Feeds {:.0f}{} of {:.0f} GPUs", s.gpus_fed->mean, bounds(*s.gpus_fed), gpus)
-                        : "Nothing that feeds GPUs was measured";
+  std::string out = s.gpus_fed ? fmt::format("this storage feeds {:.0f}{} of {:.0f} GPUs", s.gpus_fed->mean,
+                                             bounds(*s.gpus_fed), gpus)
+                               : "Nothing that feeds GPUs was measured";
   if (s.gpus_fed && s.basis != Basis::measured) out += fmt::format(", {}", to_string(s.basis));
   if (limits_gpus) out += "; cause: " + title_of(s);
   out += ".";

@@ -68,7 +68,7 @@ def render(bringup: Bringup, paper: str = "summary") -> str:
     differences = [(node, one) for node in bringup.nodes for one in node.differences]
     data, left_out = _embedded(bringup)
     return page.render(
-        "bringup.html", all=bringup, headline=_headline(bringup), facts=_facts(bringup), panels=[panel for panel in panels if panel],
+        "bringup.html", all=bringup, headline=_headline(bringup), facts=_facts(bringup), first_step=next((command for _, command in _commands(bringup)), ""), panels=[panel for panel in panels if panel],
         faults=[_fault(bringup, one) for one in _ordered(bringup.faults)[:MOST_FAULTS]], faults_left=max(0, len(bringup.faults) - MOST_FAULTS),
         scopes=list(dict.fromkeys(fault.scope for fault in bringup.faults)), states=[(*STATES[state], state, nodes) for state, nodes in _lists(bringup)],
         nodes=rows[:MOST_NODES], nodes_left=max(0, len(rows) - MOST_NODES), tested=_tested(bringup), missing=missing[:MOST_ROWS],
@@ -185,12 +185,12 @@ def _tested(bringup: Bringup) -> List[Tuple[str, str, str]]:
     every = count * (count - 1) // 2
     rows = []
     if not bringup.simulated:
-        rows.append(("hosts held against each other", f"{looked} of {count}", _unknown(count - looked, "was", "were", "not reached, or not asked in this session")))
+        rows.append(("hosts compared with each other", f"{looked} of {count}", _unknown(count - looked, "was", "were", "not reached, or not asked in this session")))
         for path in bringup.paths:
-            rows.append((f"path {path}", f"{looked} of {count}", "what is measured of it, a run of that host tells"))
-    rows.append(("nodes, in pairs", f"{len(seen)} of {count}", _unknown(count - len(seen), "met", "met", "nobody: nothing is known of them")))
-    rows.append(("ways between two nodes", f"{len(met)} of {every}",
-                 _unknown(every - len(met), "was", "were", "not measured: a way is judged only where its two met")))
+            rows.append((f"path {path}", f"{looked} of {count}", "a run on that host measures it"))
+    rows.append(("nodes, in pairs", f"{len(seen)} of {count}", _unknown(count - len(seen), "met", "met", "no partner: nothing is known of them")))
+    rows.append(("links between two nodes", f"{len(met)} of {every}",
+                 _unknown(every - len(met), "was", "were", "not measured: a link is judged only where its two nodes met")))
     if bringup.rails > 1:
         rails = {pair.rail for pair in bringup.pairs()}
         rows.append(("rails", f"{len(rails)} of {bringup.rails}", _unknown(bringup.rails - len(rails), "was", "were", "not measured")))
@@ -258,12 +258,12 @@ def _failed(bringup: Bringup) -> List[Tuple[str, str, str]]:
 
 def _rules(bringup: Bringup) -> List[str]:
     return [f"Any healthy part is accused with a probability of {percent(bringup.alpha)} at most, over the whole cluster; a part that loses "
-            f"{percent(bringup.delta)} or more is called healthy with {percent(bringup.beta)} at most. What is neither is undecided, and tested on.",
+            f"{percent(bringup.delta)} or more is called healthy with {percent(bringup.beta)} at most. Other parts are undecided, and tested on.",
             "A pair is as slow as its slowest part: a NIC of either node, the way out of either switch, or the way between both. All beliefs are "
             "found together from what all pairs reached.",
-            "What is usual, its noise, and the share of rates that are low for once come from these data.",
+            "The usual rate, its noise, and the share of transient low rates come from these data.",
             "Rate, least latency and segments sent again are searched alike; a part is bad when it is in any of them.",
-            "A fault that hosts tell of themselves (memory, limits, mounts, clocks) is what differs from more than half of them."]
+            "A host setting (memory, limits, mounts, clocks) is a fault if it differs from more than half of the hosts."]
 
 
 def _settings(bringup: Bringup) -> List[Tuple[str, str]]:

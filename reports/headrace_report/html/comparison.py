@@ -64,6 +64,7 @@ def render(comparison: Comparison, paper: str = "summary") -> str:
     data, left_out = embedded(comparison)
     return page.render(
         "comparison.html", all=comparison, sections=sections, headline=_headline(comparison),
+        first_step=next((step for section in sections for step in section.steps), ""),
         loud=[d for d in comparison.fingerprint if d.matters], calm=[d for d in comparison.fingerprint if not d.matters],
         compared=_compared, subject=_subject(comparison), facts=_facts(comparison), statistics=_statistics(comparison),
         command=" ".join(shlex.quote(word) for word in comparison.command), environment=_sections(comparison.environment),
@@ -109,8 +110,8 @@ def _metric_row(pair: Pair, row: Row, same: List[Row]) -> MetricRow:
     if row.noise_floor is not None:
         facts.append(("noise floor", f"\u00b1{percent(row.noise_floor)}, this system against itself"))
     if row.p is not None and not row.fact:
-        facts.append(("p", f"{row.p:.2g}" + ("" if row.gated else ", stands out among all" if row.significant else
-                                             ", does not stand out among so many")))
+        facts.append(("p", f"{row.p:.2g}" + ("" if row.gated else ", is significant among all" if row.significant else
+                                             ", is not significant among all")))
     if row.params:
         facts.append(("parameters", ", ".join(f"{name} {value}" for name, value in row.params.items())))
     directions = {"higher": "higher is better", "lower": "lower is better"}
@@ -183,21 +184,21 @@ def _statistics(comparison: Comparison) -> List[str]:
                     f"the ratio at {level}. The first {looks} blocks decide, no others. A value is the geometric mean over "
                     f"the blocks, so that {comparison.pairs[0].other} \u00f7 {comparison.pairs[0].base} is the change.")
     elif comparison.history.sessions:
-        told.append(f"Two stored runs: the ratio of the medians, bounded at {level} by Student\u2019s t on logarithms, widened "
-                    f"by how far {comparison.history.sessions} past sessions of the same configuration and machine lie apart.")
+        told.append(f"Two stored runs: the ratio of the medians, bounded at {level} by Student\u2019s t on logarithms. "
+                    f"The spread of {comparison.history.sessions} past sessions of the same configuration and machine widens the bounds.")
     else:
-        told.append(f"Two stored runs without a history: sessions of the same system lie apart by more than repetitions do, "
-                    f"how far is not known. The bounds ({level}) are those of sessions "
-                    f"{percent(comparison.history.assumed_spread)} apart; what is called a change says that these two sessions "
+        told.append(f"Two stored runs without a history: sessions of one system differ by more than repetitions do, "
+                    f"by an unknown amount. The bounds ({level}) assume a spread of "
+                    f"{percent(comparison.history.assumed_spread)}; a change says that these two sessions "
                     f"differ, which need not be a regression.")
     told += [
         "Worse, better, different: the bounds exclude no change, and the ratio lies beyond \u03b4. Small: they exclude it, and "
         "the ratio lies within. Same: the bounds lie within. Anything else is inconclusive, with a reason.",
         f"Gates decide the exit code. Of all other metrics Benjamini and Hochberg\u2019s rule at "
-        f"{100 * design.false_discovery_rate:g}{NBSP}% says which changes stand out.",
+        f"{100 * design.false_discovery_rate:g}{NBSP}% decides which changes are significant.",
         "Metrics of one point whose values are the same multiple of each other (or of its inverse) in every repetition "
-        "of both sides are one finding. What was read, not measured (cores, memory, space), is compared exactly.",
-        "When machines, settings or programs differ and nobody said that they should, a change is fingerprint-differs."]
+        "of both sides are one finding. Facts (cores, memory, space) are compared exactly.",
+        "When machines, settings or programs differ without a declaration, a change is fingerprint-differs."]
     return told
 
 

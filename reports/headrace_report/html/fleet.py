@@ -108,7 +108,7 @@ def _headline(fleet: Fleet) -> Tuple[str, str]:
 
 def _facts(fleet: Fleet) -> List[Tuple[str, str]]:
     s = fleet.summary
-    facts = [("expected", str(s.expected) + (f" ({fleet.hosts_file})" if fleet.hosts_file else ": whoever reported")),
+    facts = [("expected", str(s.expected) + (f" ({fleet.hosts_file})" if fleet.hosts_file else ": all nodes that reported")),
              ("reported", str(s.reported)), ("judged", str(s.judged)),
              ("outliers", f"{s.outliers} confirmed, {s.suspects} suspected, {s.passing} passing"),
              ("groups", plural(len(fleet.groups), "kind") + " of hardware"),
@@ -130,16 +130,16 @@ def _noise(fleet: Fleet) -> str:
 
 
 def _statistics(fleet: Fleet) -> List[str]:
-    return [f"Nodes are compared with nodes of the same hardware and firmware; {fleet.fewest_alike} or more tell what is usual, fewer "
-            "are held against their own needs only.",
+    return [f"Nodes are compared with nodes of the same hardware and firmware; {fleet.fewest_alike} or more give a baseline, fewer "
+            "are compared with their own needs only.",
             f"Outlier: worse than the median by more than {fleet.limit_z:g} robust standard deviations (1.4826 MAD, at least "
             f"{100 * fleet.mad_floor:g} % of the median) and by the smallest difference that matters.",
             "Confirmed: another session of the node says the same; a copy of a run, or one at the same time, is no other session. "
-            "Suspected: there is none. Passing: the other session was usual, and nothing is held against the node.",
-            "A shift that three quarters of a rack or switch share is one finding, and so are two humps; nodes are judged after it, and "
+            "Suspected: there is none. Passing: the other session was usual, and the node has no fault.",
+            "A shift shared by three quarters of a rack or switch is one finding, and so are two groups of values. Nodes are judged after it, and "
             "another session of three of them confirms it.",
-            "A node is blamed for slow pairs when three partners or more, and most of them, find it below three quarters of what others "
-            "reach (of eight nodes or more: below what healthy pairs differ by); otherwise it is the link. Another session confirms that, too.",
+            "A node is blamed for slow pairs when at least three partners, and most of them, find it below three quarters of the usual rate. "
+            "With eight nodes or more the limit is the spread of healthy pairs. Otherwise the link is blamed. Another session confirms that, too.",
             "Values whose cache state was not proven, or that were disturbed, count for nothing."]
 
 

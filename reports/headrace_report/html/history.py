@@ -95,10 +95,10 @@ def _facts(history: History) -> List[Tuple[str, str]]:
 def _statistics(history: History) -> List[str]:
     return [f"A series is one metric of one point on one node with one configuration; from {history.min_runs} runs on it is cut into "
             f"levels of {history.min_segment} runs or more.",
-            "A level is cut out where the energy distance of its runs from the rest is largest (E-divisive), when few of "
-            f"{history.permutations} seeded permutations have one as far apart (p at most {history.p_limit:g}).",
+            "A level is cut out where the energy distance of its runs from the rest is largest (E-divisive). Few of "
+            f"{history.permutations} seeded permutations may have one as large (p at most {history.p_limit:g}).",
             "Cuts whose medians differ by less than the smallest change that matters are taken back.",
-            "Runs whose cache state was not proven or that were disturbed, rates of 0 and missing values are no part of levels; they are told.",
+            "Runs whose cache state was not proven or that were disturbed, rates of 0 and missing values are no part of levels; they are listed.",
             "Where a drift explains the runs about as well as levels do, a change may be that: it fails nothing.",
             "A rate is the mean over time of a run; counts that were read are compared exactly.",
             f"The newest run alone is unusual beyond 4 robust deviations of the last 40 of its level; one run is no change.{NBSP}"]

@@ -35,10 +35,20 @@ def render(seen: Observation, paper: str = "summary") -> str:
                   page.panel(watched.rates(seen), "rates"), page.panel(watched.steps(seen), "steps"),
                   page.panel(watched.gpus(seen), "gpus"), page.panel(watched.client(seen), "client")]
     return page.render("observation.html", all=seen, name=" ".join(seen.command) or "a process", facts=_facts(seen),
+                       headline=_headline(seen), first_step=seen.limit.command or next(iter(seen.limit.advice), ""),
                        panels=[panel for panel in panels if panel], rows=[_row(one) for one in seen.learned],
                        guesses=sum(one.confidence == "guess" and not one.is_left_out for one in seen.learned),
                        left_out=[one.key for one in seen.learned if one.is_left_out], saves=seen.saves[:MOST_SAVES],
                        saves_left=max(0, len(seen.saves) - MOST_SAVES), data=Markup(script_json(plain(seen))), quantity=quantity)
+
+
+def _headline(seen: Observation) -> Tuple[str, str]:
+    """How long training waits, and the limit; where that is not known the limit alone."""
+    waiting = seen.consumer.get("waiting_for_loader")
+    if not waiting:
+        return seen.limit.sentence, ""
+    return (f"Training waits for data {100 * waiting.share:.0f} % of the time [{100 * waiting.low:.0f}, {100 * waiting.high:.0f}]",
+            seen.limit.sentence)
 
 
 def _row(one: Learned) -> LearnedRow:
@@ -57,9 +67,6 @@ def _facts(seen: Observation) -> List[Tuple[str, str]]:
         facts.append(("samples", quantity(seen.batches.samples_per_s, "1/s")))
     if seen.saves:
         facts.append(("checkpoints", str(len(seen.saves))))
-    waiting = seen.consumer.get("waiting_for_loader")
-    if waiting:
-        facts.append(("starving", f"{100 * waiting.share:.0f} % [{100 * waiting.low:.0f}, {100 * waiting.high:.0f}]"))
     if seen.series.gpu_busy and seen.gpus[0].busy and len(seen.gpus) == 1:
         busy = seen.gpus[0].busy
         facts.append(("GPU busy", f"{100 * busy.share:.0f} % [{100 * busy.low:.0f}, {100 * busy.high:.0f}]"))

@@ -56,10 +56,10 @@ def render(run: Run, paper: str = "summary", sizing: Optional[Sizing] = None) ->
     data, left_out = embed.embedded(run)
     return page.render(
         "qualification.html",
-        run=run, rows=rows, parts=words.PARTS, expected=views.expected_rows(run, anchors), objects=object_tables(run, anchors), fixes=fix_rows(sizing) if sizing else [], sections=sections, overview=overview, limits=[panel for panel in limits if panel], rehearsed=[panel for panel in rehearsed if panel], steps=views.steps(run), facts=views.facts(run),
+        run=run, rows=rows, parts=words.PARTS, expected=views.expected_rows(run, anchors), objects=object_tables(run, anchors), fixes=fix_rows(sizing) if sizing else [], sections=sections, overview=overview, limits=[panel for panel in limits if panel], rehearsed=[panel for panel in rehearsed if panel], steps=views.steps(run), first_step=views.first_step(run), facts=views.facts(run),
         headline=words.headline(run), count_line=words.count_line(run), status=words.STATUS,
         unmeasured=views.unmeasured(run), command=views.command(run),
-        looks=views.look_texts(run), started=views.started(run), data=data, left_out=left_out)
+        looks=views.look_texts(run), data=data, left_out=left_out)
 
 
 def _section(run: Run, point: Point, anchor: str, rows: List[views.NeedRow], page: Page) -> Section:

@@ -46,6 +46,7 @@ def render(sizing: Sizing, paper: str = "summary") -> str:
         flips = [page.panel(assumptions.draw(sizing), "assumptions-figure")]
     return page.render(
         "sizing.html", all=sizing, headline=_headline(sizing), facts=_facts(sizing),
+        first_step=sizing.fixes[0].command if sizing.fixes and sizing.summary.word != "PASS" else "",
         rows=[_phase_row(sizing, phase) for phase in sizing.phases], fixes=fix_rows(sizing),
         top=[panel for panel in top if panel], curves=[panel for panel in curves if panel],
         steps=[panel for panel in steps if panel], flips=[panel for panel in flips if panel], calendar=_calendar(sizing),
@@ -82,14 +83,14 @@ def _phase_row(sizing: Sizing, phase: Phase) -> PhaseRow:
 
 def _headline(sizing: Sizing) -> Tuple[str, str]:
     first, _, rest = sizing.summary.sentence.partition(". ")
-    return first.rstrip(".") + ".", rest
+    return first[:1].upper() + first[1:].rstrip(".") + ".", rest
 
 
 def _facts(sizing: Sizing) -> List[Tuple[str, str]]:
     job = sizing.job
     facts = [("job", job.description or job.name),
              ("GPUs", f"{job.gpus:g} on {plural(int(job.nodes), 'node')}"),
-             ("margin", f"{job.safety:g} times what is required")]
+             ("margin", f"{job.safety:g} times the requirement")]
     nodes = list(dict.fromkeys(run.node for run in sizing.runs))
     facts.append(("nodes", ", ".join(nodes[:3]) + (f" and {len(nodes) - 3} more" if len(nodes) > 3 else "")))
     if sizing.starvation:
@@ -148,15 +149,15 @@ def _command(sizing: Sizing) -> str:
 
 def _statistics(sizing: Sizing) -> List[str]:
     told = ["A session gives bytes \u00f7 time of its repetitions, with bounds as verdicts have them. Sessions are the unit: supply "
-            "is the mean over them (of logarithms). Of fewer than 8 sessions the bounds hold each one\u2019s own and 3 % between "
-            "sessions, or what they show, if that is more; from 8 on Student\u2019s t over the sessions. Each bound is wrong in at "
+            "is the mean over them (of logarithms). With fewer than 8 sessions the bounds include each one\u2019s own and 3 % between "
+            "sessions, or their spread, if that is larger. From 8 on they follow Student\u2019s t over the sessions. Each bound is wrong in at "
             "most 5 %; they go through G8 to the number of GPUs.",
             "Runs of several nodes are one measurement by as many clients where their repetitions overlap by nine tenths; of each "
             "such repetition the rates add.",
-            "The point that is most like the plan answers, of those that move what the job moves; what other settings gave is "
-            "offered as a fix. What had more at work than the job has never passes, what had less never fails.",
+            "The point closest to the plan answers; other settings are "
+            "offered as fixes. A point with more workers than the job never passes, one with fewer never fails.",
             "FAIL: even the upper bound is below the need. PASS: the lower bound meets it, measured with as many nodes as the job "
-            "has. What fewer nodes measured is compared with the need of those nodes, and never passes; what one node measured on "
-            "storage of its own never fails the storage that all share.",
-            "Measured: as it would be used. Modelled: by a formula, from measured parts. Extrapolated: past what was measured."]
+            "has. A run on fewer nodes is compared with the need of those nodes, and never passes. A run of one node on "
+            "local storage never fails the shared storage.",
+            "Measured: as it would be used. Modelled: by a formula, from measured parts. Extrapolated: beyond the measurement."]
     return told

@@ -81,15 +81,24 @@ def steps(run: Run) -> List[Step]:
             step.needs.append(words.need_name(j))
     left = [point.id for point in run.points if point.status == "not_reached"]
     if left:
-        result[""] = Step(f"run the same command with --only '{','.join(left)}'", False, ["what was not reached"], "skipped")
+        result[""] = Step(f"run the same command with --only '{','.join(left)}'", False, ["the unreached points"], "skipped")
     return list(result.values())
+
+
+def first_step(run: Run) -> str:
+    """Of a tuned rehearsal the loader's setting."""
+    if run.rehearsal and len(run.rehearsal.told) > 1 and re.match(r"DataLoader\(|dataset\.map\(", run.rehearsal.told[1]):
+        return run.rehearsal.told[1]
+    return next((step.text for step in steps(run)), "")
 
 
 def facts(run: Run) -> List[Tuple[str, str]]:
     """What stands beside the headline: name and text."""
-    told = [("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_line(run)),
+    told = [("job", run.job.description if run.job else ""), ("node", run.run.node), ("started", started(run)),
+            ("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_line(run)),
             ("cache state", words.cache_line(run.points)), ("disturbed", words.disturbed_line(run.points)),
-            ("noise floor", words.noise_line(run.noise_floor))]
+            ("noise floor", words.noise_line(run.noise_floor)),
+            ("run", run.run.id), ("exit code", str(run.summary.exit_code))]
     return [(name, text) for name, text in told if text]
 
 

@@ -31,7 +31,7 @@ def draw(sizing: Sizing) -> Optional[Figure]:
                   drawing, Table(["assumption", "now", "flips at", "value", "headroom"], [
                       [a.assumption, _told(a, a.value), _told(a, a.flips_at) if a.flips_at else "\u2013", _told(a, value),
                        headroom(ratio)] for a in chosen for value, ratio in zip(a.values, a.headroom)]),
-                  [Key("none", "\u25cf as the job has it"), Key("none", "\u25c7 where it flips"),
+                  [Key("none", "\u25cf value of the job"), Key("none", "\u25c7 where it flips"),
                    Key("none", "the line: just enough")])
 
 

@@ -109,7 +109,7 @@ def draw(document: Bringup) -> Figure:
                 high = max(lines * grid.cell, LINE_PX if grid.beside else 0)
                 tallest = max(tallest, high + (GAP_PX if grid.cell >= 4 else 1))
                 if grid.beside:
-                    axes.text(left, top + grid.cell / 2, words.shortened(name or "not told", 13), fontsize=10, va="center", ha="left",
+                    axes.text(left, top + grid.cell / 2, words.shortened(name or "not reported", 13), fontsize=10, va="center", ha="left",
                               color=COLOUR["fail" if name in bad else "ink"])
                     left += NAME_PX
                 _nodes(axes, [states[number] for number in numbers], left, top, grid, marks)
@@ -171,6 +171,6 @@ def _table(groups: List[Tuple[str, List[int]]], states: List[str]) -> Table:
     rows = []
     for name, numbers in groups:
         own = [states[number] for number in numbers]
-        rows.append(([-own.count(state) for state in ORDER[:-1]], [name or "not told", str(len(own)), *(str(own.count(state)) for state in there)]))
+        rows.append(([-own.count(state) for state in ORDER[:-1]], [name or "not reported", str(len(own)), *(str(own.count(state)) for state in there)]))
     rows.sort(key=lambda row: row[0])
     return Table(["place", "nodes", *there], [row for _, row in rows[:400]])

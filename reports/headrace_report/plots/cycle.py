@@ -44,7 +44,7 @@ def draw(sizing: Sizing) -> Optional[Figure]:
                   "One cycle from save to save. " + " ".join(f"{NAMES.get(s.what, s.what)}: {_length(s)}." for s in cycle),
                   drawing, Table(["stretch", "from", "to", "length"], [
                       [NAMES.get(s.what, s.what), duration(s.from_s), duration(s.to_s), _length(s)] for s in cycle]),
-                  [Key("none", "what the GPUs do; what is written behind costs them nothing")]
+                  [Key("none", "the GPUs; writing in the background costs them no time")]
                   if any(s.what == "checkpoint_drain" for s in cycle) else [])
 
 

@@ -103,7 +103,7 @@ def _finding(judgements: List[Judgement], rows: List[Judgement]) -> str:
     if missed:
         worst = missed[0]
         return (f"{plural(len(missed), 'need is', 'needs are')} missed; {words.need_name(worst)} reaches "
-                f"{worst.ratio(worst.measured):.2f} of what is needed")
+                f"{worst.ratio(worst.measured):.2f} of the requirement")
     if undecided:
         names = [words.need_name(judgement) for judgement in undecided]
         told = listing(names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"])

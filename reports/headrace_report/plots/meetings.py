@@ -45,7 +45,7 @@ def draw(document: Bringup) -> Optional[Figure]:
     slowest = min(pairs, key=lambda pair: min(pair.rate) / document.usual(pair.rail))
     least = min(slowest.rate) / document.usual(slowest.rail)
     names = document.nodes[slowest.nodes[0]].name, document.nodes[slowest.nodes[1]].name
-    finding = f"The slowest of {plural(len(met), 'pair')} that met reached {share(least)} of what is usual: {names[0]} and {names[1]}"
+    finding = f"The slowest of {plural(len(met), 'pair')} that met reached {share(least)} of the usual rate: {names[0]} and {names[1]}"
     tells = f" Each cell is the lowest rate of up to {per} by {per} nodes." if per > 1 else ""
     described = (f"{len(met)} of {all_pairs} pairs met. Usual: " +
                  ", ".join(f"{quantity(rate, 'B/s')}{_rail(document, rail)}" for rail, rate in enumerate(document.usual_rate)) + ".")
@@ -92,7 +92,7 @@ def _ticks(document: Bringup, names: List[str], order: List[int], bins: int) -> 
         return [(number, name) for number, name in enumerate(names)]
     groups, ticks, before = places(document), [], 0
     for name, numbers in groups:
-        ticks.append(((before + len(numbers) / 2) * bins / len(order) - 0.5, words.shortened(name or "not told", 12)))
+        ticks.append(((before + len(numbers) / 2) * bins / len(order) - 0.5, words.shortened(name or "not reported", 12)))
         before += len(numbers)
     return ticks[::max(1, -(-len(ticks) // MOST_PLACES))] if len(groups) > 1 else []
 

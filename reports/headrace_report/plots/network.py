@@ -372,7 +372,7 @@ def slowest(point: Point) -> Optional[Figure]:
     finding = (f"Rank {told.rank} ({told.host}) is the slowest in {told.times} of {told.of}" if told.of > 1
                else f"Rank {told.rank} ({told.host}) is the slowest")
     return Figure(finding=finding, question="Is the slowest rank slow all the time, or now and then?",
-                  description=f"{finding}; its rate over time beside the mean of all ranks.", drawing=drawing,
+                  description=f"{finding}; its rate over time and the mean of all ranks.", drawing=drawing,
                   keys=[Key("line", "mean of all ranks"), Key("dash", "the slowest rank of each repetition")],
                   table=Table(["phase", "slowest rank", "its lowest", "its highest", "mean of all"],
                               [[str(number), str(phase.slowest_rank), quantity(float(low.min()), unit),

@@ -133,7 +133,7 @@ def _finding(fleet: Fleet) -> str:
         return f"{told} {'is' if len(nodes) == 1 else 'are'} unlike the rest: {change(1 + bad[0].deviation)}"
     suspects = [o for o in fleet.outliers if o.status == "suspected"]
     if suspects:
-        return f"{suspects[0].node} may be unlike the rest ({change(1 + suspects[0].deviation)}): nobody measured it again"
+        return f"{suspects[0].node} may be unlike the rest ({change(1 + suspects[0].deviation)}): not measured again"
     return "No node is unlike the rest"
 
 

@@ -66,7 +66,7 @@ def draw(sizing: Sizing, scaling: Scaling) -> Optional[Figure]:
         label_lines(axes, [("demand", all_gpus, demand), ("supply", gpus, supply)])
     keys = [Key("band", "bounds of the supply")]
     if beyond.any():
-        keys.append(Key("dash-1", "extrapolated: not measured by so many nodes"))
+        keys.append(Key("dash-1", "extrapolated: not measured with that number of nodes"))
     if scaling.crossing:
         keys.append(Key("none", f"\u25c7 {scaling.crossing:g} GPUs"))
     return Figure(_finding(scaling, title, sizing), "How many GPUs can this feed?", _describe(scaling, title), drawing,

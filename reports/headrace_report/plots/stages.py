@@ -36,7 +36,7 @@ def draw(point: Point) -> Optional[Figure]:
         axes.grid(axis="y", visible=False)
     return Figure(
         finding=_finding(point.stages, names, end - begin, len(items)),
-        question="Do the stages work beside each other, or in turns?",
+        question="Do the stages overlap, or run in turns?",
         description=" ".join(f"{span.stage} of block {span.item}: from {_time(span.begin_s - begin)} to "
                              f"{_time(span.end_s - begin)}." for span in point.stages[:8]),
         drawing=drawing,
@@ -57,7 +57,7 @@ def _finding(spans: List[StageSpan], names: List[str], elapsed: float, count: in
     others = _union([stretch for i, stretches in enumerate(busy) if i != shorter for stretch in stretches])
     hidden = _common(busy[shorter], others) / _length(busy[shorter]) if _length(busy[shorter]) > 0 else 0.0
     told = "wholly" if hidden > 0.995 else f"for {share(hidden)}" if hidden > 0.005 else "not at all"
-    return f"{count} blocks in {_time(elapsed)}: {names[shorter]} goes on beside the rest {told}"
+    return f"{count} blocks in {_time(elapsed)}: {names[shorter]} overlaps with the rest {told}"
 
 
 def _time(seconds: float) -> str:

@@ -59,7 +59,7 @@ def over_time(point: Point) -> Optional[Figure]:
         finding += f"; for {share(empty)} of the time there is none"
     keys = [Key("full", "batches that are ready"), Key("fill-fail", "GPUs wait for data")]
     if saved.any():
-        keys.append(Key("fill-5", "GPUs stand still for a checkpoint"))
+        keys.append(Key("fill-5", "GPUs pause for a checkpoint"))
     if others.any():
         keys.append(Key("fill-2", "GPUs wait for other nodes"))
     if copied.any():

@@ -147,8 +147,8 @@ def gpus(seen: Observation) -> Optional[Figure]:
         axes.set_ylim(0, 105)
         _framed(axes, seen, "of the time (%)")
     finding = f"The job's {plural(len(seen.gpus), 'GPU')} computed {100 * _mean(seen.series.gpu_busy):.0f}{NBSP}% of the time"
-    rows = [[f"{gpu.pci_address} {gpu.name}", f"{100 * gpu.busy.share:.0f} % [{100 * gpu.busy.low:.0f}, {100 * gpu.busy.high:.0f}]" if gpu.busy else "not told",
-             quantity(gpu.memory_bytes, "B") if gpu.memory_bytes else "not told", "yes" if gpu.shared else "no"] for gpu in seen.gpus]
+    rows = [[f"{gpu.pci_address} {gpu.name}", f"{100 * gpu.busy.share:.0f} % [{100 * gpu.busy.low:.0f}, {100 * gpu.busy.high:.0f}]" if gpu.busy else "not reported",
+             quantity(gpu.memory_bytes, "B") if gpu.memory_bytes else "not reported", "yes" if gpu.shared else "no"] for gpu in seen.gpus]
     return Figure(finding, "When did the GPUs compute?", f"A line over time. {finding}.{_saves_told(seen)}", drawing,
                   Table(["GPU", "busy while batches were taken", "memory of the job", "others use it, too"], rows),
                   [Key("series-3", "a kernel ran, mean of the job's GPUs")] + _saves_key(seen))

@@ -80,8 +80,11 @@ TEST(ParseQuantity, RefusesWithAReason) {
   EXPECT_EQ(refusal("130KB", Dimension::bytes).substr(0, 36), "unknown unit 'KB'; did you mean kB?:");
   EXPECT_NE(refusal("4gib", Dimension::bytes).find("did you mean GiB?"), std::string::npos);
   EXPECT_EQ(refusal("4XB", Dimension::bytes).find("did you mean"), std::string::npos);
-  EXPECT_EQ(refusal("8kB", Dimension::count), "is a bare number: 'kB' is not allowed");
-  EXPECT_EQ(refusal("eight", Dimension::count), "'eight' is not a number");
+  EXPECT_EQ(refusal("8kB", Dimension::count), "is a number without a unit: 'kB' is not allowed");
+  EXPECT_EQ(refusal("400M", Dimension::count), "is a number without a unit: write e6 for 'M'");
+  EXPECT_EQ(refusal("1-8", Dimension::count), "is no range: write 1..8, or 1..8*2 for 1, 2, 4, 8");
+  EXPECT_EQ(refusal("4k", Dimension::bytes), "unknown unit 'k': write KiB (powers of 1024) or kB (powers of 1000)");
+  EXPECT_EQ(refusal("eight", Dimension::count), "is not a number");
   EXPECT_NE(refusal("100Gb/s", Dimension::bytes_per_second).find("Gbit/s for bits"), std::string::npos);
 }
 

@@ -131,7 +131,7 @@ TEST(RunFile, OnlyStrictJson) {
             "line 2, column 2: NaN is not a number: a run file holds only finite values");
   EXPECT_NE(problem_of_text("{\"a\": -Infinity}").find("-Infinity is not a number"), std::string::npos);
   EXPECT_EQ(problem_of_text("{\"a\": 1e999}"), "'1e999' is too large to be a number");
-  EXPECT_EQ(problem_of_text("{\"a\": 1, \"a\": 2}"), "key \"a\" stands twice in one object");
+  EXPECT_EQ(problem_of_text("{\"a\": 1, \"a\": 2}"), "key \"a\" is twice in one object");
   EXPECT_NO_THROW(parse_json("{\"skip\": [{\"in\": {\"b\": 1}}], \"b\": {\"in\": 1}, \"in\": 2}", {"skip"}));
   EXPECT_THROW(parse_json("{\"skip\": [{\"in\": {\"b\": 1}}], \"b\": 1, \"b\": 2}", {"skip"}), UsageError);
   EXPECT_NO_THROW(parse_json(std::string(100, '[') + std::string(100, ']')));

@@ -68,7 +68,7 @@ const Define<prefetch_memory> b4{{
     .title = "Prefetch memory",
     .equation = "r * w * p * b * S_d",
     .unit = "B",
-    .validity = "Upper bound, in shared memory; a pinned copy of at most as much can exist beside it.",
+    .validity = "Upper bound, in shared memory; a pinned copy of at most as much can exist, too.",
     .source = "PT-DL",
     .inputs = {{"ranks_count", "r"},
                {"workers_count", "w"},

@@ -134,9 +134,9 @@ std::vector<Input> topology_inputs(std::vector<Input> first) {
   return first;
 }
 constexpr std::string_view kValidity =
-    "B_nv: what NVLink carries of one GPU's data, one way (240, 371 and 722 GB/s of A100, H100 and B200, as NCCL "
-    "counts); B_net: of all NICs of a node. k: latencies measured here over NCCL's, as of a slow plug-in. t_0: "
-    "launching the kernel; 0 in a CUDA graph.";
+    "B_nv: NVLink rate of one GPU, one direction (240, 371 and 722 GB/s of A100, H100 and B200, as NCCL counts). "
+    "B_net: rate of all NICs of a node. k: latencies measured here over NCCL's, as of a slow plug-in. t_0: launching "
+    "the kernel; 0 in a CUDA graph.";
 
 /// F25: t = t_0 + k * (alpha_0(p) + 2 * (n - N) * alpha_nv(p) + 2 * (N - 1) * alpha_net(p)) + 2 * (n - 1) / n * S /
 /// B(p, min(B_nv, B_net)) [s]. Rings, by protocol p.

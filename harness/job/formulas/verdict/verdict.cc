@@ -21,8 +21,8 @@ const Define<verdict> g5{{
     .title = "Verdict",
     .equation = "PASS if L >= kappa * r; FAIL if U < kappa * r; else INCONCLUSIVE",
     .unit = "verdict",
-    .validity = "For what should be large. kappa is the safety margin; what was not measured is "
-                "SKIPPED, never PASS.",
+    .validity =
+        "For what should be large. kappa is the safety margin; without a measurement a need is SKIPPED, never PASS.",
     .source = "policy",
     .inputs = {{"lower_bound", "L"},
                {"upper_bound", "U"},
