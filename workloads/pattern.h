@@ -29,7 +29,7 @@ inline void check_pattern(const unsigned char* data, std::uint64_t bytes, std::u
   for (std::uint64_t at = 0; at < bytes; at += 8) {
     const std::uint64_t word = pattern_word(key, at / 8);
     if (std::memcmp(data + at, &word, bytes - at < 8 ? bytes - at : 8) == 0) continue;
-    wrong.push_back({where, at, "the copy differs from what was sent", part});
+    wrong.push_back({where, at, "the copy differs from the sent data", part});
     return;
   }
 }

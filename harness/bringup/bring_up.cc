@@ -98,7 +98,7 @@ class Session {
     std::vector<unsigned> partners;
     for (unsigned node = 0; node < record_.nodes.size(); ++node)
       if (is_accepted(record_.nodes[node].state) && !is_retested(node)) partners.push_back(node);
-    if (partners.empty()) throw RunError("nobody was accepted yet: there is nobody to pair the repaired nodes with");
+    if (partners.empty()) throw RunError("no node is accepted yet, so the repaired nodes have no partner");
     Random random(record_.measuring.search.seed + record_.sessions.size());
     shuffle(std::span(partners), random);
     partners.resize(std::min(partners.size(), std::max(kFewestPartners, 2 * start_.retest.size())));
@@ -143,7 +143,7 @@ class Session {
           answer.why = e.what();
         }
       if (!node.missing && !stopped())
-        node.missing = {"tells no facts: " + answer.why, "start its agent by hand, and look"};
+        node.missing = {"reports no facts: " + answer.why, "start its agent by hand, and look"};
     }
     for (int turn = 0; turn < kClockTurns && !stopped(); ++turn)
       for (auto& [number, answer] : (*ask_)(clocks, kClock_s)) {

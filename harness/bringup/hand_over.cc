@@ -95,17 +95,16 @@ std::vector<Step> next_steps(const Record& record) {
   if (record.signal != 0)
     steps.push_back({"it was interrupted", resume});
   else if (record.missing() > 0)
-    steps.push_back({"once who is missing is back", resume});
+    steps.push_back({"when missing nodes are back", resume});
   else if (std::any_of(record.faults.begin(), record.faults.end(),
                        [](const Told& one) { return one.scope == "network"; }))
-    steps.push_back({"once hosts can connect to one another", resume});
+    steps.push_back({"when hosts can connect to one another", resume});
   else if (record.nodes_that_are(NodeState::suspect) + record.nodes_that_are(NodeState::fresh) > 0)
-    steps.push_back({"more rounds for who is undecided", resume});
+    steps.push_back({"more rounds for undecided nodes", resume});
   std::string bad;
   for (const NodeRecord& node : record.nodes)
     if (is_bad(node.state)) bad += " " + node.host.name;
-  if (!bad.empty() && record.signal == 0)
-    steps.push_back({"once what is bad is repaired", record.again + " --retest" + bad});
+  if (!bad.empty() && record.signal == 0) steps.push_back({"after the repair", record.again + " --retest" + bad});
   return steps;
 }
 
@@ -143,7 +142,7 @@ std::string junit_xml(const Record& record) {
       result = fmt::format("<error type=\"missing\" message=\"{}\"/>", xml_escaped(one.missing.why));
       ++errors;
     } else if (result.empty() && (one.state == NodeState::suspect || one.state == NodeState::fresh)) {
-      result = "<error type=\"inconclusive\" message=\"what was measured does not decide it\"/>";
+      result = "<error type=\"inconclusive\" message=\"the measurements do not decide it\"/>";
       ++errors;
     }
     ++tests;

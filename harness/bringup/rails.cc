@@ -201,7 +201,7 @@ void set_rdma_rails(Record& record, const std::vector<unsigned>& there) {
         {node, "rdma.ports",
          fmt::format("{} RDMA ports, none at {}; the others: {}{}", facts.rdma_ports.size(), fmt::join(missing, ", "),
                      places->size(), facts.no_rdma.empty() ? "" : fmt::format(" ({})", facts.no_rdma)),
-         "look for the missing ones: lspci, rdma link, dmesg; rdma= of the hosts file tells which to use",
+         "look for the missing ones: lspci, rdma link, dmesg; rdma= in the hosts file selects the ports",
          /*fault=*/true});
   }
   tell_counters(record, may);

@@ -231,13 +231,13 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
     place.at("tests").each([&](const JsonPlace& item) {
       session.tests.push_back(node_tests_from(item));
       for (const TestedNode& one : session.tests.back().nodes)
-        if (one.node >= record.nodes.size()) item.refuse("tells of a node that is not among the nodes");
+        if (one.node >= record.nodes.size()) item.refuse("names a node that is not among the nodes");
     });
   if (place.has("groups"))
     place.at("groups").each([&](const JsonPlace& item) {
       session.groups.push_back(group_run_from(item));
       for (const unsigned one : session.groups.back().nodes)
-        if (one >= record.nodes.size()) item.refuse("tells of a node that is not among the nodes");
+        if (one >= record.nodes.size()) item.refuse("names a node that is not among the nodes");
     });
   if (place.has("passed"))
     place.at("passed").each([&](const JsonPlace& item) { session.passed.push_back(node(item)); });

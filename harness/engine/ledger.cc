@@ -172,8 +172,8 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes, double before, double a
   }
   const double drift = probe_drift(before, after);
   if (elapsed_s_ >= kShortest && std::abs(drift) > kProbeDrift) {
-    why.push_back(fmt::format("the machine became {:.0f} % {} meanwhile (control probe)", 100 * std::abs(drift),
-                              drift > 0 ? "slower" : "faster"));
+    why.push_back(fmt::format("the machine became {:.0f} % {} during the repetition (control probe)",
+                              100 * std::abs(drift), drift > 0 ? "slower" : "faster"));
   }
   d.disturbed = !why.empty();
   d.why = fmt::format("{}", fmt::join(why, "; "));

@@ -19,12 +19,12 @@ std::string describe(const OperationError& error, std::uint64_t count, std::span
               ? "fewer bytes came than the object had when the data set was opened"
               : "the file ended early: it is shorter than when the data set was opened";
   } else if (error.code == OperationError::kWrongData) {
-    why = "the data is not what was written";
+    why = "the data differs from the written data";
   } else if (error.code == OperationError::kBadSample) {
     return fmt::format("{}{}: {}; {} bad sample{}", file, at, to_string(static_cast<formats::Flaw>(error.flaw)), count,
                        count == 1 ? "" : "s");
   } else if (error.code == OperationError::kChanged) {
-    why = "it is another object than when the data set was opened: something replaced it meanwhile";
+    why = "the object was replaced after the data set was opened";
   } else if (error.code == OperationError::kRangeIgnored) {
     why = "the server gave the whole object where a range was asked for (200 instead of 206)";
   } else if (error.code <= OperationError::kHttp) {

@@ -214,7 +214,7 @@ class PointRunner::Session {
     }
     if (!prepared_) return;
     for (const auto& [link, errors] : system::risen_errors(links_, system::network_links()))
-      add_note(result_, fmt::format("network errors rose meanwhile: {}: {}", link, errors));
+      add_note(result_, fmt::format("network errors rose during the test: {}: {}", link, errors));
     try {
       take_notes();
       const WatchedEnd end = run_watched(

@@ -60,7 +60,7 @@ StageEnd touch_for_reading(const Point& point, const Node& node, double budget_s
     const FirstTouch touched = touch_memory(needed, node.memory_available() / 10 * 9, kTouching * budget_s, progress);
     result.first_touch = touched;
     if (touched.elapsed_s > kSlowTouch_s_per_byte * static_cast<double>(touched.touched_bytes))
-      add_note(result, fmt::format("memory was touched before: the hypervisor had not given it yet ({} took {:.1f} s)",
+      add_note(result, fmt::format("pre-faulted memory that the hypervisor had not backed yet ({} took {:.1f} s)",
                                    format_quantity(static_cast<double>(touched.touched_bytes), Dimension::bytes, true),
                                    touched.elapsed_s));
   } catch (const Interrupted&) {

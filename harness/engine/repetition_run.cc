@@ -207,7 +207,7 @@ class RepetitionRunner::Attempt {
     double elapsed_s = 0;
     for (const PhaseResult& phase : result_.phases) elapsed_s += phase.elapsed_s;
     if (stood_still_s_ <= kOfNoAccount * elapsed_s) return "";
-    return fmt::format("headrace itself stood still for {} (stopped, frozen or not scheduled)",
+    return fmt::format("headrace itself was paused for {} (stopped, frozen or not scheduled)",
                        format_duration(stood_still_s_));
   }
 
@@ -307,7 +307,7 @@ class RepetitionRunner::Attempt {
   /// What is in the page cache afterwards. False: it hung.
   bool look_again(CacheProof& proof) {
     const auto resident = std::make_shared<double>(-1);
-    const WatchedEnd end = run_watched("looking what is in the page cache", runner_.limits_, {},
+    const WatchedEnd end = run_watched("checking the page cache", runner_.limits_, {},
                                        [workload = point_.workload, files = files_, resident, seed = seed_,
                                         survey = runner_.survey_](const DataProgress&) {
                                          std::string method;

@@ -61,7 +61,7 @@ const NumaNode* choose_numa_node(NumaChoice choice, int device_node, const std::
   const auto own =
       std::find_if(nodes.begin(), nodes.end(), [device_node](const NumaNode& n) { return n.id == device_node; });
   if (own == nodes.end()) {
-    why = device_node < 0 ? "the kernel does not tell the device's NUMA node"
+    why = device_node < 0 ? "the kernel does not report the device's NUMA node"
                           : "the device's NUMA node " + std::to_string(device_node) + " has no processors";
     return nullptr;
   }

@@ -123,7 +123,7 @@ class Walk {
     const bool stacked =
         std::any_of(kStacked.begin(), kStacked.end(), [&](auto begin) { return name.starts_with(begin); });
     if (name.empty() || stacked || known_as.starts_with("/dev/mapper/"))
-      doubt(fmt::format("/sys does not show here what is below {}", name.empty() ? "device " + number : name));
+      doubt(fmt::format("/sys does not show the devices below {}", name.empty() ? "device " + number : name));
   }
 
   StorageStack take() { return std::move(stack_); }

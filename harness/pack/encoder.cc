@@ -138,7 +138,7 @@ Encoding encoding_of(const ImageFolder& from, Format format) {
     for (std::uint32_t i = 0; i < sample.count; ++i) columns.erase(column_of(part_of(from, sample, i)));
     const auto& parts = columns.begin()->second;
     throw UsageError(
-        fmt::format("pack: {} has no .{} beside it, which others have: samples of MDS have the same columns",
+        fmt::format("pack: {} has no .{} of the same name, which others have: all samples of MDS have the same columns",
                     name_of(sample), *parts.begin()));
   }
   for (const auto& [name, parts] : columns) {

@@ -125,7 +125,7 @@ void put_out_of_memory(const FileTable& files, Gain& gain) {
            CacheProof::kMostOfOther * static_cast<double>(files.total_bytes()))
     gain.not_seen = proof.second_cache;
   else if (proof.resident_before < 0)
-    gain.not_seen = "the kernel does not tell what it keeps of the files";
+    gain.not_seen = "the kernel does not report which files it caches";
 }
 
 std::string rate(double value) { return format_quantity(value, Dimension::per_second); }
@@ -162,7 +162,7 @@ Gain rehearse_gain(Plan whole, const GainOptions& options, const DataProgress& p
   for (std::size_t i = 0; i < sample.shards.size(); ++i) shards.push_back(sample.name(i));
   const FileTable as_files = table_of(sample.from.files, files);
   const auto folder = MarkedFolder::find(sample.options.target);
-  if (!folder) throw RunError(sample.options.target + ": was taken away meanwhile");
+  if (!folder) throw RunError(sample.options.target + ": was removed during the run");
   const FileTable as_shards =
       table_of(FileTable(::fcntl(folder->folder().fd(), F_DUPFD_CLOEXEC, 0), folder->path()), shards);
 

@@ -125,10 +125,9 @@ void classify(ImageFolder& from, const std::vector<std::string>& folders) {
     const char* const path = from.files.path(from.order[sample.first]);
     const std::string_view name = class_of(path);
     if (name.empty())
-      throw UsageError(fmt::format(
-          "pack: {}/{} lies beside the folders of the classes ({} ...) and has none: move it, or pack a folder "
-          "of one kind",
-          from.files.root(), path, from.classes.front()));
+      throw UsageError(
+          fmt::format("pack: {}/{} is in no folder of a class ({} ...): move it, or pack a folder of one kind",
+                      from.files.root(), path, from.classes.front()));
     sample.label = numbers.at(name);
   }
 }

@@ -41,7 +41,7 @@ ShardFile::ShardFile(const files::Folder& folder, std::string name, std::uint64_
   if (folder_.look(name_)) throw RunError("create " + shown() + ": something is in the way");
   if (const auto left = folder_.look(aside_)) {
     if (!S_ISREG(left->st_mode) || !files::bears_mark(*left))
-      throw RunError("create " + folder_.path_of(aside_) + ": something that headrace did not make is in the way");
+      throw RunError("create " + folder_.path_of(aside_) + ": refusing to overwrite: headrace did not make this file");
     folder_.remove(aside_, *left);
   }
   void* const memory = ::mmap(nullptr, kPieces * kPiece, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -157,8 +157,9 @@ void ShardFile::read_back() const {
   }
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // nor is memory to be full of it
   if (at != bytes_ || crc != crc_)
-    throw RunError(fmt::format("{}: read back, it is not what was written ({} of {} bytes, CRC-32C {:08x}, not {:08x})",
-                               shown(), at, bytes_, crc, crc_));
+    throw RunError(
+        fmt::format("{}: read back, it differs from the written data ({} of {} bytes, CRC-32C {:08x}, not {:08x})",
+                    shown(), at, bytes_, crc, crc_));
 }
 
 void ShardFile::publish() {

@@ -140,12 +140,11 @@ void judge(CacheProof& proof) {
   const bool decides = proof.declared == CacheState::warm ? memory.seen || storage.seen : storage.seen;
   proof.proven = decides && memory.good && storage.good;
   if (!memory.seen && !storage.seen) {
-    proof.why = "the kernel tells neither what is in the page cache nor what came from storage";
+    proof.why = "the kernel reports neither cached pages nor reads from storage";
     return;
   }
   proof.why = memory.told;
-  if (!memory.seen && proof.declared != CacheState::bypassed)
-    proof.why = "the kernel does not tell what is in the page cache";
+  if (!memory.seen && proof.declared != CacheState::bypassed) proof.why = "the kernel does not report cached pages";
   if (!proof.why.empty()) proof.why += "; ";
   proof.why += storage.seen ? storage.told : kNotCounted;
   if (!proof.caveat.empty()) proof.why += "; " + proof.caveat;

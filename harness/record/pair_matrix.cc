@@ -356,10 +356,10 @@ std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& mat
     one.kind = whole || matrix.rails.empty() ? "slow node" : "slow rail of a node";
     one.subject = whole ? node_of(matrix, node) : matrix.names[node];
     one.part = (whole || matrix.rails.empty() ? "node " : "NIC ") + one.subject;
-    one.told =
-        fmt::format("{} with its {} partners{}, where others reach {}", rate_text(statistics::median(rates)),
-                    rates.size(), whole ? fmt::format(" on {}, likewise on its other rails", matrix.rails.front()) : "",
-                    rate_text(reference(node)));
+    one.told = fmt::format("{} with its {} partners{}, where others reach {}", rate_text(statistics::median(rates)),
+                           rates.size(),
+                           whole ? fmt::format(" on {}, and the same on its other rails", matrix.rails.front()) : "",
+                           rate_text(reference(node)));
     for (std::size_t end = node; end < (whole ? matrix.names.size() : node + 1); end += ends)
       one.ends.push_back(static_cast<unsigned>(end));
     one.below = blame.node_share[node / ends];

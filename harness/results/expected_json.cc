@@ -74,8 +74,7 @@ RecordedParts read_recorded_parts(const std::string& path) {
     const nlohmann::json document = parse_kind(file_text(file), "headrace.run", kLongLists);
     const JsonPlace root(document);
     RecordedParts all;
-    if (!root.has("parts"))
-      root.refuse("it does not tell what the machine's parts can carry: an earlier headrace measured it");
+    if (!root.has("parts")) root.refuse("it has no rates of the machine's parts, as an earlier headrace measured it");
     root.at("parts").each([&](const JsonPlace& one) { all.parts.push_back(read_part(one)); });
     root.at("points").each([&](const JsonPlace& one) { all.points.push_back(read_recorded_point(one)); });
     return all;

@@ -152,7 +152,7 @@ nlohmann::json parse_kind(std::string_view text, std::string_view kind, const st
     throw UsageError(fmt::format("not a {} file: no \"kind\": \"{}\"", what, kind));
   if (!document.contains("schema") || document["schema"] != kSchema)
     throw UsageError(fmt::format("schema {}: this headrace reads schema {}; use the headrace that wrote the file",
-                                 document.contains("schema") ? document["schema"].dump() : "not told", kSchema));
+                                 document.contains("schema") ? document["schema"].dump() : "not reported", kSchema));
   return document;
 }
 

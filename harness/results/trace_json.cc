@@ -50,7 +50,7 @@ class Events {
     const double idle = wait + copy + host, others = std::min(all - idle, 1e6 * s.others_s);
     part("computes", begin + idle, all - idle - others, s);
     if (others > 0) part("waits for other nodes", begin + all - others, others, s);
-    if (s.save_s > 0) part("stands still for a checkpoint", begin + all, 1e6 * s.save_s, s);
+    if (s.save_s > 0) part("pauses for a checkpoint", begin + all, 1e6 * s.save_s, s);
     next();
     fmt::format_to(std::back_inserter(text_),
                    R"({{"ph":"C","name":"batches ready","pid":{},"ts":{:.3f},"args":{{"share":{:.4f}}}}})", kGpus,

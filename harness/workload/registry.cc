@@ -18,7 +18,7 @@ constexpr std::array kStandardMetrics{
     Metric{"latency_p9999_ns", "ns", Better::lower, "99.99 % of the operations were at most this slow"},
     Metric{"latency_max_ns", "ns", Better::lower, "The slowest operation"},
     Metric{"elapsed_s", "s", Better::neither, "First submit to last completion, all phases"},
-    Metric{"cpu_s", "s", Better::neither, "Processor time, user and system, of this process meanwhile"},
+    Metric{"cpu_s", "s", Better::neither, "Processor time, user and system, of this process during the test"},
 };
 
 constexpr std::string_view kLatency = "latency_";

@@ -55,9 +55,9 @@ def test_a_port_that_nobody_reaches_is_known_in_a_retest_too(fleet):
 
 
 def test_data_that_came_damaged_once_is_a_fault(fleet):
-    told = fleet("abcdef", rdma=RDMA, damaged={"c nic1/1": "what came is not what was sent"})
+    told = fleet("abcdef", rdma=RDMA, damaged={"c nic1/1": "received data differs from the sent data"})
     assert told.code == 10 and [scope for scope, _ in named(told)] == ["link"] and "c nic1/1" in named(told)[0][1], told
-    assert "what came is not what was sent" in told.record["faults"][0]["told"], told
+    assert "received data differs from the sent data" in told.record["faults"][0]["told"], told
 
 
 def test_what_rdma_was_bad_in_stays_bad_where_a_later_session_does_not_measure_it(fleet):

@@ -190,7 +190,7 @@ needs:
         os.replace(new, old)
     out, err = process.communicate(timeout=180)
     assert process.returncode == 1, (out, err)
-    assert "is not the file that it was" in out and str(made[0].parent.name) in out, out
+    assert "has changed: it was replaced or written" in out and str(made[0].parent.name) in out, out
 
 
 def test_honest_data_is_proven(headrace, on_disk):

@@ -92,9 +92,9 @@ def test_a_copied_binary_takes_no_tree_that_lies_above_it(headrace):
     assert headrace.run("tiny.yaml").code == 0
     headrace.binary = shutil.copy(headrace.binary, tree / "build/release/headrace")
     result = headrace("report", "results")
-    assert result.code == 1 and "this binary stands alone" in result.err and not marker.exists(), result
+    assert result.code == 1 and "plugins and configs not found next to this binary" in result.err and not marker.exists(), result
     assert headrace("require", "configs/jobs/theirs.yaml").code == 2
-    assert "stands alone" in next(line for line in headrace("--version").out.splitlines() if "io_uring" in line)
+    assert "not found next to this binary" in next(line for line in headrace("--version").out.splitlines() if "io_uring" in line)
 
 
 def test_a_report_maker_that_others_can_change_is_not_run(headrace):

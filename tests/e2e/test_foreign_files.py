@@ -115,7 +115,7 @@ def test_a_file_in_the_way_survives_the_failed_run_and_clean(headrace, planted):
     victim.write_bytes(MINE)
     planted.watch(victim)
     failed = headrace.run("all.yaml", "--only", "small*", out="second")
-    assert failed.code == 1 and f"{victim.name}: something that headrace did not make is in the way" in failed.out + failed.err
+    assert failed.code == 1 and f"{victim.name}: refusing to overwrite: headrace did not make this file" in failed.out + failed.err
     cleaned = headrace("clean", "scratch")
     assert f"{victim.name}: not as headrace made it" in cleaned.out, cleaned
     assert not planted.changed()
@@ -303,7 +303,7 @@ def test_a_damaged_manifest_hinders_nothing(headrace, key, value):
         assert again.code == 0, again
         assert kept == {path: path.stat().st_ino for path in kept}, "what is right is not made again"
     else:  # nothing says any more that it is headrace's
-        assert again.code == 1 and "manifest.json: something that headrace did not make is in the way" in again.out + again.err
+        assert again.code == 1 and "manifest.json: refusing to overwrite: headrace did not make this file" in again.out + again.err
     manifest.write_text(json.dumps(json.loads(text) | {key: value}) if key else text.replace("{", "{{", 1))
     begin = time.monotonic()
     cleaned = headrace("clean", "scratch")

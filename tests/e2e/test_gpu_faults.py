@@ -55,7 +55,7 @@ MAPS = {"headrace": 10, "slurm-prolog": 1, "nhc": 1, "npd": 1, "nagios": 2, "pos
 
 @pytest.mark.parametrize("line, words", [
     ("* 3 wrong_after 5", "elements of its products were wrong"),
-    ("* 3 corrupts_h2d 1", "the copy differs from what was sent"),
+    ("* 3 corrupts_h2d 1", "the copy differs from the sent data"),
     ("* 3 lost_after 4", "fallen off the bus"),
     ("* 3 ecc_uncorrected 12", "12 uncorrected memory errors"),
     ("* 3 remap_failed 1", "no spare row was left"),

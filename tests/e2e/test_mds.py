@@ -58,7 +58,7 @@ def test_the_shard_an_unpacked_one_came_of_is_not_read(headrace, own):
     (own / "shard.00001.mds.zstd").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(500))
     outcome, point = read(headrace, "fail")
     assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 0, (outcome, point)
-    assert any("1 other files beside the shards" in n for n in point["notes"]), point["notes"]
+    assert any("1 other files next to the shards" in n for n in point["notes"]), point["notes"]
 
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
@@ -70,7 +70,7 @@ def test_a_set_of_compressed_shards_is_refused(headrace, own, end, on_error):
     outcome, point = read(headrace, on_error)
     error = " ".join((outcome.out + outcome.err).split())
     assert outcome.code == 1 and point["status"] == "error", outcome
-    assert f"shard.00000.mds.{end}: MDS shards that are compressed ({end}) are not read, and all 2 are" in error, outcome
+    assert f"shard.00000.mds.{end}: compressed MDS shards ({end}) are not read, and all 2 are compressed" in error, outcome
     assert "StreamingDataset unpacks them into its local folder" in error, outcome
 
 

@@ -25,7 +25,7 @@ def test_another_users_process_is_refused_in_words(headrace):
     process.wait()
     if outcome.returncode == 126 or "cannot open" in outcome.stderr:
         pytest.skip("the binary lies where that user cannot reach it")
-    assert outcome.returncode == 2 and "may not be looked at" in outcome.stderr, outcome
+    assert outcome.returncode == 2 and "may not be observed" in outcome.stderr, outcome
 
 
 def reachable(headrace):
@@ -98,9 +98,9 @@ def test_a_command_that_becomes_another_user_is_left_out_in_words(headrace):
     subprocess.run(["cp", "/bin/sleep", changes], check=True)
     changes.chmod(0o4755)
     outcome = subprocess.run([*NOBODY, binary, "observe", "--no-store", "--", changes, "1"], capture_output=True, text=True, timeout=GUARD)
-    if "may not be looked at" not in outcome.stderr and "watched 1 process" in outcome.stderr:
+    if "may not be observed" not in outcome.stderr and "watched 1 process" in outcome.stderr:
         pytest.skip("programs do not become another user in this folder (nosuid)")
-    assert outcome.returncode == 0 and "may not be looked at: it is another user's" in outcome.stderr, outcome
+    assert outcome.returncode == 0 and "may not be observed: another user owns it" in outcome.stderr, outcome
 
 
 def test_a_daemon_is_told_with_its_number(headrace):

@@ -452,7 +452,7 @@ def test_checkpoints_are_saved_on_the_way_as_often_as_bytes_per_second_ask(headr
     assert own["checkpoint_shard_size"] / every_s == pytest.approx(10e6 * 14 / 2 / 60, rel=0.01), own
     assert all(points[id]["checkpoint_every"] == 0 for id in points if id.endswith(("no-step", "in-memory", "double-workers")))
     told = " ".join(headrace("rehearse", text, *words, "--dry-run").out.split())
-    assert "stand for 70.0 MB every 60.0 s: as many bytes per second" in told, told
+    assert "instead of 70.0 MB every 60.0 s: as many bytes per second" in told, told
     # What does not fit what may be written is told.
     told = " ".join(headrace("rehearse", text, *words, "--dry-run", "--set", "job.model.parameters=1e12").out.split())
     assert "not as many bytes per second as the job's" in told, told

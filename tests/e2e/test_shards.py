@@ -207,7 +207,7 @@ def test_fewer_shards_than_workers_are_told(headrace, own):
     outcome, point = read(headrace, "skip", workers=4)
     assert outcome.code == 0 and metric(point, "idle_workers") == 3 and operations(point) == SAMPLES, (outcome, point)
     assert any("3 of 4 workers have no shard" in n for n in point["notes"]), point["notes"]
-    assert any("1 other files beside the shards" in n for n in point["notes"]), point["notes"]
+    assert any("1 other files next to the shards" in n for n in point["notes"]), point["notes"]
     outcome, point = read(headrace, "fail", workers=4)
     assert outcome.code == 1 and "3 of 4 workers have no shard" in " ".join(outcome.out.split()), outcome
 
@@ -309,7 +309,7 @@ def test_a_rehearsal_fills_the_jobs_shuffle_buffer(headrace, own):
     run = headrace.results()
     point = next(p for p in run["points"] if p["id"] == "input_pipeline/job")
     assert 1 <= point["params"]["shuffle_buffer"] <= 20 and metric(point, "shuffle_held_bytes") > 0, point
-    assert any("stands for 1000 and 100" in " ".join(s.split()) for s in point["unproven"]), point["unproven"]
+    assert any("instead of 1000 and 100" in " ".join(s.split()) for s in point["unproven"]), point["unproven"]
 
 
 COUNTED_JOB = """\

@@ -134,4 +134,4 @@ workloads: [{use: random_read, file_size: 16MiB, rate: 400/s, cache: asis, durat
     out, err = process.communicate(timeout=180)
     assert process.returncode == 0, (out, err)
     first = headrace.results()["points"][0]["repetitions"][0]["disturbance"]
-    assert first["disturbed"] and "headrace itself stood still for 1." in first["why"], first
+    assert first["disturbed"] and "headrace itself was paused for 1." in first["why"], first

@@ -101,7 +101,7 @@ def test_shards_are_cut_to_what_slow_storage_saves_in_time(tmp_path, faults):
     assert all(0 < bytes_ <= 2 * 1.1 * within_s * 1000 / WRITE_MS * 2**20 for bytes_ in saved), saved
     assert all(bytes_ < asked / 4 for bytes_ in saved), (saved, asked)
     judged = next(j for j in run["judgements"] if j["id"].startswith("checkpoint.") and "unproven" in j)
-    assert "stand for" in judged["unproven"] and "as this storage saves no more in" in judged["unproven"], judged
+    assert "instead of" in judged["unproven"] and "as this storage saves no more in" in judged["unproven"], judged
     assert "as this storage saves no more in" in " ".join(done.stdout.split()), done.stdout
 
     # Storage that is not slow: nothing is cut, nothing is said.

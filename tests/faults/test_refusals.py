@@ -82,7 +82,7 @@ def test_residency_that_nothing_tells(plain):
     result = plain({"use": "shard_stream", **DATA}, before=without("cachestat=ENOSYS", "mincore=ENOSYS"))
     cache = result.point["repetitions"][0]["cache"]
     assert result.code == 0 and cache["resident_before"] == -1, cache
-    assert "does not tell what is in the page cache" in cache["why"], cache
+    assert "does not report cached pages" in cache["why"], cache
 
 
 def test_a_kernel_without_fallocate(plain):

@@ -99,10 +99,10 @@ def test_checkpoints_and_a_trace_over_several_nodes(tmp_path, counting_faults):
     events = json.loads(trace.read_text())["traceEvents"]
     steps = [e for e in events if e.get("name") == "step"]
     waits = [e["dur"] for e in events if e.get("name") == "waits for other nodes"]
-    assert steps and any(e.get("name") == "stands still for a checkpoint" for e in events)
+    assert steps and any(e.get("name") == "pauses for a checkpoint" for e in events)
     # Rank 0 saved at once, and was kept by the other for the rest of 300 ms.
     assert waits and max(waits) > 100e3, waits
     for step in steps:
         parts = [e for e in events if e.get("ph") == "X" and e.get("cat") == "gpu" and e["args"]["step"] == step["args"]["step"]
-                 and e["name"] not in ("step", "stands still for a checkpoint")]
+                 and e["name"] not in ("step", "pauses for a checkpoint")]
         assert sum(e["dur"] for e in parts) == pytest.approx(step["dur"], abs=0.01), (step, parts)

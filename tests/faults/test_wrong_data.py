@@ -63,7 +63,7 @@ def test_a_checkpoint_that_is_not_what_was_saved(headrace, faults, engine):
     faults.set(f"torn rank-00000.bin at={3 * BLOCK}", f"swapped rank-00001.bin at={BLOCK} with={9 * BLOCK}",
                f"lost .rank-00000.bin.new at={20 * BLOCK}")
     assert wrong(headrace({**SAVE, "engine": engine})) == {
-        ("rank-00000.bin", 3 * BLOCK): "torn: only its start is what was saved",
+        ("rank-00000.bin", 3 * BLOCK): "torn: only its start is the saved data",
         ("rank-00000.bin", 20 * BLOCK): "all zero",
         ("rank-00001.bin", BLOCK): "holds block 9 of rank 1",
         ("rank-00001.bin", 9 * BLOCK): "holds block 1 of rank 1",
@@ -82,4 +82,4 @@ def test_wrong_data_beside_a_save_is_named_on_both_sides(headrace, faults):
     result = headrace({"use": "mixed", "files": 30, "file_size": "8KiB", "workers": 2, "rate": "100/s", "around": "100ms",
                        "checkpoint_shard_size": "256KiB", "cache": "cold", "repeat": 1, "verify": True})
     assert wrong(result) == {("f000007.bin", BLOCK): "torn: 4 of 8 sectors are wrong",
-                             ("rank-00001.bin", 3 * BLOCK): "torn: only its start is what was saved"}
+                             ("rank-00001.bin", 3 * BLOCK): "torn: only its start is the saved data"}

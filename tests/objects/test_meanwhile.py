@@ -18,7 +18,7 @@ NAMES = ["objects", "ranges", "shards", "pipeline", "indexed"]
 
 
 @pytest.mark.parametrize("faults, words", [
-    ({"changes": True}, "something replaced it meanwhile"),
+    ({"changes": True}, "was replaced after the data set was opened"),
     ({"refuse_each": 1, "refusal": (403, error("RequestTimeTooSkewed"))}, "the server answered 403"),
     ({"refuse_each": 1, "refusal": (400, error("ExpiredToken"))}, "the server answered 400"),
     ({"refuse_each": 1, "refusal": (301, error("PermanentRedirect"))}, "the server answered 301"),

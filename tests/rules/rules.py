@@ -174,7 +174,7 @@ def words():
             yield f"{name}: {lines} lines, at most {LONGEST_PAGE.get(name, 250)}"
         if name.startswith("docs/") and name != "docs/README.md" and f"({name.removeprefix('docs/')})" not in index:
             yield f"{name} is not in docs/README.md"
-    for file in tracked("benches/headrace/*", "reports/*"):
+    for file in tracked("harness/*", "workloads/*", "benches/headrace/*", "reports/*"):
         if file.suffix in {".cc", ".h", ".py", ".html"}:
             yield from language.text_faults(file.relative_to(ROOT).as_posix(), file.read_text())
     for file in tracked():

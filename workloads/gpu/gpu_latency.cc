@@ -39,7 +39,7 @@ class GpuLatency final : public Workload {
       : size_(p.bytes("size", 512_MiB, {.min = 1 << 16, .max = static_cast<double>(64_GiB)},
                       "that the places lie in: more than caches hold")),
         stride_(p.bytes("stride", 256, {.min = 32, .max = 1 << 20, .multiple_of = 8},
-                        "from one place to the next in memory: more than what is loaded at once, and many places")),
+                        "distance between accesses in memory: larger than one load, with many places")),
         loads_(p.count("loads", 50'000, {.min = 1, .max = 1e8}, "of each memory and repetition")),
         placement_(gpu::Placement::declare(p)) {
     if (size_ / stride_ < 2) p.conflict("stride", "there must be two places at least");

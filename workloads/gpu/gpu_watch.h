@@ -17,20 +17,19 @@
 namespace headrace::gpu {
 
 /// The metrics that put() gives, for a workload's catalogue.
-inline constexpr Metric kLinkBandwidth{"link_bandwidth", "B/s", Better::neither,
-                                       "Formula B6: raw rate of the link as it ran under load, one direction; of "
-                                       "NVLink-C2C what the driver tells",
-                                       /*per_device=*/true};
+inline constexpr Metric kLinkBandwidth{
+    "link_bandwidth", "B/s", Better::neither,
+    "Formula B6: raw rate of the link under load, one direction; of NVLink-C2C as the driver reports it",
+    /*per_device=*/true};
 inline constexpr Metric kLinkEffective{"link_effective_bandwidth", "B/s", Better::neither,
                                        "Formula B7: what packet headers leave of link_bandwidth"};
 inline constexpr Metric kLinkTrained{"link_trained", "ratio", Better::higher,
                                      "Link rate under load over the most that GPU and slot can do; 1 = trained fully; "
                                      "of NVLink-C2C the links that are up over those that there are"};
-inline constexpr Metric kErrorCount{
-    "error_count", "count", Better::lower,
-    "PCIe packets sent again, memory errors (ECC, remapped rows), NVLink errors and Xids that "
-    "the GPUs counted meanwhile",
-    /*per_device=*/true};
+inline constexpr Metric kErrorCount{"error_count", "count", Better::lower,
+                                    "PCIe packets sent again, memory errors (ECC, remapped rows), NVLink errors and "
+                                    "Xids that the GPUs counted during the test",
+                                    /*per_device=*/true};
 
 /// Does `work` with a GPU; false: the driver has lost it, before or meanwhile. Then the others go on, and
 /// GpuWatch::faults() names it.
@@ -164,7 +163,7 @@ class GpuWatch {
       const GpuFacts& facts = watched_[i].gpu->facts();
       if (facts.beside_pcie() && (facts.c2c.rate == 0 || metric == kLinkEffective.name))
         return names_[i] + " is reached by NVLink-C2C and not by PCI Express" +
-               (facts.c2c.rate == 0 ? ", and the driver does not tell that link's rate" : "");
+               (facts.c2c.rate == 0 ? ", and the driver does not report that link's rate" : "");
     }
     return "";
   }

@@ -19,7 +19,7 @@ using namespace headrace;
 using gpu::HostMemory;
 
 constexpr std::array kH2dBatchMetrics{
-    Metric{"exposed_time_s", "s", Better::lower, "Per step: how long the GPU stood idle between two kernels"},
+    Metric{"exposed_time_s", "s", Better::lower, "Per step: how long the GPU was idle between two kernels"},
     Metric{"exposed_predicted_s", "s", Better::neither,
            "Formula B10: the same from copy_bandwidth and compute_time, if gathering never is late"},
     Metric{"step_time_s", "s", Better::lower, "From one kernel's end to the next one's"},
@@ -250,5 +250,5 @@ class H2dBatch final : public Workload {
 };
 
 const Register<H2dBatch> registered_h2d_batch{
-    "h2d_batch", "gathered batches copied beside a kernel, double-buffered: how much of the copy is hidden"};
+    "h2d_batch", "gathered batches copied during a kernel, double-buffered: how much of the copy is hidden"};
 }  // namespace

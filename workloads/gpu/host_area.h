@@ -35,7 +35,7 @@ inline HostMemory declare_memory(Params& params, HostMemory fallback) {
 /// Where memory lies (-1 = not told) that was to lie on node `wanted` (-1 = anywhere). The kernel takes another node's where
 /// that one is full: eight GPUs' states may fit a machine and not the node that four of them are on.
 inline std::string told_place(int found, int wanted) {
-  if (found < 0) return "on a NUMA node that is not told";
+  if (found < 0) return "on an unknown NUMA node";
   return "on NUMA node " + std::to_string(found) +
          (wanted < 0 || found == wanted ? "" : ", for node " + std::to_string(wanted) + " had no room: copies cross");
 }

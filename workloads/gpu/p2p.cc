@@ -14,7 +14,7 @@ class P2p final : public gpu::DeviceCopies {
     target_copies_ = p.choice("initiator", "source", {"source", "target"},
                               "which GPU copies: the source writes, or the target reads") == "target";
     both_ = p.choice("direction", "one_way", {"one_way", "both"},
-                     "both: other copies go the other way meanwhile; this direction is measured") == "both";
+                     "both: with other copies in the opposite direction; this direction is measured") == "both";
   }
   std::optional<Skip> check(Node& node) override {
     const auto told = [&] {

@@ -197,10 +197,10 @@ class StorageToGpu final : public Workload {
 
  private:
   static Method method_of(Params& p) {
-    const std::string word = p.choice("method", "pipelined", {"pageable", "pipelined", "cufile"},
-                                      "pageable: read, then copy, in turns; pipelined: reads into "
-                                      "pinned buffers beside copies of those before; "
-                                      "cufile: GPUDirect Storage, no host memory in between");
+    const std::string word =
+        p.choice("method", "pipelined", {"pageable", "pipelined", "cufile"},
+                 "pageable: read, then copy, in turns; pipelined: reads into pinned buffers during copies of earlier "
+                 "ones; cufile: GPUDirect Storage, no host memory in between");
     return word == "pageable" ? Method::pageable : word == "pipelined" ? Method::pipelined : Method::cufile;
   }
   static std::string times(double factor) { return format_quantity(factor, Dimension::ratio) + " times as much"; }

@@ -22,9 +22,8 @@ enum class ReadCalls { single, batch, stream };
 inline ReadCalls declare_read_calls(Params& p) {
   const std::string word =
       p.choice("calls", "single", {"single", "batch", "stream"},
-               "of method: cufile. single: each worker waits for each read; batch: reads_in_flight of "
-               "them in two batches, one refilled while the other is read; stream: as many in the "
-               "order of a CUDA stream");
+               "of method: cufile. single: each worker waits for each read. batch: reads_in_flight of them in two "
+               "batches, one refilled during the other. stream: as many in the order of a CUDA stream");
   return word == "single" ? ReadCalls::single : word == "batch" ? ReadCalls::batch : ReadCalls::stream;
 }
 

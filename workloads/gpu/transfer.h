@@ -50,7 +50,7 @@ class Transfer : public Workload {
                "Formula B8: pageable, if staging and transfer took turns; of memcpy_bandwidth and "
                "pinned_bandwidth"},
         Metric{"pageable_pipelined_bandwidth", "B/s", Better::neither,
-               "Formula B9: pageable, if staging ran beside the transfer"},
+               "Formula B9: pageable, if staging ran during the transfer"},
         Metric{"memcpy_bandwidth", "B/s", Better::higher, "What one thread copies from such a buffer to another"},
         Metric{"pinned_bandwidth", "B/s", Better::higher, "What the same copies give from pinned memory"},
         kErrorCount,
@@ -201,7 +201,7 @@ class Transfer : public Workload {
         huge_pages_(p.flag("huge_pages", false, "pageable and registered buffers in huge pages")) {
     const std::string own = kind == CopyKind::h2d ? "h2d" : "d2h";
     both_ = p.choice("direction", own, {own, "both"},
-                     "both: other copies go the other way meanwhile; this direction is measured") == "both";
+                     "both: with other copies in the opposite direction; this direction is measured") == "both";
     if (both_ && memory_ == HostMemory::pageable)
       p.conflict("direction", "pageable copies are made one at a time: use pinned, registered or write_combined");
     // Pageable copies take about four times as long.

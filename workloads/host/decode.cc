@@ -18,7 +18,7 @@ using namespace headrace;
 
 constexpr std::array kDecodeMetrics{
     Metric{"image_rate", "1/s", Better::higher, "Samples decoded per second by all workers"},
-    Metric{"rate_per_core", "1/s", Better::higher, "Samples per second of processor time, at so many workers"},
+    Metric{"rate_per_core", "1/s", Better::higher, "Samples per second of processor time, at this number of workers"},
     Metric{"cpu_time_per_sample", "s", Better::lower, "Processor time of one sample: dataset.cpu_time_per_sample"},
     Metric{"pixel_rate", "1/s", Better::higher,
            "Pixels of the stored images per second, also those that no part shows"},
@@ -141,7 +141,7 @@ class Decode final : public Workload {
     }
   }
   std::string why_missing(std::string_view) const override {
-    return "the samples do not tell bytes and pixels apart: they are too few, or too much alike";
+    return "the samples are too few, or too similar, to separate the cost of bytes from that of pixels";
   }
 
   std::vector<std::string> notes() override {

@@ -24,9 +24,9 @@ using namespace headrace;
 constexpr std::array kMemoryCopyMetrics{
     Metric{"copy_bandwidth", "B/s", Better::higher,
            "c = a on all cores: bytes read and bytes written, as STREAM counts"},
-    Metric{"scale_bandwidth", "B/s", Better::higher, "c = 3 a, counted likewise"},
-    Metric{"add_bandwidth", "B/s", Better::higher, "c = a + b, counted likewise"},
-    Metric{"triad_bandwidth", "B/s", Better::higher, "c = a + 3 b, counted likewise"},
+    Metric{"scale_bandwidth", "B/s", Better::higher, "c = 3 a, counted the same"},
+    Metric{"add_bandwidth", "B/s", Better::higher, "c = a + b, counted the same"},
+    Metric{"triad_bandwidth", "B/s", Better::higher, "c = a + 3 b, counted the same"},
     Metric{"slowest_node_bandwidth", "B/s", Better::higher,
            "The same kernel on the cores and the memory of the slowest NUMA node alone; none where "
            "there is only one"},

@@ -19,7 +19,7 @@ inline constexpr std::array kCollectiveMetrics{
     Metric{"busbw", "B/s", Better::higher,
            "Formula F1: algbw times 2 (n-1)/n, (n-1)/n or 1, by the operation; the slowest group's",
            /*per_device=*/false, /*of_a_line=*/true},
-    Metric{"algbw", "B/s", Better::higher, "Message size over the time of one call, likewise"},
+    Metric{"algbw", "B/s", Better::higher, "Message size over the time of one call, counted the same"},
     Metric{"time_s", "s", Better::lower, "One call: elapsed time over their number, the slowest rank's"},
     Metric{"node_busbw", "B/s", Better::higher,
            "busbw of all groups of a node that reach other nodes, added up; the node with the least",

@@ -16,7 +16,7 @@ MpiCollective::MpiCollective(Params& p, Collective what)
       message_size_(p.bytes("message_size", 25_MiB, {.min = 4, .max = 8589934588.0, .multiple_of = 4},
                             "bytes of one call; of the whole buffer where each rank has a part of it; need: "
                             "those of the job's own calls")),
-      in_place_(p.flag("in_place", false, "the result replaces what is sent")),
+      in_place_(p.flag("in_place", false, "the result replaces the sent data")),
       calls_(p.count("calls", 0, {.min = 0, .max = 1e7},
                      "timed calls of one repetition; 0 = as many as take about 0.2 s")),
       groups_(p) {}

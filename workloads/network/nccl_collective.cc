@@ -50,7 +50,7 @@ NcclCollective::NcclCollective(Params& p, Collective what)
                             "bytes of one operation; of the whole buffer where each rank has a part of it; need: those "
                             "of the job's own calls")),
       in_place_(p.flag("in_place", what != Collective::all_to_all && what != Collective::send_recv,
-                       "the result replaces what is sent, as frameworks do")),
+                       "the result replaces the sent data, as frameworks do")),
       of_(numbers(p, what)),
       calls_(p.count("calls", 0, {.min = 0, .max = 1e7}, "of one repetition; 0: as many as take about 0.2 s")),
       batch_(p.count("batch", 20, {.min = 1, .max = 1000}, "queued at once, then waited for")),
@@ -60,11 +60,11 @@ NcclCollective::NcclCollective(Params& p, Collective what)
                          "buffers are registered with the library, so that it moves them without copies of its own "
                          "where it can")),
       join_s_(p.seconds("join_timeout", 60, {.min = 0.1, .max = 3600}, "for all ranks to be there, and connected")),
-      patience_s_(p.seconds("peer_timeout", 30, {.min = 0.1, .max = 3600}, "for what is queued at once to end")),
+      patience_s_(p.seconds("peer_timeout", 30, {.min = 0.1, .max = 3600}, "for the operations queued at once to end")),
       groups_(p) {
   if (message_size_ % layout_of(of_.element).bytes != 0) p.conflict("message_size", "must be whole elements");
   if (in_place_ && (what == Collective::all_to_all || what == Collective::send_recv))
-    p.conflict("in_place", "cannot be: what is sent is still needed when the result comes");
+    p.conflict("in_place", "cannot be: the sent data is still needed when the result comes");
 }
 NcclCollective::~NcclCollective() = default;
 
@@ -79,7 +79,7 @@ Numbers NcclCollective::numbers(Params& p, Collective what) {
   if (reduces(what))
     of.reduction = static_cast<NcclReduction>(
         index(kNcclReductions, p.choice("reduction", "sum", {kNcclReductions.begin(), kNcclReductions.end()},
-                                        "what is made of the ranks' numbers")));
+                                        "how the ranks' numbers are combined")));
   return of;
 }
 
@@ -181,7 +181,7 @@ std::string NcclCollective::disturbance() {
   std::string own = watch_.end();
   for (const std::string& note : watch_.notes()) own += "\n" + note;
   std::string why;
-  const std::vector<std::string> said = team_->all_gather("what the GPUs tell", own, kWords_s);
+  const std::vector<std::string> said = team_->all_gather("the reports of the GPUs", own, kWords_s);
   for (unsigned rank = 0; rank < said.size(); ++rank) {
     const std::string who = several() ? team_->who(rank) + ": " : "";
     std::size_t at = said[rank].find('\n');

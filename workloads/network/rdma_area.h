@@ -108,7 +108,7 @@ class RdmaArea {
   std::string placement() const {
     if (gpu_)
       return "in the memory of gpu" + std::to_string(gpu_index_) + " (" + gpu_->facts().name + "), reached " + how_;
-    return (node_ >= 0 ? "on NUMA node " + std::to_string(node_) : std::string("on a NUMA node that is not told")) +
+    return (node_ >= 0 ? "on NUMA node " + std::to_string(node_) : std::string("on an unknown NUMA node")) +
            (memory_->pages() == Buffers::Pages::ordinary ? ", in ordinary pages" : ", in huge pages");
   }
   const std::string& refused() const { return refused_; }

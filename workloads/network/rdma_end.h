@@ -27,10 +27,10 @@ class RdmaEnd {
   explicit RdmaEnd(Params& p)
       : mtu_(static_cast<unsigned>(
             p.count("mtu", 0, {.min = 0, .max = 4096}, "payload of a packet; 0: the smaller of both ports'"))),
-        device_(
-            p.text("device", "",
-                   "RDMA devices of this end, as NCCL_IB_HCA names them: mlx5_0,mlx5_3:1, or ^mlx5_1 for all others; "
-                   "ranks of a node take them in turn; all of the link and rate that most ports have, in PCI order")),
+        device_(p.text(
+            "device", "",
+            "RDMA devices of this end, as NCCL_IB_HCA names them: mlx5_0,mlx5_3:1, or ^mlx5_1 for all others. Ranks of "
+            "a node take them in turn. Default: all ports of the most frequent link and rate, in PCI order")),
         port_(static_cast<unsigned>(p.count("port", 0, {.min = 0, .max = 255}, "of the device; 0: any"))),
         gid_index_(static_cast<unsigned>(p.count("gid_index", 0, {.min = 0, .max = 65535},
                                                  "address of this end; the RoCE v2 one that leads to the other end"))),
@@ -42,14 +42,14 @@ class RdmaEnd {
                                                   "spread connections"))),
         partition_(partition(p)),
         managed_(p.choice("connect", "exchange", {"exchange", "rdma_cm"},
-                          "exchange: as both ends tell each other; rdma_cm: by the kernel's connection manager, to the "
-                          "port's IP address, which chooses the route") == "rdma_cm"),
+                          "exchange: as both ends agree; rdma_cm: by the kernel's connection manager, to the port's IP "
+                          "address, which chooses the route") == "rdma_cm"),
         service_level_(
             static_cast<unsigned>(p.count("service_level", 0, {.min = 0, .max = 15}, "InfiniBand: virtual lane"))),
         huge_pages_(p.flag("huge_pages", true, "buffers in huge pages, where there are any")),
         numa_(choice(p)),
         patience_s_(p.seconds("peer_timeout", 10, {.min = 0.1, .max = 3600},
-                              "another rank is given up when nothing came from it for so long")) {
+                              "another rank is given up when it was silent for this long")) {
     if (managed_ && (flow_label_ != 0 || partition_ != 0 || service_level_ != 0))
       p.conflict("connect", "rdma_cm chooses flow label, partition and service level by itself");
     if (mtu_ != 0 && (mtu_ < 256 || (mtu_ & (mtu_ - 1)) != 0))

@@ -13,13 +13,12 @@ namespace headrace::network {
 RdmaPair::RdmaPair(Params& p, std::string_view name, RdmaOp op)
     : Paired(name),
       traffic_(p, op),
-      schedule_name_(p.choice("schedule", "all_pairs", {PairSchedule::kNames.begin(), PairSchedule::kNames.end()},
-                              "of several ranks. all_pairs: each with each, all busy in every turn; ring: with the "
-                              "next; bisection: the first half with the second, all at once; rails: the same port of "
-                              "every node with each other's")),
-      most_turns_(
-          p.count("turns", 0, {.min = 0, .max = 1e6},
-                  "at most so many of the schedule's, drawn at random: each rank meets as many others; 0: all")),
+      schedule_name_(
+          p.choice("schedule", "all_pairs", {PairSchedule::kNames.begin(), PairSchedule::kNames.end()},
+                   "of several ranks. all_pairs: each with each, all busy in every turn. ring: with the next. "
+                   "bisection: the first half with the second, all at once. rails: the same port of every node")),
+      most_turns_(p.count("turns", 0, {.min = 0, .max = 1e6},
+                          "most partners of a rank, drawn at random from the schedule; 0: all")),
       on_gpu_(p.choice("memory", "host", {"host", "gpu"}, "that messages are in at both ends") == "gpu"),
       wanted_gpu_(wanted_gpu(p)),
       most_rails_(wanted_rails(p)),
@@ -56,7 +55,7 @@ std::optional<PairMatrix> RdmaPair::pairs() const {
 }
 
 std::string RdmaPair::why_missing(std::string_view metric) const {
-  if (traffic_.latency) return "measure: latency tells no bandwidth";
+  if (traffic_.latency) return "measure: latency gives no bandwidth";
   if (metric == "nic_bandwidth" && !why_no_port_.empty()) return why_no_port_;
   if (unreached_.empty()) return "";
   if (metric == "nic_bandwidth") return "no port gets through to one of another node";

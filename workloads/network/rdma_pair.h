@@ -29,7 +29,7 @@ inline constexpr std::array kRdmaMetrics{
            "Of the median pair: payload of all messages over the time from the first post to the last completion; both "
            "directions at once, and all ports of a rank, together",
            /*per_device=*/false, /*of_a_line=*/true},
-    Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair; where there are several",
+    Metric{"slowest_bandwidth", "B/s", Better::higher, "The same of the slowest pair, if there are several",
            /*per_device=*/false, /*of_a_line=*/true},
     Metric{"nic_bandwidth", "B/s", Better::higher,
            "One way, from a port of one host to a port of another, of the slowest pair; both directions at once: the "

@@ -33,8 +33,8 @@ struct RdmaTraffic {
             p.count("rx_depth", 512, {.min = 2, .max = 32768}, "receives posted per queue pair; for sends alone"))),
         post_list(static_cast<unsigned>(p.count("post_list", 1, {.min = 1, .max = RdmaEndpoint::kMostPosted},
                                                 "messages handed to the device at once"))),
-        moderation(static_cast<unsigned>(
-            p.count("cq_moderation", 32, {.min = 1, .max = 16384}, "one completion for so many messages"))),
+        moderation(
+            static_cast<unsigned>(p.count("cq_moderation", 32, {.min = 1, .max = 16384}, "messages per completion"))),
         inline_size(static_cast<unsigned>(p.bytes("inline_size", 220, {.min = 0, .max = 1024},
                                                   "messages up to this size go with the request itself"))),
         buffer(p.bytes("buffer", 16_MiB, {.min = 1, .max = static_cast<double>(64_GiB)},

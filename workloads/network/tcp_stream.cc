@@ -28,7 +28,7 @@ using namespace headrace;
 constexpr std::array kTcpStreamMetrics{
     Metric{"bandwidth", "B/s", Better::higher, "Payload from one node to another, the median over the pairs measured",
            /*per_device=*/false, /*of_a_line=*/true},
-    Metric{"slowest_bandwidth", "B/s", Better::higher, "Likewise, of the slowest pair",
+    Metric{"slowest_bandwidth", "B/s", Better::higher, "The same of the slowest pair",
            /*per_device=*/false, /*of_a_line=*/true},
     Metric{"nic_bandwidth", "B/s", Better::higher,
            "The same, where pairs are pairs of nodes that have no RDMA: what a network port gives",
@@ -50,10 +50,10 @@ PairRounds rounds_of(const std::string& schedule, unsigned n, unsigned rails) {
 class TcpStream final : public Workload {
  public:
   explicit TcpStream(Params& p)
-      : schedule_(p.choice("schedule", "all_pairs", {"all_pairs", "ring", "bisection", "rails"},
-                           "all_pairs: each with each, every node busy in every round; ring: with the next; "
-                           "bisection: the first half with the second, all at once; rails: each with each, over "
-                           "one network interface after the other")),
+      : schedule_(p.choice(
+            "schedule", "all_pairs", {"all_pairs", "ring", "bisection", "rails"},
+            "all_pairs: each with each, every node busy in every round. ring: with the next. bisection: the first half "
+            "with the second, all at once. rails: each with each, over one network interface after the other")),
         engine_(p.choice("engine", stream_engines().front(), stream_engines(), told_streams())),
         streams_(static_cast<unsigned>(
             p.count("streams", 1, {.min = 1, .max = 256}, "connections of a pair, a thread each"))),

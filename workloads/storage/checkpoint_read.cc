@@ -23,7 +23,7 @@ constexpr auto kCheckpointReadMetrics = with_object_metrics(std::array{
     Metric{"read_bandwidth", "B/s", Better::higher,
            "layout sharded: bytes of all ranks over the time until the last rank has its own"},
     Metric{"shared_read_bandwidth", "B/s", Better::higher,
-           "layout same: likewise; the page cache may have served all ranks but the first"},
+           "layout same: the same; the page cache may have served all ranks but the first"},
     Metric{"time_to_restored_s", "s", Better::lower, "From the start until the last rank has read all that it needs"},
     Metric{"first_rank_restored_s", "s", Better::lower,
            "From the start until the first rank has: the others are held back, not the storage"},

@@ -234,7 +234,7 @@ class LocalCache final : public Workload {
     if (data_ && !epoch_.empty() && epoch_.size() < data_->files().count())
       notes.push_back(fmt::format("an epoch here is {} of {} files: as many as storage gave in a third of the time",
                                   epoch_.size(), data_->files().count()));
-    if (cut_) notes.emplace_back("the time ended within an epoch: formulas speak of whole ones, so none is told");
+    if (cut_) notes.emplace_back("the time ended within an epoch, and formulas need a whole one: no value");
     if (!cut_ && never_)
       notes.emplace_back("epochs out of the tier take no less than straight from storage: it never pays (C11)");
     return notes;

@@ -34,7 +34,7 @@ constexpr auto kMetadataMetrics = with_object_metrics(std::array{
     Metric{"rename_rate", "1/s", Better::higher, "Files renamed in their folder per second"},
     Metric{"unlink_rate", "1/s", Better::higher, "Files removed per second"},
     Metric{"scan_time_s", "s", Better::lower,
-           "Listing every folder, then asking every file for its attributes; of objects, listing alone tells them"},
+           "Listing every folder, then reading the attributes of every file; of objects, listing alone is enough"},
     Metric{"data_set_scan_time_s", "s", Better::lower,
            "Formula A9: the same for data_set_files files, at this time per file and as many workers"},
 });
@@ -63,8 +63,7 @@ class Metadata final : public Workload {
       : workers_(static_cast<unsigned>(p.count("workers", 4, {.min = 1, .max = 1024}, "threads that ask"))),
         shape_(NameTreeShape::declare(p)),
         scanned_files_(p.count("data_set_files", 0, {.max = 1e15},
-                               "files of the data set whose scan time is told; 0 = as many as are "
-                               "here")) {
+                               "files of the data set whose scan time is estimated; 0 = as many as are here")) {
     users_.path =
         p.path("path",
                "existing files to list, stat and open, read-only: a folder; or objects to list and ask for, below "
@@ -230,9 +229,7 @@ class Metadata final : public Workload {
       notes.emplace_back("path is read-only: nothing is created, renamed or unlinked");
     if (cut_)
       notes.emplace_back(
-          "the time budget cut the scan short: its rates are of what was asked, and no scan time "
-          "is "
-          "given");
+          "the time budget cut the scan short: its rates cover the part that was read, without a scan time");
     return notes;
   }
   void cleanup(Node&) override {

@@ -51,9 +51,9 @@ class Mixed final : public Workload {
         around_s_(p.seconds("around", 5, {.min = 0.1, .max = 3600}, "how long to read before the save, and after it")),
         save_(checkpoint::SaveParams::declare(p, "checkpoint_")) {
     if (spec_.path.empty() && reads_around() > spec_.files)
-      p.conflict("files", fmt::format("{} files are read in {:g} s at {:g}/s: give so many, or "
-                                      "fewer seconds in `around`",
-                                      reads_around(), around_s_, open_loop_.rate()));
+      p.conflict("files",
+                 fmt::format("{} files are read in {:g} s at {:g}/s: give as many, or fewer seconds in `around`",
+                             reads_around(), around_s_, open_loop_.rate()));
   }
 
   static std::span<const Metric> metrics() { return kMixedMetrics; }

@@ -22,16 +22,16 @@ class RandomRead final : public BlockReads {
  public:
   explicit RandomRead(Params& p)
       : BlockReads(p, {.profiles = {"ranged", "mmap", "mds", "row_group"},
-                       .profile_help = "calls by which a block is read. ranged: one read of a file that stays open; "
-                                       "mmap: copied out of a mapped file; mds: open, 8 bytes of index, the block, "
-                                       "close; row_group: open, 64 KiB of footer, the block, close",
+                       .profile_help = "calls that read a block. ranged: one read of a file that stays open. mmap: "
+                                       "copied out of a mapped file. mds: open, 8 bytes of index, the block, close. "
+                                       "row_group: open, 64 KiB of footer, the block, close",
                        .io = reading,
                        .tunes_block_size = false,
                        .advice = Advice::random}),
-        alignment_(p.bytes("alignment", io_.block_size, {.min = 1},
-                           "offsets are multiples of this; block_size unless told otherwise")) {
-    sample_size_ = p.bytes("sample_size", io_.block_size, {.min = 1},
-                           "stored bytes of one sample; block_size unless told otherwise");
+        alignment_(
+            p.bytes("alignment", io_.block_size, {.min = 1}, "offsets are multiples of this; block_size by default")) {
+    sample_size_ =
+        p.bytes("sample_size", io_.block_size, {.min = 1}, "stored bytes of one sample; block_size by default");
     reads_ = p.count("reads", 0, {}, "reads per repetition; 0 = as many blocks as the files have");
     if (io_.direct && alignment_ % 4_KiB != 0) p.conflict("alignment", "direct reads are at multiples of 4KiB");
     declare_rate(p);

@@ -35,8 +35,8 @@ class SmallFileRead final : public Workload {
   explicit SmallFileRead(Params& p)
       : loader_(Loader::declare(p)),
         profile_(read_profile(p.choice("read_profile", "whole", {"whole", "pil", "mmap", "npz"},
-                                       "calls by which a file is read. whole: open, read, close; pil: as PIL reads an "
-                                       "image; mmap: mapped and copied out; npz: as numpy reads an array of an .npz"))),
+                                       "calls that read a file. whole: open, read, close. pil: as PIL reads an image. "
+                                       "mmap: mapped and copied out. npz: as numpy reads an array of an .npz"))),
         io_(StorageParams::declare(
             p,
             {.workers = 8, .block_size = 1_MiB, .direct_allowed = false, .engine = loader_.engine(), .objects = true})),

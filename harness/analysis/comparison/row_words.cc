@@ -62,7 +62,7 @@ std::string verdict(const Comparison& all, const Row& row) {
       return all.design.interleaved ? "one side was disturbed more often than the other"
                                     : "more than a third of the repetitions were disturbed";
     case Reason::fingerprint_differs:
-      return "it differs, but so do machine or settings, and nobody said that they should";
+      return "it differs, but so do machine or settings (if intended: --differs KEY)";
     case Reason::two_humped:
       return "the values fall into two groups";
     case Reason::single_session:
@@ -72,7 +72,7 @@ std::string verdict(const Comparison& all, const Row& row) {
         return "within what this system shows against itself, \u00b1" + share_text(*row.noise_floor);
       if (!row.estimate) return "some repetitions gave 0, which has no ratio";
       return row.significant ? "the bounds span both the same and a change"
-                             : "among so many metrics one like this is expected by chance";
+                             : "likely chance, given the number of metrics";
   }
 }
 
@@ -88,7 +88,7 @@ std::string next_step(const Comparison& all, const Row& row) {
       return "measure with more operations per repetition";
     case Reason::cache_unproven:
     case Reason::disturbed:
-      return "measure again; headrace doctor names what stands in the way";
+      return "measure again; headrace doctor names the obstacle";
     default:
       break;
   }
@@ -120,10 +120,9 @@ std::string visible_text(double change) {
 std::string history_sentence(const Comparison& all) {
   if (all.design.interleaved) return "";
   if (all.history_sessions > 0)
-    return fmt::format("{} past sessions tell how far sessions lie apart", all.history_sessions);
+    return fmt::format("{} past sessions show how far sessions differ", all.history_sessions);
   return fmt::format(
-      "none ({}): how far sessions lie apart is not known; {} is assumed, and what "
-      "is called holds if they do not lie further apart",
+      "none ({}): the spread between sessions is unknown; {} is assumed, and the verdicts hold only within it",
       all.history_why, share_text(statistics::kAssumedSpread));
 }
 
@@ -142,7 +141,7 @@ std::vector<std::string> compared_parts(const Comparison& all, const Pair& pair)
     if (!(d.matters || place) || d.values[pair.base] == d.values[pair.other]) continue;
     parts.push_back(fmt::format("{}: {} -> {}{}", d.key, value(d.values[pair.base]), value(d.values[pair.other]),
                                 d.declared  ? " (declared)"
-                                : d.matters ? " (nobody said so)"
+                                : d.matters ? " (not declared)"
                                             : ""));
   }
   if (parts.empty()) parts.push_back("nothing that matters is recorded to differ");

@@ -189,13 +189,12 @@ std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric, con
   if (!effect) return std::nullopt;
   std::string others;
   explain(work, having, bad, *effect, others);
-  effect->explanation =
-      fmt::format("{} of {} like nodes are {} from the rest in {} of {}: {}, the others {}; {}.", slow.size(),
-                  having.size(), shift_text(*effect), key.metric, key.point, format_in_unit(effect->level, key.unit),
-                  format_in_unit(effect->usual, key.unit),
-                  effect->attribute.empty()
-                      ? "nothing that the runs or the hosts' file tell explains it"
-                      : fmt::format("{} explains it: {}, the others {}", effect->attribute, effect->name, others));
+  effect->explanation = fmt::format("{} of {} like nodes are {} from the rest in {} of {}: {}, the others {}; {}.",
+                                    slow.size(), having.size(), shift_text(*effect), key.metric, key.point,
+                                    format_in_unit(effect->level, key.unit), format_in_unit(effect->usual, key.unit),
+                                    effect->attribute.empty() ? "nothing in the runs or in the hosts file explains it"
+                                                              : fmt::format("{} explains it: {}, the others {}",
+                                                                            effect->attribute, effect->name, others));
   return effect;
 }
 
@@ -227,7 +226,7 @@ std::optional<GroupEffect> change_of_all(const ComparedMetric& key, std::size_t 
       "no node alone.",
       key.metric, key.point, shift_text(effect), ratios.size(), format_in_unit(effect.level, key.unit),
       format_in_unit(effect.usual, key.unit));
-  effect.next_step = "look at what all of them share; headrace history tells since when";
+  effect.next_step = "check what all of them share; headrace history shows since when";
   return effect;
 }
 

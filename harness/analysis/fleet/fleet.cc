@@ -58,7 +58,7 @@ std::string sentence_of(const Fleet& f) {
       "groups of other hardware or settings lie elsewhere than the largest");
   say(f.saying(Outcome::fail), "node misses needs of its own", "nodes miss needs of their own");
   say(f.saying(Outcome::error), "node ended with an error", "nodes ended with an error");
-  say(f.saying(Outcome::inconclusive), "node could not tell", "nodes could not tell");
+  say(f.saying(Outcome::inconclusive), "node is undecided", "nodes are undecided");
   say(f.saying(Outcome::interrupted), "node was interrupted", "nodes were interrupted");
   say(f.saying(Outcome::incomplete) + f.saying(Outcome::skipped), "node did not measure all of it",
       "nodes did not measure all of it");
@@ -68,11 +68,11 @@ std::string sentence_of(const Fleet& f) {
     if (std::any_of(f.nodes.begin(), f.nodes.end(), [&](const Node& node) { return node.name == one.node; }))
       without.insert(one.node);
   say(without.size(), "node lacks a value", "nodes lack values");
-  if (text.size() == before && f.judged == f.reported && f.reported > 0) text += "; nothing stands out";
+  if (text.size() == before && f.judged == f.reported && f.reported > 0) text += "; no node differs";
   if (f.reported > 0 && f.saying(Outcome::measured) == f.reported)
-    text += "; no node was held against needs";
+    text += "; no node had needs to judge";
   else
-    say(f.saying(Outcome::measured), "node was held against no needs", "nodes were held against no needs");
+    say(f.saying(Outcome::measured), "node had no needs to judge", "nodes had no needs to judge");
   return text + ".";
 }
 

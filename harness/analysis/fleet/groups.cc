@@ -88,8 +88,9 @@ void make_groups(Work& work) {
     group.nodes = members.size();
     group.judged = members.size() >= kFewestAlike;
     if (!group.judged)
-      group.why = fmt::format("{} of the same hardware and firmware, {} tell what is usual: held against needs only",
-                              members.size(), kFewestAlike);
+      group.why =
+          fmt::format("{} of the same hardware and firmware, {} are needed for a baseline: compared with needs only",
+                      members.size(), kFewestAlike);
     group.differs = differences(work.newest(members.front()), work.newest(groups[0].front()));
     for (const std::size_t i : members) work.fleet.nodes[i].group = work.fleet.groups.size();
     work.fleet.groups.push_back(std::move(group));

@@ -142,11 +142,11 @@ class MetricJudge {
         out.next_step = fmt::format("Take {} out and look at it: headrace doctor", node);
         break;
       case Status::passing:
-        out.explanation = fmt::format("{}; {} in another run: passing, not held against the node.", what,
+        out.explanation = fmt::format("{}; {} in another run: passing, not counted as a fault of the node.", what,
                                       format_in_unit(*out.again, key_.unit));
         break;
       case Status::suspected:
-        out.explanation = what + "; nobody measured it again.";
+        out.explanation = what + "; it was not measured again.";
         out.next_step =
             fmt::format("on {}: {} --only '{}'", node, work_.newest(out.node).measuring_command, key_.point);
         break;

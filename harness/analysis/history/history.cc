@@ -251,7 +251,7 @@ void conclude(History& h) {
   if (h.unusual > 0) h.sentence += fmt::format(", the newest run of {} unusual", h.unusual);
   if (h.missing > 0) h.sentence += fmt::format(", {} missing from the newest run", h.missing);
   if (h.left_out > 0) h.sentence += fmt::format(", {} with nothing to rely on in the newest run", h.left_out);
-  if (h.too_short > 0) h.sentence += fmt::format(", {} too short to tell", h.too_short);
+  if (h.too_short > 0) h.sentence += fmt::format(", {} too short to judge", h.too_short);
   h.sentence += ".";
   h.together = changes_together(h.series, h.runs);
   for (const Together& one : h.together) h.sentence += " " + one.explanation + ".";

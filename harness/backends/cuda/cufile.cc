@@ -199,7 +199,7 @@ std::string CuFile::words(int code) {
 
 CuFile::Ways CuFile::ways() const {
   Properties p{};
-  if (properties_(&p).code != 0) return {true, "the kernel's way is not told"};
+  if (properties_(&p).code != 0) return {true, "the kernel path is not reported"};
   if (p.major > 0) return {true, fmt::format("nvidia-fs {}.{}", p.major, p.minor)};
   if (p.status_flags & kPeerToPeer) return {true, "PCI peer to peer"};
   return {};

@@ -41,7 +41,7 @@ constexpr const char* what_to_do(cudaError_t code) {
   switch (code) {
     case cudaErrorDevicesUnavailable:
       return "another process has it in exclusive-process mode, or it is in prohibited mode: nvidia-smi -q -d COMPUTE "
-             "tells, nvidia-smi -c DEFAULT lets all in";
+             "shows it, nvidia-smi -c DEFAULT allows all";
     case cudaErrorSystemNotReady:
       return "the switches between GPUs are not set up: start nvidia-fabricmanager, of the driver's own version";
     case cudaErrorSystemDriverMismatch:
@@ -53,7 +53,7 @@ constexpr const char* what_to_do(cudaError_t code) {
     case cudaErrorECCUncorrectable:
       return "its memory has an error: nvidia-smi -q -d ECC,ROW_REMAPPER, then reset it";
     case cudaErrorUnknown:
-      return "the driver lost it: dmesg tells why (an Xid; 79: it has fallen off the bus)";
+      return "the driver lost it: dmesg shows why (an Xid; 79: it has fallen off the bus)";
     default:
       return "";
   }

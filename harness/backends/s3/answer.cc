@@ -17,8 +17,8 @@ bool is_one_of(std::string_view code, std::initializer_list<std::string_view> co
 
 std::string connection_advice(const Answer& answer, const Settings& settings, const Address& address) {
   if (answer.is_refused_by_proxy())
-    return fmt::format("the proxy answered {} and lets nobody through to {}: look at {}, and at no_proxy",
-                       answer.tunnel_status, address.origin(),
+    return fmt::format("the proxy answered {} and blocks access to {}: check {} and no_proxy", answer.tunnel_status,
+                       address.origin(),
                        answer.tunnel_status == 407 ? "the user and the password in https_proxy" : "https_proxy");
   switch (answer.transport) {
     case CURLE_COULDNT_RESOLVE_HOST:
@@ -59,12 +59,11 @@ std::string writing_advice(const Answer& answer) {
                                                "StorageFull", "EntityQuotaExceeded"}))
     return "the store is full, or its quota used up: make room there, or write less (shard_size, files, --max-write)";
   if (is_one_of(code, {"BadDigest", "InvalidDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch"}))
-    return "what arrived there is not what was sent: something on the way (a proxy, a NIC) changes bytes";
+    return "the data arrived damaged: a proxy or a NIC on the path changes bytes";
   if (code == "EntityTooSmall") return "the store wants larger parts: give a larger block_size";
   if (code == "EntityTooLarge" || answer.status == 413)
     return "the store, or a proxy before it, takes no body so large: give a smaller block_size";
-  if (code == "NoSuchUpload")
-    return "the upload is not there any more: somebody aborted it, or a rule of the bucket that does so after a time";
+  if (code == "NoSuchUpload") return "the upload is gone: it was aborted, perhaps by a lifecycle rule of the bucket";
   if (code == "InvalidPart") return "the store has lost a part that it had taken";
   if (answer.status == 405 || answer.status == 501)
     return "the store does not take this: is it read-only, or without multipart uploads? One part is sent as a whole "

@@ -93,7 +93,7 @@ std::string complete_upload(Call& call, const std::string& key, const std::strin
     throw RunError(told(what, late, call.settings(), call.address(), Doing::writing));
   }
   const pugi::xml_node done = document.child("CompleteMultipartUploadResult");
-  if (!done) no_store(call, what, "it does not tell that it is complete");
+  if (!done) no_store(call, what, "it does not say whether it is complete");
   return done.child_value("ETag");
 }
 

@@ -87,9 +87,8 @@ class Parts final : public ObjectWriter {
     const std::string_view told = without_quotes(etag);
     if (whole && is_of_parts(etag, etags_.size()) && told != *whole)
       throw RunError(
-          fmt::format("complete the upload of {}: the store's ETag is {}, and that of what was sent {}: what "
-                      "stands there is something else",
-                      url_, told, *whole));
+          fmt::format("complete the upload of {}: the store's ETag is {}, expected {}: the stored object differs", url_,
+                      told, *whole));
     return etag;
   }
 
@@ -146,8 +145,8 @@ class Parts final : public ObjectWriter {
     if (part < sums_.size() && !sealed_ && is_md5(etag) && etag != hex_of(sums_[part])) {
       if (why_.empty())
         why_ = fmt::format(
-            "{}: the store's ETag is {}, and that of what was sent {}: what arrived there is something "
-            "else: something on the way (a proxy, a NIC) changes bytes, or the store loses some",
+            "{}: the store's ETag is {}, expected {}: the stored object differs. A proxy or a NIC on the path changes "
+            "bytes, or the store loses some",
             what, etag, hex_of(sums_[part]));
       return OperationError::kWrongData;
     }

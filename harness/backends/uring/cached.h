@@ -15,7 +15,7 @@
 
 namespace headrace::uring {
 
-inline constexpr const char* kCachedFirst = "io_uring, 1 in flight: what is in the page cache is read without the ring";
+inline constexpr const char* kCachedFirst = "io_uring, 1 in flight: cached pages are read without the ring";
 
 inline bool is_cached_first(const ReaderOptions& options) {
   return options.queue_depth == 1 && !options.direct && !options.poll_submission;

@@ -20,11 +20,11 @@ RunError refused_memory(const std::string& port, std::uint64_t bytes, std::uint6
       limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed_bytes + kDriver)
     return plain;
   const std::uint64_t kib = (needed_bytes + kDriver + 1023) / 1024;
-  return RunError(fmt::format(
-      "{}: the limit on locked memory (memlock) is {} KiB, and {} KiB are needed: `ulimit -l {}` as root before "
-      "starting, `* - memlock unlimited` in /etc/security/limits.conf, or LimitMEMLOCK=infinity of the service that "
-      "starts it (slurmd)",
-      plain.what(), limit.rlim_cur / 1024, kib, kib));
+  return RunError(
+      fmt::format("{}: the limit on locked memory (memlock) is {} KiB, and {} KiB are needed. As root run `ulimit -l "
+                  "{}` before starting, or set `* - memlock unlimited` in /etc/security/limits.conf, or "
+                  "LimitMEMLOCK=infinity in slurmd's service",
+                  plain.what(), limit.rlim_cur / 1024, kib, kib));
 }
 
 std::string completion_text(int status, unsigned mtu) {

@@ -86,7 +86,7 @@ class Builder final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto found = anchors_.find(anchor);
     if (found == anchors_.end()) {  // an alias inside the value it names
-      problems_.error(place(mark), "an alias cannot stand inside the value that it names");
+      problems_.error(place(mark), "an alias cannot be inside the value that it names");
       Value nothing;
       nothing.where = place(mark);
       return finish(std::move(nothing), YAML::NullAnchor);
@@ -385,7 +385,7 @@ void apply_override(Value& root, std::string_view assignment, Diagnostics& probl
                                          std::to_string(at->items.size()));
       at = &at->items[index];
     } else if (at->is_scalar()) {
-      return problems.error(where, "'" + whole + "': '" + std::string(key) + "' would stand inside a single value");
+      return problems.error(where, "'" + whole + "': '" + std::string(key) + "' is inside a single value");
     } else {
       if (at->is_null()) {
         at->kind = Value::Kind::map;

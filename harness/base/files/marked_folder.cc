@@ -307,7 +307,7 @@ void MarkedFolder::write(std::span<const File> written) const {
   }
   // Listed first, so that whatever a writer that is stopped leaves is known.
   const std::string listed = files::mark_text(*mark);
-  if (listed.size() > kMostMark) throw RunError(path() + ": so many files cannot be listed in its mark");
+  if (listed.size() > kMostMark) throw RunError(path() + ": too many files to list in its mark");
   folder_.put(kMarkFile, listed);
   for (const File& file : written) folder_.put(std::string(file.name), file.text);
 }

@@ -47,7 +47,7 @@ Installation look_around() {
     return found;
   }
   found.binary = binary.string();
-  found.why = "this binary stands alone: the rest of its build is not beside it";
+  found.why = "plugins and configs not found next to this binary: copy the whole install folder";
   const fs::path here = binary.parent_path();
   const fs::path shared = here.parent_path() / "share" / "headrace";
   // A build's test programs are one level below the binary.

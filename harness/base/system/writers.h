@@ -16,7 +16,7 @@ std::string user_id(uid_t user);
 std::string group_id(gid_t group);
 inline const std::string kEverybody = "everybody";
 /// Stands in for the entries of an ACL that cannot be read or understood.
-inline const std::string kUnreadableAcl = "whoever its ACL names: headrace cannot read that ACL";
+inline const std::string kUnreadableAcl = "users named by its ACL, which headrace cannot read";
 
 /// The writers of `path`, links followed: owner, mode, POSIX ACL (system.posix_acl_access), NFSv4 ACL
 /// (system.nfs4_acl). `inherited`: also those whom a folder's default ACL lets write what is made in it later.

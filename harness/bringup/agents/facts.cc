@@ -103,7 +103,7 @@ HostFacts facts_from(const Json& json) {
     all.addresses.push_back({one.at("interface").get<std::string>(), one.at("address").get<std::string>()});
   for (const Json& one : json.value("rdma_ports", Json::array()))
     all.rdma_ports.push_back({one.at("name").get<std::string>(), one.at("place").get<std::string>()});
-  if (all.rdma_ports.size() > kMostRdmaPorts) throw RunError("it tells of more RDMA ports than can be");
+  if (all.rdma_ports.size() > kMostRdmaPorts) throw RunError("it reports more RDMA ports than are possible");
   all.no_rdma = json.value("no_rdma", "");
   all.no_mpi = json.value("no_mpi", "");
   all.rdma_counters = json.value("rdma_counters", false);

@@ -20,7 +20,7 @@ Json latency_json(const PairLatency& latency) {
 PairLatency latency_from(const Json& json) {
   const auto seconds = [&](const char* key) {
     const auto time_s = json.at(key).get<double>();
-    if (!(time_s >= 0 && time_s <= 3600)) throw RunError("it tells a latency that cannot be");
+    if (!(time_s >= 0 && time_s <= 3600)) throw RunError("it reports an impossible latency");
     return time_s;
   };
   return {seconds("least"), seconds("median"), seconds("p99")};
@@ -28,7 +28,7 @@ PairLatency latency_from(const Json& json) {
 
 double rate_from(const Json& json) {
   const auto rate = json.get<double>();
-  if (!(rate >= 0 && rate <= 1e15)) throw RunError("it tells a rate that cannot be");
+  if (!(rate >= 0 && rate <= 1e15)) throw RunError("it reports an impossible rate");
   return rate;
 }
 
@@ -94,7 +94,7 @@ RdmaPairEnd rdma_end_from(const Json& json) {
   RdmaPairEnd end;
   end.sent = rate_from(json.at("sent"));
   end.sent_again = json.at("sent_again").get<double>();
-  if (!(end.sent_again >= 0 && end.sent_again <= 1)) throw RunError("it tells a share that cannot be");
+  if (!(end.sent_again >= 0 && end.sent_again <= 1)) throw RunError("it reports an impossible share");
   end.damaged = json.at("damaged").get<std::string>();
   end.own_errors = json.at("own_errors").get<std::map<std::string, std::uint64_t>>();
   if (json.contains("latency_s")) end.latency = latency_from(json["latency_s"]);

@@ -126,9 +126,8 @@ void name_flapping(Record& record, unsigned node) {
   told.subject = record.nodes[node].host.name;
   told.text = "it comes and goes: " + flaps->told;
   told.fix = fmt::format(
-      "keep it out; look for what comes and goes: the seat of cables and modules, temperatures, links that went down "
-      "(dmesg, "
-      "ethtool -S); it is accepted after {} in a row: --retest {}",
+      "keep it out. Look for an intermittent fault: the seat of cables and modules, temperatures, links that went down "
+      "(dmesg, ethtool -S). {} passes in a row accept it: --retest {}",
       flaps->left == 1 ? "1 more pass" : fmt::format("{} more passes", flaps->left), told.subject);
   record.faults.push_back(std::move(told));
 }
@@ -217,7 +216,7 @@ void judge(Record& record, const Judged& judged) {
   record.sentence = sentence_of(record, taking_part, undecided, before);
   if (groups.undecided) record.sentence += " Whether storage gives what the job needs is undecided.";
   if (!enough && present >= 2 && present < FaultWords::kFewestNodes)
-    record.sentence += fmt::format(" Of fewer than {} nodes nobody can tell what is usual.", FaultWords::kFewestNodes);
+    record.sentence += fmt::format(" With fewer than {} nodes there is no baseline.", FaultWords::kFewestNodes);
 }
 
 std::string_view to_string(NodeState state) {

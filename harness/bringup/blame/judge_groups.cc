@@ -95,10 +95,9 @@ std::vector<Told> slower_twice(const Record& record) {
         all.back().loss = std::max(all.back().loss, then.loss);
         continue;
       }
-      all.push_back(
-          told("group", subject, fmt::format("{}; {}", text, pairs_of(record, group.nodes)),
-               "each pair of it may be sound: look at what these nodes share when all send at once, the uplinks of "
-               "their switch and its counters; then measure with other neighbours in the hosts file"));
+      all.push_back(told("group", subject, fmt::format("{}; {}", text, pairs_of(record, group.nodes)),
+                         "each pair of it may be healthy. Check the uplinks of their switch and its counters while all "
+                         "send at once. Then measure with another order in the hosts file"));
       all.back().loss = then.loss;
     }
   }
@@ -118,7 +117,7 @@ GroupsJudged judge_groups(const Record& record) {
       if (one.outcome == to_string(Outcome::fail))
         judged.faults.push_back(told("storage", record.measuring.at,
                                      fmt::format("{}, {} nodes at once: {}", one.title, one.clients, one.explanation),
-                                     one.next_step.empty() ? "headrace size tells what would help" : one.next_step));
+                                     one.next_step.empty() ? "headrace size lists what would help" : one.next_step));
       judged.undecided = judged.undecided || one.outcome == to_string(Outcome::inconclusive);
     }
   }

@@ -329,7 +329,7 @@ class RdmaPair::Ends {
     const auto wrong = std::mismatch(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(bytes), sink()).first;
     const auto at = static_cast<std::size_t>(wrong - sent.begin());
     if (at >= bytes) return "";
-    return fmt::format("what came is not what was sent, from byte {} of message buffer {}", at % kMessage,
+    return fmt::format("received data differs from the sent data, from byte {} of message buffer {}", at % kMessage,
                        at / kMessage);
   }
 

@@ -48,8 +48,7 @@ Deadline end_of(const TcpPairPlan& plan) {
 Deadline silence(const Deadline& end) { return Deadline(std::min(kSilence_s, end.left_s())); }
 
 [[noreturn]] void gone(const Deadline& end) {
-  throw RunError(end.over() ? "the other end did not finish in time"
-                            : "the other end went silent, or closed the connection");
+  throw RunError(end.over() ? "the other end did not finish in time" : "the peer timed out or closed the connection");
 }
 
 /// Each stream in a thread of its own; the first that throws is told.

@@ -197,9 +197,8 @@ class Judging {
       std::size_t most = 0;
       for (const fleet::Group& group : fleet_.groups) most = std::max(most, group.nodes);
       return fmt::format(
-          "nobody was compared: {} node{} of the same hardware and settings measured the same, and a median needs {}; "
-          "only "
-          "faults, and what lies far below sound hardware (headrace expect), were looked for",
+          "no comparison: {} node{} of the same hardware and settings measured the same, and a median needs {}. Only "
+          "faults were checked, and rates far below healthy hardware (headrace expect)",
           most, most == 1 ? "" : "s", statistics::kFewestAlike);
     }
     std::set<std::string> reasons;

@@ -247,7 +247,7 @@ std::vector<Difference> differences(const std::vector<Answered>& hosts) {
   const bool known = std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.accepted; });
   if (!known && all.size() < kFewestToCompare) return found;  // two that differ: who is right?
   for (const Rule& rule : kRules) hold_fact(all, rule.key, rule, found);
-  hold(all, "GPUs", gpus, FaultWhen::less, "look for it with lspci and nvidia-smi; the kernel's log tells of Xid",
+  hold(all, "GPUs", gpus, FaultWhen::less, "look for it with lspci and nvidia-smi; the kernel log names the Xid",
        found);
   for (const std::string& count = usual(references(all), gpus).value_or("0"); const Rule& rule : kGpuRules)
     for (int gpu = 0; gpu < std::atoi(count.c_str()); ++gpu) {

@@ -72,7 +72,7 @@ class Testing {
 void test_nodes(Record& record, const std::vector<unsigned>& nodes, Asking& ask, Audience& audience) {
   if (nodes.empty()) return;
   Testing testing(record, nodes, ask);
-  for (const char* what : {"node tests", "node tests again: somebody is suspected"}) {
+  for (const char* what : {"node tests", "node tests again, as a node is suspected"}) {
     audience.step(what, nodes.size());
     testing.measure();
     const TestsJudged judged = judge_tests(record);

@@ -39,9 +39,8 @@ std::string decoding_sentence(const LoaderRates& r) {
 
 std::string processes_sentence(const LoaderRates& r) {
   return fmt::format(
-      "taking batches limits: the GPUs' own processes can hand on {} samples/s at most, and do {}, where the GPUs "
-      "would "
-      "take {}; larger batches, or batches that cost less to take (loader.cpu_time_per_batch), would help",
+      "taking batches limits: the GPUs' own processes can pass on {} samples/s at most, and pass on {}, where the GPUs "
+      "would take {}. Larger or cheaper batches (loader.cpu_time_per_batch) would help",
       rate(r.handed), rate(*r.loader), rate(r.taken));
 }
 

@@ -73,7 +73,7 @@ std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) 
   if (judging::tells_what_is_usual(*result.pairs, result.nodes)) return notes;  // they are judged
   for (const PairFinding& one : pair_findings(result.blame, *result.pairs))
     if (one.below > 0)  // who is cut off is judged whatever is usual
-      notes.push_back(fmt::format("{}: {}: {}; of fewer than {} nodes, or as many pairs, nobody can tell what is usual",
+      notes.push_back(fmt::format("{}: {}: {}; with fewer than {} nodes, or as many pairs, there is no baseline",
                                   one.kind, one.subject, one.told, judging::kFewestNodes));
   return notes;
 }

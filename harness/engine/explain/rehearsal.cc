@@ -142,7 +142,7 @@ std::string told_of(const RehearsedSaves& s, const Estimate& with) {
   text += s.count > 0 ? fmt::format(", {:.3g} in a repetition, each durable after {}", s.count,
                                     format_quantity(s.durable_s, Dimension::seconds))
                       : std::string(", none of which became durable within a repetition");
-  text += fmt::format(": the GPUs compute {} of the time with them, {} without, and stand still for them {}",
+  text += fmt::format(": the GPUs compute {} of the time with them, {} without, and pause for them {}",
                       format_percent(with.value), format_percent(s.without.value), format_percent(s.standing));
   if (s.decides) return text + ": without them the job's utilization would be reached, with them it is not";
   const bool costs = with.high < s.without.low;
@@ -176,8 +176,8 @@ std::string told_of(const RehearsedNodes& n) {
   const std::string others = n.count == 2 ? "the other waits" : fmt::format("the other {} wait", n.count - 1);
   if (n.holds_back)
     return text + fmt::format(
-                      ": rank {} ({}) holds them back: at the end of steps {} {} of the time, it {}; what is "
-                      "told of waiting for data, of reading and decoding is its own",
+                      ": rank {} ({}) holds them back: at the end of steps {} {} of the time, it {}; the shares of "
+                      "waiting, reading and decoding are this rank's",
                       n.slowest->rank, n.slowest->host, others, format_percent(n.others), format_percent(n.least));
   return text +
          fmt::format(": none holds the others back; they wait for each other {} of the time", format_percent(n.others));
@@ -246,7 +246,7 @@ std::string told_of(const RehearsedTier& t, double taken) {
   const double after = std::ceil(*t.pays_after), staged = std::ceil(t.staged_pays_after.value_or(0));
   return text +
          (after == 0
-              ? std::string(": filling it took nothing beside reading")
+              ? std::string(": filling it took no time besides reading")
               : fmt::format(": filling it has paid after {:.0f} later epoch{} (C11)", after, after == 1 ? "" : "s")) +
          fmt::format(", staging it before the run after {:.0f}", staged);
 }
@@ -272,10 +272,9 @@ LimitProof limit_of(const Rehearsal& r, bool whole_is_proven) {
             fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit",
                         format_percent(r.stall))};
   if (r.by_times == to_string(Limit::copies) && by_rates.limit == Limit::gpus)
-    return {Limit::copies,
-            fmt::format("copies to the GPUs limit: their time was measured, {} of all, and the loader gives what the "
-                        "GPUs take; one that copies the next batch on a stream of its own hides them",
-                        format_percent(*r.copies))};
+    return {Limit::copies, fmt::format("copies to the GPUs limit: they take {} of the time, and the loader is fast "
+                                       "enough; copying the next batch on a stream of its own hides them",
+                                       format_percent(*r.copies))};
   return by_rates;
 }
 
@@ -362,11 +361,11 @@ std::vector<std::string> told(const Rehearsal& r) {
       r.copies ? fmt::format(", for copies to them {}", format_percent(*r.copies)) : std::string(), 100 * r.ready));
 
   if (r.wall_clock)
-    all.push_back(fmt::format(
-        "that leaves out how the pipeline is filled, as MLPerf's rule does, and is judged; an epoch of {:.0f} "
-        "steps begins with {} of it, so that GPUs compute {} of its wall clock (A27)",
-        r.wall_clock->steps, format_quantity(r.wall_clock->fill_s, Dimension::seconds),
-        format_percent(r.wall_clock->utilization)));
+    all.push_back(
+        fmt::format("that excludes filling the pipeline, as MLPerf's rule does. An epoch of {:.0f} steps begins with "
+                    "{} of it, so GPUs compute {} of its wall clock (A27)",
+                    r.wall_clock->steps, format_quantity(r.wall_clock->fill_s, Dimension::seconds),
+                    format_percent(r.wall_clock->utilization)));
   if (r.nodes) all.push_back(told_of(*r.nodes));
   if (r.stalled > 0)
     all.push_back(
@@ -377,8 +376,8 @@ std::vector<std::string> told(const Rehearsal& r) {
   if (!r.calibration.empty()) all.push_back(r.calibration);
   if (r.decode_headroom)
     all.push_back(
-        fmt::format("decoded by headrace's own decoder: what is said here holds for decoders that take up to {:.1f} "
-                    "times as long; --calibrate pillow measures the job's own",
+        fmt::format("decoded by headrace's own decoder: the result holds for decoders that take up to {:.1f} times as "
+                    "long; --calibrate pillow measures the job's own",
                     std::max(1.0, *r.decode_headroom)));
   if (r.proof.limit != Limit::unknown && r.proof.limit != Limit::workers && r.by_times != to_string(r.proof.limit))
     all.push_back(fmt::format("where its time went named {}: counter-experiments did not confirm it", r.by_times));

@@ -104,7 +104,7 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
 std::string why_unmeasured(const job::Need& need) {
   const std::string group = need.id.substr(0, need.id.find('.'));
   if (group == "gpu") return "no GPU here; on a node that has them: headrace qualify JOB";
-  if (group == "network") return "a process alone talks to nobody: mpirun -n N --hostfile HOSTS headrace qualify JOB";
+  if (group == "network") return "one process has no partner: mpirun -n N --hostfile HOSTS headrace qualify JOB";
   if (need.id == "ingest.steady_read_bandwidth")
     return "a settled page cache needs a data set as large as the job's: headrace run -c configs/sizing.yaml --job "
            "JOB, "

@@ -43,13 +43,13 @@ class Points {
     const double nodes = job.cluster.nodes;
     if (nodes > 1)
       remark(
-          "the job has {:.0f} nodes: what is measured here is one node's share; nodes that load the storage together "
-          "are measured by a launcher, such as mpirun -n {:.0f} headrace qualify JOB",
+          "the job has {:.0f} nodes, and this run measures the share of one. For all nodes at once use a launcher, "
+          "such as mpirun -n {:.0f} headrace qualify JOB",
           nodes, nodes);
     const double each = job.loader.workers_per_gpu.value_or(1);
     workers_ = static_cast<unsigned>(std::clamp(each * job.cluster.gpus_per_node, 1.0, double{kMostWorkers}));
     if (!job.loader.workers_per_gpu)
-      remark("the job does not tell loader.workers_per_gpu: one reading worker for each GPU is taken");
+      remark("the job has no loader.workers_per_gpu: one reading worker per GPU is assumed");
   }
 
   FromJob make() {
@@ -127,8 +127,8 @@ class Points {
         samples > 0 && !means_.own_batches ? std::clamp(std::floor(samples / workers / 2), 1.0, own) : own;
     if (batch < own)
       entry.open(
-          "batches of {:.0f} samples stand for the job's, of {:.0f}, so that {} workers have two each: how far a slow "
-          "batch holds back the others is shown less",
+          "Batches of {:.0f} samples instead of {:.0f}, so that {} workers get two each: the effect of slow batches is "
+          "understated",
           batch, own, workers);
     return entry.count("batch_size", static_cast<std::uint64_t>(batch))
         .count("prefetch_factor", static_cast<std::uint64_t>(std::clamp(job_.loader.prefetch_factor, 1.0, 64.0)));
@@ -162,11 +162,10 @@ class Points {
         return;
       }
       if (double(files) < all)
-        set.open("{} files of {} stand for {}: what folders with more names cost is not shown", files,
-                 bytes(double(size)),
+        set.open("{} files of {} instead of {}: the cost of larger folders is not measured", files, bytes(double(size)),
                  data.samples ? fmt::format("the job's {:.0f}", all) : "a data set of unknown size");
       if (files < workers_)
-        set.open("{} files for {} workers: only so many are read at a time; --max-write {} has one for each", files,
+        set.open("{} files for {} workers, so some workers are idle; --max-write {} makes one for each", files,
                  workers_, as_option(2.2 * double(size) * workers_));
       samples = double(files) * data.samples_per_file;
       set.count("files", files).size("file_size", size);
@@ -229,8 +228,8 @@ class Points {
         return;
       }
       if (own && each < size)
-        set.open("{} shards of {} stand for the job's, of {}: the first read of each comes more often", files,
-                 bytes(double(each)), bytes(double(size)));
+        set.open("{} shards of {} instead of {}: first reads of a shard are more frequent", files, bytes(double(each)),
+                 bytes(double(size)));
       if (own && files < workers_)
         set.open("{} shards for {} workers: the others have nothing to read", files, workers_);
       set.count("files", files).size("file_size", each);
@@ -288,7 +287,7 @@ class Points {
                bytes(double(request())), bytes(double(means_.space)));
         return;
       }
-      set.open("{} files of {} stand for the job's tokens: what a larger index costs is not shown", files,
+      set.open("{} files of {} instead of the job's tokens: the cost of a larger index is not measured", files,
                bytes(double(size)));
       set.count("files", files).size("file_size", size);
       const std::uint64_t requests = size / request();  // whole ones
@@ -340,7 +339,7 @@ class Points {
     } else {
       const std::uint64_t each = std::min(sample(), kMostDrawn);
       entry.size("sample_size", each).count("images", std::clamp<std::uint64_t>(kMostDrawn / each, 4, 64));
-      entry.open("images that are drawn, of {} each, stand for the job's: --data PATH decodes a folder of its own",
+      entry.open("generated images of {} each are decoded instead of the job's: --data PATH decodes real ones",
                  bytes(double(each)));
     }
     add(std::move(entry), time_share::kOwn);

@@ -234,9 +234,8 @@ class Rehearsal {
     steps_ = std::min(std::floor(samples / batch / parts), longest_s_ / step_s);
     if (samples < 2 * batch * parts * std::max(1.0, at_once / parts))
       throw UsageError(
-          fmt::format("no rehearsal: each of {:.0f} GPUs has {:.0f} samples of what there is room for, {}, "
-                      "which is no batch for each of its workers: --max-write SIZE, or fewer GPUs "
-                      "(--set job.cluster.gpus_per_node=1)",
+          fmt::format("no rehearsal: {0:.0f} GPUs have {1:.0f} samples each in the room of {2}, less than a batch per "
+                      "worker: --max-write SIZE, or fewer GPUs (--set job.cluster.gpus_per_node=1)",
                       gpus, std::floor(samples), format_quantity(data_bytes_, Dimension::bytes)));
     if (kFewestSteps * step_s > longest_s_) {
       const double budget = kFewestSteps * step_s * time_share::kFewest * time_share::kBeside * weights() /
@@ -248,15 +247,14 @@ class Rehearsal {
     }
     if (batch < own)
       told_.unproven.push_back(
-          fmt::format("batches of {:.0f} samples with {} of computing stand for {:.0f} with {}, so that there are "
-                      "enough steps: what "
-                      "a GPU takes per second is the same, what is read ahead for it is less",
+          fmt::format("batches of {:.0f} samples with {} of computing instead of {:.0f} with {}, for enough steps: "
+                      "each GPU takes as much per second, but less is read ahead",
                       batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
     if (batch > own)
-      told_.unproven.push_back(fmt::format(
-          "{:.0f} samples are read at once, more than a batch: batches of as many with {} of computing stand "
-          "for {:.0f} with {}",
-          batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
+      told_.unproven.push_back(
+          fmt::format("{:.0f} samples are read at once, more than a batch: batches are as large, with {} of computing "
+                      "instead of {:.0f} with {}",
+                      batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
     if (by_rules) {
       // Whole row groups are taken.
       const double rows = job_.dataset.layout == Layout::files ? 1 : rows_of_group(entry);
@@ -350,7 +348,7 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
   const bool anywhere = job.dataset.layout == Layout::tokens || job.dataset.samples_per_file < 1;
   const bool leaves_decoding_out = objects && anywhere && rehearsal::decodes(job);
   if (leaves_decoding_out) job.dataset.codec = job::SampleCodec::none;
-  if (job.step.time <= 0) throw UsageError("no rehearsal: the job does not tell step.time, which GPUs are emulated by");
+  if (job.step.time <= 0) throw UsageError("no rehearsal: the job has no step.time, which is needed to emulate GPUs");
   // Saves, names and networks have points of their own in `qualify`; the space that those would take, the data has.
   Job reading = job;
   reading.checkpoint.reset();

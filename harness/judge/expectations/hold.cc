@@ -88,7 +88,7 @@ std::optional<Part> port_of(const FigureEntry& entry, std::span<const Part> part
   if (alike) return one;
   one.name = one.kind == "rdma_port" ? "RDMA ports" : "Ethernet ports";
   one.rate = 0;
-  one.how = "ports of several rates are up, and which one carried it is not told";
+  one.how = "ports of several rates are up, and the one that carried it is not reported";
   return one;
 }
 
@@ -203,7 +203,7 @@ std::vector<Expected> hold(std::span<const Part> parts, const Table& table, std:
 
 std::string sentence(const Expected& e) {
   const std::string who = e.part.how == e.part.name ? e.part.name : fmt::format("{}: {}", e.part.name, e.part.how);
-  if (e.part.rate == 0) return fmt::format("what is usual is not known ({})", who);
+  if (e.part.rate == 0) return fmt::format("no reference value ({})", who);
   const std::string usual = fmt::format("usual is {} to {} %", percent(e.usual_low), percent(e.usual_high));
   if (!e.measured) return fmt::format("{}; {}", who, usual);
   std::string text =

@@ -47,11 +47,11 @@ Part gpu_link(const std::string& name, const GpuFacts& facts) {
     part.link = "C2C";
     part.rate = facts.c2c.rate;
     part.how = facts.c2c.rate > 0 ? fmt::format("NVLink-C2C, {} links", facts.c2c.count)
-                                  : "it shares the host's memory by NVLink-C2C, whose rate the driver does not tell";
+                                  : "it shares the host's memory by NVLink-C2C, whose rate the driver does not report";
   } else if (part.rate = pcie_rate(most.generation, most.width); part.rate > 0) {
     part.how = pcie_words(most.generation, most.width);
   } else {
-    part.how = "the driver does not tell its link";
+    part.how = "the driver does not report its link";
   }
   return part;
 }
@@ -86,7 +86,7 @@ Part gpu_pair(const std::string& name, const GpuFacts& from, const GpuFacts& to)
   else if (direct > 0 && !to.pci_address.empty())
     count_links(part, links, direct);
   else
-    part.how = "no NVLink leads from one to the other: what bridges and switches between them pass on is not told";
+    part.how = "no NVLink between the two: the rate of bridges and switches between them is not reported";
   return part;
 }
 
@@ -119,7 +119,7 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
     } else if (link.rdma && link.kind != "InfiniBand" && link.kind != "RoCE") {
       part.how = "neither InfiniBand nor RoCE: it has no reliable connections";
     } else if (link.rate == 0) {
-      part.how = link.up ? "it does not tell its rate, as virtual cards do not" : "it is not up";
+      part.how = link.up ? "its rate is not reported, as with virtual cards" : "it is not up";
     } else {
       part.rate = link.rate;
       part.how = fmt::format("{} at {:g} Gbit/s", link.kind, link.rate * 8e-9);
@@ -151,7 +151,7 @@ Part disk_part(const std::string& name, const std::string& sys_path, const std::
   const std::string folder = root + "/sys/block/" + part.name;
   std::error_code ignored;
   if (!settings.members.empty()) {
-    part.how = fmt::format("what {} give together is not told", join(settings.members));
+    part.how = fmt::format("the total rate of {} is not reported", join(settings.members));
   } else if (const auto link = system::host_link_of(folder + "/device/device"); link && settings.transport == "nvme") {
     part.link = "PCIe";
     part.rate = pcie_rate(link->most_generation, link->most_lanes);
@@ -165,7 +165,7 @@ Part disk_part(const std::string& name, const std::string& sys_path, const std::
     part.rate = rate;
     part.how = fmt::format("SATA at {:g} Gbit/s", rate * 10e-9);
   } else {
-    part.how = fmt::format("a disk{} does not tell what it can carry",
+    part.how = fmt::format("a disk{} does not report its rate",
                            settings.transport.empty() ? "" : " behind " + settings.transport);
   }
   return part;

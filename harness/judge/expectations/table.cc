@@ -77,7 +77,7 @@ void usual_of(ValueReader& reader, const Value& entry, FigureEntry& one) {
   if (entry.find("least") == nullptr)
     reader.refuse(entry, "least", "missing");
   else if (one.least > one.usual_low)
-    reader.refuse(*entry.find("least"), "least", "is above what is usual");
+    reader.refuse(*entry.find("least"), "least", "is above the usual range");
 }
 
 FigureEntry figure_entry(const Value& entry, Diagnostics& problems) {

@@ -65,7 +65,7 @@ std::string neighbours(const Evidence& e, const Judgement& j) {
   } else if (j.outcome == Outcome::pass) {
     text += "; the need is met even so";
   } else if (j.outcome == Outcome::fail) {
-    text += "; the others miss the need, too";
+    text += "; undisturbed repetitions miss the need as well";
   }
   return text + ".";
 }
@@ -95,16 +95,15 @@ std::string finding(const Evidence& e, const Judgement& j) {
       }
       if (j.outcome == Outcome::pass) {
         return fmt::format("Measured {}{}, at worst {}; {} is needed: {}{}.", measured, in, worst, needed(j), margin(j),
-                           j.thin ? ", little room for a bad day" : "");
+                           j.thin ? ", small margin" : "");
       }
-      return fmt::format("Measured {}{}; even the good bound, {}, misses the need of {}: {}.", measured, in, best,
-                         needed(j), margin(j));
+      return fmt::format("Measured {}{}; even the top of the range ({}) is below the required {}: {}.", measured, in,
+                         best, needed(j), margin(j));
     }
     case Reason::correlated:
       return fmt::format(
-          "Measured {}{}, but neighbouring repetitions are alike, so that they tell less than "
-          "their "
-          "number: the bounds [{}, {}] span the need of {}.",
+          "Measured {}{}, but consecutive repetitions are correlated, which widens the range: [{}, {}] spans the need "
+          "of {}.",
           measured, in, j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?", needed(j));
     case Reason::few_reps:
       return fmt::format("Only {} could be taken, too few for any bound; measured {}, needed {}.", repetitions(n),
@@ -165,9 +164,8 @@ std::string advise(const Judgement& j) {
     case Reason::not_steady:
       return "look at the time series in report.html; then " + again(j, "and a longer duration");
     case Reason::cache_unproven:
-      return "mend what is named above (headrace doctor DIR shows what is below the data; root may drop the caches), "
-             "or "
-             "declare another cache state";
+      return "remove the named cause (headrace doctor DIR shows the storage below the data; root may drop the caches), "
+             "or declare another cache state";
     case Reason::disturbed:
       return "stop what else is running on this machine or device, then " + again(j, "");
     case Reason::correlated:

@@ -98,7 +98,7 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
       j.next_step = fmt::format("mend that, then run the same command with --only '{}'", p.id);
     } else if (p.status == PointStatus::skipped) {
       skip(j, fmt::format("{} was skipped: {}", p.id, p.reason),
-           "headrace doctor tells what is missing and how to get it");
+           "headrace doctor names the missing part and how to get it");
     } else if (const std::string why = no_answer(q, p); !why.empty()) {
       skip(j, fmt::format("{} {}.", p.id, why),
            q.collective->nodes > 1
@@ -221,7 +221,7 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   const auto shown = [&j](double value) { return job::format_named(value, j.unit, j.id); };
   const std::string text = shown(again);
   if (!meets && !contradicts(j, again)) {
-    j.explanation += fmt::format(" Measured again after a rest: {}{}.", text, alone ? "" : ", beside something else");
+    j.explanation += fmt::format(" Measured again after a rest: {}{}.", text, alone ? "" : ", also disturbed");
     return;
   }
   j.outcome = Outcome::inconclusive;
@@ -271,8 +271,8 @@ void hold_decoder(const RecordedPoint& point, const std::string& metric, Judgeme
   j.reason = Reason::other_settings;
   j.thin = false;
   j.explanation += fmt::format(
-      " It was decoded by headrace's own decoder, and a decoder that takes {:.1f} times as long uses up the workers or "
-      "the processors; those of training frameworks take up to {:.0f} times as long.",
+      " It was decoded by headrace's own decoder. A decoder that takes {:.1f} times as long needs all workers or "
+      "processors. Those of training frameworks take up to {:.0f} times as long.",
       std::max(1.0, least), kSlowestDecoder);
   j.next_step =
       "measure what the job's own decoder takes: --calibrate pillow, or torchvision, opencv, dali, or a command of "
@@ -300,7 +300,7 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   if (j.outcome == Outcome::fail && contains(q.lower_bounds, j.metric)) {
     j.outcome = Outcome::inconclusive;
     j.reason = Reason::straddles;
-    j.explanation += " It does other work meanwhile, so that there is more to have than that.";
+    j.explanation += " It also does other work, so the storage can deliver more.";
     j.next_step = fmt::format("add '- {{use: {}}}' to the configuration's workloads: it does nothing else",
                               workload_of(q.measured_by.front()));
   }

@@ -123,7 +123,7 @@ Judgement cut_off(const RecordedPoint& point, const PairFinding& finding, double
   if (connected_again(point, finding.part)) {
     j.outcome = Outcome::inconclusive;
     j.reason = Reason::not_steady;
-    j.explanation += " After a rest it could be connected: that accuses nobody.";
+    j.explanation += " After a pause the connection worked, so no node is blamed.";
     j.next_step = fmt::format("run the same command with --only '{}'", point.id);
     return j;
   }
@@ -151,12 +151,12 @@ std::optional<Judgement> judged(const RecordedPoint& point, const Findings& find
   if (!j.measured || *j.measured >= limit) return std::nullopt;
   const std::string what = told(findings);
   const std::string by_how_much = fmt::format(" Slow is what reaches less than {:.0f} % of the usual{}.", 100 * limit,
-                                              limit < first.below ? ", as sound pairs differ by so much" : "");
+                                              limit < first.below ? ", as healthy pairs differ by as much" : "");
   if (j.outcome == Outcome::fail) {
     j.explanation = fmt::format("{}.{} {}", what, by_how_much, j.explanation);
     j.next_step = look_at(first);
   } else {
-    j.explanation = fmt::format("{}, but that accuses nobody yet.{} {}", what, by_how_much, j.explanation);
+    j.explanation = fmt::format("{}, but no node is blamed yet.{} {}", what, by_how_much, j.explanation);
   }
   return j;
 }

@@ -54,7 +54,7 @@ void tell_least_cost(const RecordedPoint& own, std::span<const RecordedPoint> po
     return;
   }
   j.explanation +=
-      fmt::format(" Of what was measured, {} reaches it with the least processor time, {}{}.", least->point->id,
+      fmt::format(" Of the tested settings, {} reaches it with the least processor time, {}{}.", least->point->id,
                   cores(least->each_s), mine ? fmt::format(" instead of {}", cores(mine->each_s)) : "");
 }
 

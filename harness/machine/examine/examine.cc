@@ -247,11 +247,11 @@ void means(Report& report, Node& node) {
   const KernelFeatures kernel = kernel_features();
   report.means("cold caches", "the whole cache can be dropped (root)",
                node.is_root() ? "" : "advised away file by file and proven (not root)", Level::note, "");
-  report.means("cachestat", "tells which bytes are cached", kernel.no_cachestat, Level::note,
+  report.means("cachestat", "available", kernel.no_cachestat, Level::note,
                "mincore is used instead: slower on many files");
   report.means("I/O counters", "/proc/self/io", kernel.no_io_accounting, Level::warning,
                "cache states cannot be proven without them: needs CONFIG_TASK_IO_ACCOUNTING");
-  report.means("pressure", "/proc/pressure tells of neighbours", kernel.no_pressure, Level::note, "");
+  report.means("pressure", "/proc/pressure is available: contention is detected", kernel.no_pressure, Level::note, "");
   const ReportPython python = find_report_python();
   report.means("report", "drawn by " + python.executable,
                installation().reports.empty()

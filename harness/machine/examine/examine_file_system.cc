@@ -41,7 +41,7 @@ std::vector<Finding> ceph(const Mount& mount, const ClientFiles& files) {
       fmt::format("read-ahead {}{}", size_told(ahead), told.empty() ? " (rasize is the kernel's own)" : ""),
       "rasize=67108864 for streams of shards (mount.ceph(8))");
   const std::string client = ceph_client_of(files.entries("/sys/kernel/debug/ceph"), mount.source);
-  add(all, !client.empty(), "counters", client.empty() ? "debugfs does not tell this mount's" : "debugfs, " + client,
+  add(all, !client.empty(), "counters", client.empty() ? "debugfs has no entry of this mount" : "debugfs, " + client,
       "cold is not provable without them: as root, with debugfs mounted, one CephFS client on the node");
   return all;
 }
@@ -71,7 +71,7 @@ std::vector<Finding> beegfs(const ClientFiles& files) {
   for (const std::string& client : files.entries("/proc/fs/beegfs")) {
     const auto text = files.text("/proc/fs/beegfs/" + client + "/config");
     if (!text) continue;
-    const auto said = [&](const char* key) { return value_of(*text, key).value_or("not told"); };
+    const auto said = [&](const char* key) { return value_of(*text, key).value_or("not reported"); };
     const std::string cache = said("tuneFileCacheType"), connections = said("connMaxInternodeNum");
     add(all, cache == "native", "BeeGFS", "tuneFileCacheType " + cache,
         "buffered keeps little for each file, outside the page cache: native, where files are read again "
@@ -91,8 +91,8 @@ std::vector<Finding> weka(const Mount& mount) {
                      : has_option(mount, "readcache") ? "readcache"
                                                       : "writecache";
   const std::string ahead = option_of(mount, "readahead_kb");
-  add(all, true, "Weka", fmt::format("{}, readahead_kb {}", mode, ahead.empty() ? "not told" : ahead), "");
-  add(all, false, "cores", "not told by the mount",
+  add(all, true, "Weka", fmt::format("{}, readahead_kb {}", mode, ahead.empty() ? "not reported" : ahead), "");
+  add(all, false, "cores", "not reported by the mount",
       "weka local resources: num_cores, and a net= for each NIC, or it goes through the kernel's UDP (WEKA's guide)");
   return all;
 }

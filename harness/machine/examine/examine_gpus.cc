@@ -25,14 +25,15 @@ class GpuSection {
 };
 
 std::string link_in_words(const PcieLink& link) {
-  return link.generation == 0 ? "not told" : fmt::format("Gen{} x{}", link.generation, link.width);
+  return link.generation == 0 ? "not reported" : fmt::format("Gen{} x{}", link.generation, link.width);
 }
 
 std::string gigabytes(double bytes_per_s) { return format_quantity(bytes_per_s, Dimension::bytes_per_second); }
 
 /// What a driver tells of PCI Express where the GPU is not reached by it says nothing.
 void c2c_link(GpuSection& section, const std::string& name, const C2cLinks& links) {
-  if (links.rate == 0) return section.add(Level::note, name + " link", "NVLink-C2C; the driver does not tell its rate");
+  if (links.rate == 0)
+    return section.add(Level::note, name + " link", "NVLink-C2C; the driver does not report its rate");
   const std::string text =
       fmt::format("NVLink-C2C, {} of {} links, {}", links.count, links.most, gigabytes(links.rate));
   if (links.count < links.most)
@@ -72,7 +73,7 @@ void gpu_link(GpuSection& section, const std::string& name, const GpuFacts& fact
                 "fewer lanes than GPU and slot have: reseat the GPU or look at its riser");
   else if (now.generation < facts.link_max.generation)
     section.add(Level::note, name + " link", text,
-                "an idle link sleeps; whether it wakes fully, h2d tells: metric link_trained");
+                "an idle link sleeps; h2d shows whether it wakes fully: metric link_trained");
   else
     section.add(Level::good, name + " link", text);
 }

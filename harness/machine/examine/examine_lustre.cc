@@ -75,7 +75,7 @@ std::optional<LustreStripes> parse_lustre_stripes(std::span<const unsigned char>
 std::vector<Finding> examine_lustre(const Mount& mount, const std::string& path, const ClientFiles& files) {
   const std::string name = mount.source.substr(mount.source.rfind('/') + 1);
   const Targets targets = targets_of(name, files);
-  std::string version = files.text("/sys/fs/lustre/version").value_or("of a version that is not told");
+  std::string version = files.text("/sys/fs/lustre/version").value_or("of an unknown version");
   version = version.substr(0, version.find('\n'));
   std::vector<Finding> findings{{Level::good, "client", "Lustre",
                                  fmt::format("{}; {} object storage target{}", version, targets.names.size(),

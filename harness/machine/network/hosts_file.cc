@@ -172,12 +172,11 @@ std::string set_login(Host& host, std::string_view login) {
   const std::string_view name = at == login.npos ? login : login.substr(at + 1);
   const std::string_view user = at == login.npos ? "" : login.substr(0, at);
   if (login.starts_with('-') || name.starts_with('-')) return "no host's name begins with '-'";
-  if (at == 0) return "a user stands before the '@', as in root@node01";
+  if (at == 0) return "the user is before the '@', as in root@node01";
   if (name.empty())
-    return at == login.npos ? "a host has a name" : "a host's name stands behind the '@', as in root@node01";
+    return at == login.npos ? "a host has a name" : "the host's name follows the '@', as in root@node01";
   if (name.starts_with('['))
-    return "brackets go with a port, and none stands here: it goes into the launcher, as in --launch 'ssh -p 2222 "
-           "{host}'";
+    return "brackets without a port: give the port to the launcher, as in --launch 'ssh -p 2222 {host}'";
   if (name.find_first_not_of(kNames) != name.npos || user.find_first_not_of(kNames) != user.npos)
     return "a host's name has letters, digits, and . _ - : alone, and so has a user's before an '@'";
   if (std::count(name.begin(), name.end(), ':') == 1)

@@ -44,7 +44,7 @@ PortCount count_ports(std::span<const NodePorts> nodes, double rate) {
     if (ports.empty()) count.unknown = host + " shows no port of a network card; inside a container look from the host";
     for (const NetworkPort& port : ports) {
       if (port.up && port.rate == 0)
-        count.unknown = fmt::format("{} of {} does not tell its rate, as virtual cards do not", port.name, host);
+        count.unknown = fmt::format("the rate of {} of {} is not reported, as with virtual cards", port.name, host);
       if (port.up && !asked) count.rate = std::max(count.rate, port.rate);
     }
     if (!count.unknown.empty()) return count;

@@ -17,7 +17,8 @@ Log read_darshan(const std::string& file) {
   const std::string maker = system::installation().reports + "/headrace_darshan";
   if (!std::filesystem::exists(maker + "/__main__.py"))
     throw RunError(
-        "--from: this copy of headrace has no reports/headrace_darshan beside it, which reads Darshan's logs");
+        "--from: reports/headrace_darshan of this installation is missing, which reads Darshan's logs; copy the whole "
+        "install folder");
   if (const std::string why = system::foreign_writer_within(maker); !why.empty())
     throw RunError("--from: what reads Darshan's logs is not run: " + why);
   const system::ReportPython python = system::find_python({"darshan"});

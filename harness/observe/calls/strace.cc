@@ -88,7 +88,7 @@ class LineReader {
     if (!unfinished_.empty())
       log.notes.push_back(fmt::format("{} calls had not returned when the trace ended", unfinished_.size()));
     if (!log.durations_known)
-      log.notes.push_back("how long calls took was not written down (strace -T does): what is waited for is not known");
+      log.notes.push_back("the trace has no durations of calls (strace -T adds them), so waiting times are unknown");
     if (!log.waits_known)
       log.notes.push_back(
           "calls that wait for others (futex, poll, nanosleep) were not written down (strace -e trace=...): what "

@@ -104,7 +104,7 @@ bool another_program(const Recording& recording, const Roles& roles, const Gener
 std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, double calls, double sample_size,
                                 double spread, std::string& why) {
   if (roles.generations.empty() || calls <= 0 || sample_size <= 0) {
-    why = "what was read and what was taken of it could not both be counted";
+    why = "reads and taken batches could not both be counted";
     return std::nullopt;
   }
   const std::vector<Generation>& generations = roles.generations;
@@ -117,10 +117,7 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
   const std::vector<AheadPoint> points = ahead_points(recording, roles, first, calls, sample_size);
   const Line line = points.size() >= kFewestPoints ? line_of(points) : Line{};
   if (line.slope < 0.5) {
-    why =
-        "workers were too seldom seen waiting for room, so that how far ahead they may work cannot be told, and "
-        "matters "
-        "little";
+    why = "workers rarely waited for room, so their prefetch depth is unknown, and matters little";
     return std::nullopt;
   }
   Ahead ahead{.batch = line.slope,
@@ -137,8 +134,8 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
     const std::optional<double> first_pause = taken_at_first_pause(recording, roles, first, calls);
     if (!first_pause || recording.stills.empty()) {
       why = recording.stills.empty()
-                ? "so many processes are not looked at in one moment: what lay ready cannot be told"
-                : "whoever takes batches was not seen pausing: which of its reads was the first batch cannot be told";
+                ? "too many processes to sample at one moment: the number of ready batches is unknown"
+                : "the process that takes batches never paused, so its first batch is unknown";
       ahead.each_high = std::numeric_limits<double>::infinity();
       return ahead;
     }

@@ -191,7 +191,7 @@ class Learner {
     if (steps_.told_apart())
       ahead_ = find_ahead(recording_, seen_.roles, steps_.calls, sample_size_, spread_, not_ahead_);
     else
-      not_ahead_ = "batches that were taken together could not be told from one";
+      not_ahead_ = "batches taken together look like one";
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
     if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
     const StepShare step = find_step_share(seen_, own_, looks());
@@ -265,8 +265,8 @@ class Learner {
                          format_quantity(sums_.worker_bytes, Dimension::bytes)));
     else if (amplification > 0.005 && amplification < 0.98)
       seen_.notes.push_back(
-          fmt::format("{:.0f} % of what was read came out of memory (the page cache), or its file system does not "
-                      "count what storage gave",
+          fmt::format("{:.0f} % of the bytes came from memory (the page cache), or the file system does not count "
+                      "bytes from storage",
                       (1 - amplification) * 100));
     if (layout_ == "files" && !recording_.read_sizes.empty()) {
       std::uint64_t looks = 0, small = 0;
@@ -315,8 +315,7 @@ class Learner {
     if (ahead_ && ahead_->each) {
       // Samples are bytes over their size.
       number("loader.prefetch_factor", *ahead_->each, 0, Dimension::count, least(Confidence::medium, size_confidence_),
-             fmt::format("while {} workers waited for room, so many batches of each were read and not yet taken, at {} "
-                         "moments{}",
+             fmt::format("batches that were ready and not yet taken while {} workers waited for room, at {} moments{}",
                          ahead_->workers, ahead_->moments,
                          ahead_->to_the_end ? "; as many were taken after the last read" : ""));
       seen_.learned.back().low = ahead_->each_low;

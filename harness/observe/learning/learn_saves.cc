@@ -41,7 +41,7 @@ void learn_saves(const Recording& recording, Observation& seen) {
                            format_quantity(size, Dimension::bytes), saves.back().path));
   if (gaps.empty())
     learn_number(seen, "checkpoint.interval", std::max(1.0, recording.elapsed_s), 0, Dimension::seconds,
-                 Confidence::guess, "one save was seen: the time between two cannot be told");
+                 Confidence::guess, "only one save was seen, so the interval is unknown");
   else
     learn_number(seen, "checkpoint.interval", median(gaps), spread(gaps, median(gaps)), Dimension::seconds,
                  gaps.size() > 1 ? Confidence::high : Confidence::medium,

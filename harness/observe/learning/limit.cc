@@ -66,9 +66,8 @@ std::string starving_text(const Share& waiting, const Share& queued) {
   if (queued.value >= kWorthTelling) text += fmt::format(", and {} for a processor", percent(queued));
   const double low = waiting.low + queued.low, high = waiting.high + queued.high;
   if (low < kStarving && high >= kStarving)
-    text +=
-        fmt::format("; whether that is more than {:.0f} % cannot be told: it may be {} that limits", kStarving * 100,
-                    waiting.value + queued.value < kStarving ? "what is waited for" : "training itself");
+    text += fmt::format("; whether that is more than {:.0f} % is unknown: the limit may be {}", kStarving * 100,
+                        waiting.value + queued.value < kStarving ? "the awaited data" : "training itself");
   return text;
 }
 
@@ -106,7 +105,7 @@ Limit main_process_limit(const Observation& seen, bool makes) {
   limit.sentence = "The main process limits: it decodes and collates its batches itself, while training waits";
   limit.proof = {fmt::format("the main thread was on a processor {:.0f} % of the time between reads of one batch",
                              value_of(seen.consumer, "making") * 100)};
-  limit.advice = {"worker processes (num_workers; headrace rehearse job.yaml --tune tells how many)",
+  limit.advice = {"worker processes (num_workers; headrace rehearse job.yaml --tune finds how many)",
                   "cheaper decoding"};
   return limit;
 }
@@ -172,17 +171,17 @@ Limit makers_limit(const Recording& recording, const std::vector<const Slice*>& 
   if (storage + cpu + queued + lock + pause < kSomeWork)
     limit = {.id = "hand_over",
              .sentence =
-                 "What limits lies between workers and training: both wait for each other, as where batches come in an "
-                 "order that one slow worker holds up, or are copied by one thread",
+                 "The limit is between workers and training, which wait for each other: one slow worker delays ordered "
+                 "batches, or one thread copies them",
              .advice = {"larger prefetch_factor", "no copies through pipes: shared memory, fewer and larger batches"},
              .command = "headrace rehearse job.yaml"};
   else if (pause > std::max(storage, cpu + queued + lock))
-    limit = {
-        .id = "workers",
-        .sentence = fmt::format("The loader's {} limit: most of the time they pause by themselves", makers.who),
-        .proof = {fmt::format("{} paused {:.0f} % of the time, and nobody waited for room", makers.who, pause * 100)},
-        .advice = {"no pauses in the loader: what they wait for is not seen", makers.more()},
-        .command = "headrace rehearse job.yaml --tune"};
+    limit = {.id = "workers",
+             .sentence = fmt::format("The loader's {} limit: most of the time they pause by themselves", makers.who),
+             .proof = {fmt::format("{} paused {:.0f} % of the time, and no worker waited for room", makers.who,
+                                   pause * 100)},
+             .advice = {"no pauses in the loader: what they wait for is not seen", makers.more()},
+             .command = "headrace rehearse job.yaml --tune"};
   else if (lock_decides(seen, cpu, lock) && cpu + lock > storage)
     limit = lock_limit(makers);
   else
@@ -190,7 +189,7 @@ Limit makers_limit(const Recording& recording, const std::vector<const Slice*>& 
                                     : processor_limit(seen, cpu, queued, recording.machine_seen, makers);
   limit.proof.insert(limit.proof.begin(),
                      fmt::format("{} spent {:.0f} % of the time on storage, {:.0f} % on a processor, {:.0f} % ready "
-                                 "without one, {:.0f} % waiting for whoever takes their batches",
+                                 "without one, {:.0f} % waiting for their batches to be taken",
                                  makers.who, storage * 100, cpu * 100, queued * 100, value("consumer") * 100));
   return limit;
 }
@@ -227,15 +226,15 @@ Limit in_process_limit(const Recording& recording, const std::vector<const Slice
   if (!seen.workers.empty()) return makers_limit(recording, slices, seen, {.who = "threads", .shares = seen.workers});
   if (lock > others) return lock_limit({.who = "the main thread", .one = true, .shares = seen.consumer});
   return unknown_limit(
-      "the main thread waits, and no thread or process was seen that reads, decodes or computes for it: as where data "
-      "comes over a network, or from a process that is not of this job",
+      "the main thread waits, and no thread or process was seen that reads, decodes or computes for it. Perhaps data "
+      "comes over a network, or from a process outside this job",
       {"watch the process that the data comes from, too (headrace observe --pid)"});
 }
 
 }  // namespace
 
 Limit find_limit(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen) {
-  if (seen.roles.consumers.empty()) return unknown_limit("nobody was seen taking batches", {"watch for longer"});
+  if (seen.roles.consumers.empty()) return unknown_limit("no process was seen taking batches", {"watch for longer"});
   if (slices.size() < kFewestSlices) {
     double seconds = 0;
     for (const Slice* slice : slices) seconds += slice->seconds();
@@ -282,8 +281,8 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
   if ((interfere || starved < kStarving) && lost >= kSaving) {
     if (still.value > starved_in_saves)
       return with({.id = "checkpoint_stall",
-                   .sentence = "Checkpoints limit: training stands still while they are written",
-                   .proof = {fmt::format("training stood still for saves {} of the time", percent(still))},
+                   .sentence = "Checkpoints limit: training pauses while they are written",
+                   .proof = {fmt::format("training paused for saves {} of the time", percent(still))},
                    .advice = {"fewer saves, or asynchronous ones", "faster storage for checkpoints"},
                    .command = "headrace qualify job.yaml"});
     return with(

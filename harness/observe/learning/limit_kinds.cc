@@ -81,11 +81,11 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
       limit.proof.push_back("none waited for the connection: they wait for a slot of their session before");
       limit.advice = {
           "more slots of a session, set before the mount (max_session_slots of the module nfs); the server may grant "
-          "fewer (headrace doctor on the mount tells which limits)"};
+          "fewer (headrace doctor on the mount shows which one limits)"};
     } else {
       limit.advice = {
           "more requests at a time, set before the mount: slots (tcp_max_slot_table_entries) or connections (nconnect; "
-          "headrace doctor on the mount tells which limits)"};
+          "headrace doctor on the mount shows which one limits)"};
     }
     limit.advice.push_back("fewer and larger reads: shards instead of files");
     return limit;
@@ -95,7 +95,7 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
     limit.sentence =
         fmt::format("Opening files limits: {} for names and attributes more than for bytes", makers.wait());
     limit.advice = {
-        "pack the samples into shards: fewer opens (headrace pack DIR --to SHARDS --rehearse tells the gain)",
+        "pack the samples into shards: fewer opens (headrace pack DIR --to SHARDS --rehearse measures the gain)",
         makers.more() + ": more opens at a time (headrace rehearse job.yaml --tune)",
         "a file system, or a metadata server, that opens faster"};
     return limit;
@@ -122,7 +122,7 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
     limit.id = "storage_latency";
     limit.sentence = fmt::format("Reads from {} limit: {} for them; {}", at, makers.wait(),
                                  counted ? "most of what the device gave was read by others, or not counted for the job"
-                                         : "what is below counts nothing here");
+                                         : "the device below has no counters here");
     if (counted)
       limit.proof.push_back(s.own_rate ? fmt::format("the job read {} of the {} that {} gave",
                                                      format_quantity(*s.own_rate, Dimension::bytes_per_second),
@@ -190,7 +190,7 @@ Limit processor_limit(const Observation& seen, double cpu, double queued, bool m
     limit.id = "workers";
     limit.sentence =
         fmt::format("The loader's {} limit: each computes all the time, while processors are free", makers.who);
-    limit.advice = {makers.more() + " (headrace rehearse job.yaml --tune tells how many)", "cheaper decoding"};
+    limit.advice = {makers.more() + " (headrace rehearse job.yaml --tune finds how many)", "cheaper decoding"};
   }
   return limit;
 }

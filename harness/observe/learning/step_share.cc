@@ -36,8 +36,7 @@ StepShare find_step_share(const Observation& seen, const OwnTime& own, const Loo
   step.evidence = fmt::format("{:.1f} % was no waiting for data or a processor{}, and no saving", step.value * 100,
                               own.known ? ", no taking of batches" : "");
   if (const auto gpu = lone_gpu_busy(seen); gpu && gpu->value > step.value) {
-    step.evidence += fmt::format("; but its GPU computed {:.1f} % of it: kernels that were queued run on meanwhile",
-                                 gpu->value * 100);
+    step.evidence += fmt::format("; but its GPU computed {:.1f} % of it, as queued kernels run on", gpu->value * 100);
     step.value = gpu->value;
     step.high = std::max(step.high, gpu->high);
   }

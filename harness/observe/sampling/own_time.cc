@@ -64,13 +64,10 @@ OwnTime find_own_time(const Recording& recording, const std::vector<const Slice*
   }
   own.known = false;
   own.low = 0;  // drivers tell how busy a GPU is in whole percent of their own moments
-  own.evidence = gpu ? fmt::format(
-                           "its GPU computed for {:.1f} % meanwhile: how much of it was spinning until that was ready "
-                           "cannot be told",
-                           gpu->value * 100)
-                     : "whether it took batches, computed its step or spun until a GPU was ready cannot be told where "
-                       "no driver says "
-                       "how busy that is";
+  own.evidence =
+      gpu ? fmt::format("its GPU computed for {:.1f} % of it: the share of spinning for the GPU is unknown",
+                        gpu->value * 100)
+          : "taking batches, computing and spinning for a GPU look alike where no driver reports how busy the GPU is";
   return own;
 }
 

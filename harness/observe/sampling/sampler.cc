@@ -37,12 +37,12 @@ double age_s(const Stat& stat) {
 std::string refusal(int pid, int code) {
   if (code == EPERM || code == EACCES)
     return fmt::format(
-        "process {} may not be looked at: it is another user's, or the system forbids it (kernel.yama.ptrace_scope, "
-        "hidepid, a container without CAP_SYS_PTRACE); run headrace as that user, start the command by 'headrace "
-        "observe -- COMMAND', or be root",
+        "process {} may not be observed: another user owns it, or the system forbids it (kernel.yama.ptrace_scope, "
+        "hidepid, a container without CAP_SYS_PTRACE). Run headrace as that user or as root, or start the command by "
+        "'headrace observe -- COMMAND'",
         pid);
   if (code == ENOENT)
-    return fmt::format("process {}: this kernel does not tell what threads wait for (/proc/{}/syscall is missing)", pid,
+    return fmt::format("process {}: this kernel does not show waiting system calls (/proc/{}/syscall is missing)", pid,
                        pid);
   return fmt::format("process {}: {}", pid, errno_text(code));
 }

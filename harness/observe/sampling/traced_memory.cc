@@ -222,7 +222,7 @@ TraceMemory::TraceMemory(std::uint64_t bytes) : bytes_(bytes) {
   const std::string& folder = system::installation().plugins;
   shim_ = folder + "/headrace_trace.so";
   if (folder.empty() || !fs::exists(shim_))
-    throw RunError("--trace: this copy of headrace has no plugins/headrace_trace.so beside it");
+    throw RunError("--trace: plugins/headrace_trace.so of this installation is missing; copy the whole install folder");
   if (shim_.find_first_of(": ") != shim_.npos)
     throw RunError("--trace: the path of headrace holds a blank or a colon, which LD_PRELOAD cannot: " + shim_);
   fd_ = system::UniqueFd(::memfd_create("headrace-trace", MFD_CLOEXEC));

@@ -54,7 +54,7 @@ std::string nagios_text(const StoredVerdict& verdict, std::string_view old) {
   std::string line =
       fmt::format("HEADRACE {} - {}: {}", kStates[state], to_string(verdict.summary.word),
                   verdict.judgements.empty()
-                      ? "no verdict, the run was held against no needs"
+                      ? "no verdict, as the run had no needs to judge"
                       : fmt::format("{} of {} needs met", verdict.count(Outcome::pass), verdict.judgements.size()));
   if (verdict.thin() > 0) line += fmt::format(", {} thinly", verdict.thin());
   if (verdict.count(Outcome::fail) > 0) line += "; missed: " + named(verdict, Outcome::fail);

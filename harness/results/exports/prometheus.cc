@@ -45,7 +45,7 @@ std::string prometheus_text(const StoredVerdict& run) {
   }
   out += per_need(run, "headrace_measured", "Median of the repetitions.", true,
                   [](const Judgement& j) { return j.measured; });
-  out += per_need(run, "headrace_required", "What is needed, safety margin included.", true,
+  out += per_need(run, "headrace_required", "The requirement, safety margin included.", true,
                   [](const Judgement& j) { return std::optional(j.need); });
   out += per_need(run, "headrace_headroom_ratio", "Measured over needed, or needed over measured where less is better.",
                   false, [](const Judgement& j) { return j.headroom; });

@@ -81,8 +81,7 @@ Seen seen_of(int fd, const struct stat& status, std::uint64_t size) {
 }
 
 RunError changed(const FileTable& files, std::uint32_t file) {
-  return RunError(
-      fmt::format("{} is not the file that it was: something replaced or wrote it meanwhile", files.full_path(file)));
+  return RunError(fmt::format("{} has changed: it was replaced or written during the run", files.full_path(file)));
 }
 
 }  // namespace

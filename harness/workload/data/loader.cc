@@ -19,10 +19,10 @@ Loader Loader::declare(Params& params, Kind fallback) {
   Loader loader;
   const std::string kind = params.choice(
       "loader", kKinds[static_cast<std::size_t>(fallback)], {kKinds.begin() + (consumer ? 1 : 0), kKinds.end()},
-      std::string("as whose loader it reads. ") + (consumer ? "" : "none: whoever is free takes the next; ") +
-          "pytorch: batch i by worker i mod workers, delivered in order, each worker prefetch_factor batches ahead; "
-          "pytorch_iterable: so, too, each worker its own share; tfdata: samples one by one, delivered in order; "
-          "in_flight: each worker keeps queue_depth requests in flight");
+      std::string("as whose loader it reads. ") + (consumer ? "" : "none: any free worker takes the next; ") +
+          "pytorch: batch i by worker i mod workers, delivered in order, each worker prefetch_factor batches ahead. "
+          "pytorch_iterable: the same, each worker its own share. tfdata: samples one by one, in order. in_flight: "
+          "each worker keeps queue_depth requests in flight");
   loader.kind_ = static_cast<Kind>(std::find(kKinds.begin(), kKinds.end(), kind) - kKinds.begin());
   const bool batches = loader.in_order() || consumer;
   // 0 is below the least and means that there is none.

@@ -84,7 +84,7 @@ class Check {
     named_.insert(file);
     const std::uint64_t bytes = zipped ? zip->bytes : raw->bytes;
     if (bytes != files_.size(file))
-      return add(path, fmt::format("{} bytes, of which {} tells {}", files_.size(file), index, bytes), file);
+      return add(path, fmt::format("{} bytes, but {} says {}", files_.size(file), index, bytes), file);
     const auto samples = one.find("samples");
     if (zipped || samples == one.end() || !samples->is_number_unsigned()) return;
     std::array<unsigned char, 4> count{};
@@ -92,7 +92,7 @@ class Check {
     if (!fd || ::pread(fd.get(), count.data(), count.size(), 0) != static_cast<ssize_t>(count.size())) return;
     if (formats::little_endian_32(count.data()) != samples->get<std::uint64_t>())
       add(path,
-          fmt::format("{} samples, of which {} tells {}", formats::little_endian_32(count.data()), index,
+          fmt::format("{} samples, but {} says {}", formats::little_endian_32(count.data()), index,
                       samples->get<std::uint64_t>()),
           file);
   }

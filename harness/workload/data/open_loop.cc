@@ -66,8 +66,8 @@ OpenLoop OpenLoop::declare(Params& params, std::span<const PerOperation> need, d
   std::vector<PerOperation> enough(need.begin(), need.end());
   for (PerOperation& one : enough) one.amount *= kEnough;  // when 99 % are served, that is the need
   loop.rate_ = params.rate("rate", fallback, {.min = kSlowest},
-                           "open loop: so many requests are due per second of all workers "
-                           "together, and latency counts from then; need: the job's, and 1 % more",
+                           "open loop: requests due per second, of all workers together; latency counts from the due "
+                           "time; need: the job's rate plus 1 %",
                            enough);
   loop.spacing_ = params.choice("arrivals", "constant", {"constant", "poisson"},
                                 "open loop: evenly spaced, or as if from many independent "

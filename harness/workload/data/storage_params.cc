@@ -28,10 +28,8 @@ unsigned StorageParams::declare_retries(Params& params, bool objects, const std:
   const std::string key = prefix + "retries";
   const auto retries = static_cast<unsigned>(params.count(
       key, objects ? kRetries : 0, {.max = 100},
-      either(kObjects) +
-          ": how often a request is sent again that was throttled, failed inside the server "
-          "or whose connection broke, after a pause that doubles; 4 where objects are read or written, and "
-          "0 shows the store alone"));
+      either(kObjects) + ": retries of a request that was throttled, failed inside the server or lost its connection, "
+                         "after a pause that doubles. 4 by default for objects; 0 shows the store alone"));
   if (!objects && retries > 0) params.conflict(key, "only requests to an object store are sent again");
   return retries;
 }

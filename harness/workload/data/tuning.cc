@@ -31,8 +31,8 @@ Tuning Tuning::declare(Params& params, const StorageParams& io, bool block_size_
   t.io_ = io;
   t.wanted_ =
       params.flag("tune", false,
-                  block_size_too ? "search engine, block_size and queue_depth for the highest rate; what is given stays"
-                                 : "search engine and queue_depth for the highest rate; what is given stays");
+                  block_size_too ? "search engine, block_size and queue_depth for the highest rate; given values stay"
+                                 : "search engine and queue_depth for the highest rate; given values stay");
   t.any_engine_ = !params.given("engine");
   t.any_block_ = block_size_too && !params.given("block_size");
   t.any_depth_ = !params.given("queue_depth");

@@ -41,7 +41,7 @@ system::UniqueFd connected(const Endpoint& to, double timeout_s) {
     if (code == 0) return std::move(there.socket);
   }
   const char* advice = code == ECONNREFUSED
-                           ? "nobody listens there: start `headrace serve --listen ADDRESS` on that host"
+                           ? "no program listens there: start `headrace serve --listen ADDRESS` on that host"
                        : code == ETIMEDOUT ? "is the host up, and does no firewall stop this port?"
                                            : "is there a route to it?";
   throw RunError(fmt::format("peer {}: {}: {}", words(to), errno_text(code), advice));
@@ -142,7 +142,7 @@ std::optional<TcpPeer::Message> TcpPeer::receive(double timeout_s) const {
 void TcpPeer::hang_up() const {
   connection_.close();
   closed_ = true;
-  throw RanksError(who(other()) + " sends what is no message of headrace");
+  throw RanksError(who(other()) + " sends other data than headrace's messages");
 }
 
 void TcpPeer::give_up(std::string_view what, const std::string& why) const {

@@ -81,7 +81,7 @@ struct Hub::Impl {
   void send(unsigned rank, Kind kind, std::string_view bytes) {
     Peer& peer = peers[rank];
     if (peer.state == Peer::State::here && !peer.connection.write(kind, bytes, kWrite_s))
-      lose(rank, who(rank) + " does not take what is sent to it");
+      lose(rank, who(rank) + " does not take the data sent to it");
   }
 
   void lose(unsigned rank, std::string fate) {

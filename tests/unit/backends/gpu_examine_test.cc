@@ -85,7 +85,7 @@ TEST_F(GpuExamine, WhereTheHostsMemoryIsSharedPciExpressSaysNothing) {
   gpu.facts.link_max = gpu.state.link = {1, 1};  // what drivers give then
   auto all = look(gpu);
   EXPECT_EQ(find(all, "gpu0 link")->level, Level::note);
-  EXPECT_EQ(find(all, "gpu0 link")->text, "NVLink-C2C; the driver does not tell its rate");
+  EXPECT_EQ(find(all, "gpu0 link")->text, "NVLink-C2C; the driver does not report its rate");
   gpu.facts.c2c = {.count = 10, .most = 10, .rate = 447.12e9};
   all = look(gpu);
   EXPECT_EQ(find(all, "gpu0 link")->level, Level::good);

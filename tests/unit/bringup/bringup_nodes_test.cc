@@ -109,8 +109,8 @@ TEST(BringUpNodes, WhereNobodyIsComparedTheReasonIsTold) {
   NodeTests few = healthy(kFirst);
   few.nodes.resize(5);
   EXPECT_EQ(judge_tests(record_of({few})).unjudged,
-            "nobody was compared: 5 nodes of the same hardware and settings measured the same, and a median needs 8; "
-            "only faults, and what lies far below sound hardware (headrace expect), were looked for");
+            "no comparison: 5 nodes of the same hardware and settings measured the same, and a median needs 8. "
+            "Only faults were checked, and rates far below healthy hardware (headrace expect)");
   NodeTests none;
   none.started_utc = kFirst;
   for (unsigned node = 0; node < kNodes; ++node) none.of(node).without["h2d"] = "skipped: no GPU";

@@ -425,10 +425,10 @@ TEST_F(EngineJudging, ANeedIsAnsweredByWhatWasMeasuredWithTheJobsValue) {
   EXPECT_EQ(j.outcome, Outcome::pass);
   EXPECT_EQ(j.point, "p3");
   EXPECT_EQ(*j.measured, 6);
-  own->missing = "eth0 does not tell its rate";
+  own->missing = "eth0 is not reported";
   j = run().judgements[0];
   EXPECT_EQ(j.outcome, Outcome::skipped);
-  EXPECT_EQ(j.explanation, "p3 did not report it: eth0 does not tell its rate.");
+  EXPECT_EQ(j.explanation, "p3 did not report it: eth0 is not reported.");
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(LimitProofTest, ProcessesThatAreBusyTakingBatchesAreNamed) {
                          .no_decode = about(4450),
                          .in_memory = about(4450),
                          .more_workers = about(4420)};
-  expect(busy, Limit::processes, "the GPUs' own processes can hand on 4.50 k samples/s at most, and do 4.40 k");
+  expect(busy, Limit::processes, "the GPUs' own processes can pass on 4.50 k samples/s at most, and do 4.40 k");
   LoaderRates short_of_processors = busy;  // others had them, too
   short_of_processors.loader = about(2200);
   short_of_processors.more_workers = about(3000);

@@ -92,7 +92,7 @@ TEST(FromJob, ReadsFilesOfTheJobsSizeWithTheJobsWorkers) {
   EXPECT_EQ(plan.text("small_file_read", "job", "batch_size"), "32");
   EXPECT_EQ(plan.text("small_file_read", "job", "cache"), "cold");
   EXPECT_EQ(plan.text("small_file_read", "more-workers", "workers"), "16");
-  EXPECT_TRUE(plan.leaves_open("small_file_read", "job", "stand for the job's 1000000"));
+  EXPECT_TRUE(plan.leaves_open("small_file_read", "job", "instead of the job's 1000000"));
   ASSERT_EQ(plan.made().unproven.size(), plan.made().workloads.items.size());
 }
 
@@ -109,7 +109,7 @@ TEST(FromJob, WhatFitsIsFewerFilesNeverOtherSizes) {
   EXPECT_EQ(plan.text("small_file_read", "job", "file_size"), "100000B");
   EXPECT_EQ(plan.number("small_file_read", "job", "files"), 20);  // a half of the room
   EXPECT_EQ(plan.text("small_file_read", "job", "batch_size"), "1");
-  EXPECT_TRUE(plan.leaves_open("small_file_read", "job", "batches of 1 samples stand for the job's, of 32"));
+  EXPECT_TRUE(plan.leaves_open("small_file_read", "job", "Batches of 1 samples instead of 32"));
 
   little.space = 800'000;
   EXPECT_TRUE(Followed(kFiles, little).leaves_open("small_file_read", "job", "4 files for 8 workers"));
@@ -122,7 +122,7 @@ TEST(FromJob, WhatFitsIsFewerFilesNeverOtherSizes) {
 TEST(FromJob, ASmallSetIsTheWholeOneAndLeavesNothingOpen) {
   const Followed plan(with(kFiles, "samples: 1e6", "samples: 640"), means());
   EXPECT_EQ(plan.number("small_file_read", "job", "files"), 640);
-  EXPECT_FALSE(plan.leaves_open("small_file_read", "job", "stand for"));
+  EXPECT_FALSE(plan.leaves_open("small_file_read", "job", "instead of"));
 }
 
 TEST(FromJob, TheBudgetChangesTimesAndNotTheData) {
@@ -168,7 +168,7 @@ TEST(FromJob, EachWorkerOfShardsHasOne) {
   little.space = 400'000'000;
   const Followed smaller(shards, little);
   EXPECT_EQ(smaller.number("shard_stream", "job", "file_size"), 25'000'000);
-  EXPECT_TRUE(smaller.leaves_open("shard_stream", "job", "8 shards of 25.0 MB stand for the job's, of 100 MB"));
+  EXPECT_TRUE(smaller.leaves_open("shard_stream", "job", "8 shards of 25.0 MB instead of 100 MB"));
 }
 
 TEST(FromJob, ShardsOfTheUsersAreReadAsTheyAre) {
@@ -185,8 +185,8 @@ TEST(FromJob, SavesAreOfTheJobsRanksAndModeAndTellWhereTheyAreSmaller) {
   const Followed plan(saving, means());
   EXPECT_EQ(plan.text("checkpoint_write", "job", "ranks"), "4");
   EXPECT_EQ(plan.text("checkpoint_write", "job", "mode"), "sync");
-  EXPECT_TRUE(plan.leaves_open("checkpoint_write", "job", "stand for 3.50 GB"));
-  EXPECT_TRUE(plan.leaves_open("checkpoint_read", "job", "stand for 3.50 GB"));
+  EXPECT_TRUE(plan.leaves_open("checkpoint_write", "job", "instead of 3.50 GB"));
+  EXPECT_TRUE(plan.leaves_open("checkpoint_read", "job", "instead of 3.50 GB"));
   EXPECT_FALSE(Followed(kFiles, means()).has("checkpoint_write", "job"));
 
   Means little = means();
@@ -198,7 +198,7 @@ TEST(FromJob, SavesAreOfTheJobsRanksAndModeAndTellWhereTheyAreSmaller) {
 
 TEST(FromJob, OneNodesShareIsTold) {
   const Followed plan(with(kFiles, "nodes: 1", "nodes: 512"), means());
-  EXPECT_TRUE(plan.remarks("the job has 512 nodes: what is measured here is one node's share"));
+  EXPECT_TRUE(plan.remarks("the job has 512 nodes, and this run measures the share of one"));
 }
 
 }  // namespace

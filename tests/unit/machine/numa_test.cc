@@ -47,7 +47,7 @@ TEST(Numa, SaysWhyThereIsNoChoice) {
   const auto nodes = four_nodes();
   std::string why;
   EXPECT_EQ(choose_numa_node(NumaChoice::local, -1, nodes, why), nullptr);
-  EXPECT_EQ(why, "the kernel does not tell the device's NUMA node");
+  EXPECT_EQ(why, "the kernel does not report the device's NUMA node");
   EXPECT_EQ(choose_numa_node(NumaChoice::remote, 4, nodes, why), nullptr);
   EXPECT_EQ(why, "the device's NUMA node 4 has no processors");
   const std::vector<NumaNode> one{{.id = 0, .cpus = {0}, .distances = {10}}};

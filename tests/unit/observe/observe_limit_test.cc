@@ -100,7 +100,7 @@ TEST(FindLimit, SaysWhereItIsNotSureThatItStarves) {
   const Limit below = doubtful(16);
   EXPECT_EQ(below.id, "consumer");
   EXPECT_NE(below.proof[0].find("it may be what is waited for that limits"), std::string::npos) << below.proof[0];
-  EXPECT_EQ(doubtful(80).proof[0].find("cannot be told"), std::string::npos);
+  EXPECT_EQ(doubtful(80).proof[0].find("is unknown"), std::string::npos);
 }
 
 TEST(FindLimit, SaysHowLittleItSawWhereThatIsTooLittle) {

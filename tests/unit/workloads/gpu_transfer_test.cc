@@ -154,7 +154,7 @@ TEST_F(Transfers, ANeedOfALinkThatIsNotToldSaysWhy) {
   EXPECT_EQ(r.judgements[0].outcome, Outcome::skipped);
   EXPECT_NE(
       r.judgements[0].explanation.find("gpu0 is reached by NVLink-C2C and not by PCI Express, and the driver does "
-                                       "not tell that link's rate"),
+                                       "not report that link's rate"),
       std::string::npos)
       << r.judgements[0].explanation;
 }
@@ -197,7 +197,7 @@ TEST_F(Transfers, OneOccurrenceOfAFaultFailsTheGpu) {
       {"degraded bandwidth", [](auto& gpu) { gpu.facts.fabric = "degraded bandwidth"; }},
       {"copy on gpu1: the GPU has fallen off the bus", [](auto& gpu) { gpu.lost_after = 9; }},
       {"the GPU has fallen off the bus", [](auto& gpu) { gpu.lost_after = 0; }},
-      {"the copy differs from what was sent", [](auto& gpu) { gpu.corrupts = CopyKind::h2d; }},
+      {"the copy differs from the sent data", [](auto& gpu) { gpu.corrupts = CopyKind::h2d; }},
   };
   for (const Broken& one : all) {
     settings.gpus.assign(3, HostGpuSettings{});
@@ -293,7 +293,7 @@ TEST(HostArea, SaysThatItsNodeHadNoRoom) {
   EXPECT_EQ(gpu::told_place(1, 1), "on NUMA node 1");
   EXPECT_EQ(gpu::told_place(1, -1), "on NUMA node 1");
   EXPECT_EQ(gpu::told_place(1, 0), "on NUMA node 1, for node 0 had no room: copies cross");
-  EXPECT_EQ(gpu::told_place(-1, 0), "on a NUMA node that is not told");
+  EXPECT_EQ(gpu::told_place(-1, 0), "on an unknown NUMA node");
 }
 
 TEST_F(Transfers, RefusedPinningIsAnErrorWithItsReason) {

@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, MixedTest, ::testing::Values("posix", "io_urin
 
 TEST(MixedParamsTest, TellsWhatCannotBe) {
   EXPECT_EQ(problems_of("mixed", "files: 100\nrate: 50/s\n"),
-            "test.yaml:1:8: mixed: files: 250 files are read in 5 s at 50/s: give so many, or fewer "
+            "test.yaml:1:8: mixed: files: 250 files are read in 5 s at 50/s: give as many, or fewer "
             "seconds in `around`\n");
   EXPECT_EQ(problems_of("mixed", "files: 250\nrate: 50/s\n"), "");
   EXPECT_NE(problems_of("mixed", "checkpoint_engine: mmap\n").find("checkpoint_engine"), std::string::npos);

@@ -378,7 +378,7 @@ TEST(RdmaPair, TellsWhatAPortGives) {
   EXPECT_EQ(told({{"a", "a", "b", "b"}, {1, 1, 1, 1}, {}}, "schedule: bisection")
                 .find("rank 0 (a) and rank 1 (a) go by the same port, host0/1, at the same time: "),
             0u);
-  EXPECT_EQ(told({{"a", "b"}, {1, 1}, {}}, "measure: latency"), "measure: latency tells no bandwidth");
+  EXPECT_EQ(told({{"a", "b"}, {1, 1}, {}}, "measure: latency"), "measure: latency gives no bandwidth");
 }
 
 TEST(RdmaPair, TakesOnlyTheTeam) {

@@ -101,8 +101,8 @@ void Inputs::tell_shuffling(std::optional<double> first_wait_s, std::vector<std:
   const auto all = static_cast<std::uint64_t>(std::ranges::count_if(shuffles_, &ShuffleBuffer::took_all));
   if (all > 0)
     notes.push_back(
-        fmt::format("the data of {} of {} workers ended before their shuffle buffers of {} samples were full: what a "
-                    "loader does for most of an epoch, a read for each sample that goes, was not measured",
+        fmt::format("the data of {} of {} workers ended before their shuffle buffers of {} samples were full. The "
+                    "usual state of a loader, one read per delivered sample, was not measured",
                     all, set_.io.workers, set_.shuffling.samples));
 }
 
@@ -185,7 +185,7 @@ void Inputs::find_shards() {
       fmt::format("samples are those of {} {} shards, parsed{}", shards_.files.size(), to_string(shards_.format),
                   shards_.parts.empty() ? "" : fmt::format("; each has to have: {}", fmt::join(shards_.parts, ", "))));
   if (shards_.others > 0)
-    shard_notes_.push_back(fmt::format("{} other files beside the shards are not read", shards_.others));
+    shard_notes_.push_back(fmt::format("{} other files next to the shards are not read", shards_.others));
 }
 
 std::unique_ptr<SampleSource> Inputs::make_source(unsigned number) const {

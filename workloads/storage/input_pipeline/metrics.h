@@ -44,13 +44,12 @@ inline constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"shuffle_held_bytes", "B", Better::lower, "Most bytes that the shuffle buffers of all workers held"},
     Metric{"utilization_without_saves", "ratio", Better::higher,
            "As accelerator_utilization, of a pipeline whose checkpoints were left out"},
-    Metric{"save_fraction", "ratio", Better::lower, "Share of the time in which GPUs stand still for a checkpoint"},
+    Metric{"save_fraction", "ratio", Better::lower, "Share of the time in which GPUs pause for a checkpoint"},
     Metric{"saves", "count", Better::neither, "Checkpoints that became durable"},
     Metric{"time_to_durable_s", "s", Better::lower, "From the begin of a checkpoint until it is durable, the mean"},
-    Metric{
-        "others_fraction", "ratio", Better::lower,
-        "Of several nodes: share of the time in which GPUs are done with a step and wait for other nodes', the mean of "
-        "all nodes but the one that waits least: that one holds back the others"},
+    Metric{"others_fraction", "ratio", Better::lower,
+           "Of several nodes: share of the time in which GPUs wait for other nodes after a step, as the mean of all "
+           "nodes but the one that waits least"},
     Metric{"least_others_fraction", "ratio", Better::neither, "The same of the node that waits least"},
     Metric{"bad_samples", "count", Better::lower,
            "Samples and shards of one's own that could not be used, and were passed over"},

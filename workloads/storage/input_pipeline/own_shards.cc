@@ -204,11 +204,10 @@ void leave_out_packed(const FileTable& files, OwnShards& shards) {
   const auto is_packed = [&](std::uint32_t file) { return !unpacked_name(files.path(file)).empty(); };
   if (!std::all_of(shards.files.begin(), shards.files.end(), is_packed)) return;
   const std::string path = files.full_path(shards.files.front());
-  throw RunError(
-      fmt::format("{}: MDS shards that are compressed ({}) are not read, and all {} are: StreamingDataset unpacks them "
-                  "into its local "
-                  "folder and reads them there; give that folder, or unpack them beside their index.json",
-                  path, path.substr(path.rfind('.') + 1), shards.files.size()));
+  throw RunError(fmt::format(
+      "{}: compressed MDS shards ({}) are not read, and all {} are compressed. StreamingDataset unpacks them into its "
+      "local folder: give that folder, or unpack them next to their index.json",
+      path, path.substr(path.rfind('.') + 1), shards.files.size()));
 }
 
 }  // namespace

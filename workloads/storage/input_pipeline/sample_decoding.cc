@@ -27,7 +27,7 @@ std::vector<std::string> none_or_codecs() {
 
 SampleDecoding::SampleDecoding(Params& p)
     : codec_(p.choice("codec", "none", none_or_codecs(),
-                      "format that workers decode; none: cpu_time_per_sample stands for it")) {
+                      "format that workers decode; none: cpu_time_per_sample is used instead")) {
   recipe_.output = static_cast<std::uint32_t>(
       p.count("output", 224, {.min = 0, .max = 8192},
               "side of the square that a decoded image is resized to [pixels], flipped and normalized; 0: it is only "

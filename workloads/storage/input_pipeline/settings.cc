@@ -66,33 +66,33 @@ Settings::Settings(Params& p)
           p.count("batches_per_step", 1, {.min = 1, .max = 65536}, "batches that a GPU computes with in one step"))),
       step_time_s(p.seconds("step_time", 0.1, {.min = 0, .max = 3600},
                             "compute time of one step of batches_per_step batches; 0s: batches are taken as fast as "
-                            "they come, and no utilization is told")),
-      stalled_after_s(p.seconds("stalled_after", 1, {.min = 0.001, .max = 3600},
-                                "a sample that takes longer to read is told as a stall of storage, by its place")),
+                            "they come, without a utilization")),
+      stalled_after_s(
+          p.seconds("stalled_after", 1, {.min = 0.001, .max = 3600},
+                    "a sample that takes longer to read is reported as a storage stall, with its file and offset")),
       settled(p.flag("settled", false,
                      "leave all steps out of accelerator_utilization until the pipeline is filled and storage has read "
                      "ahead of each worker, and not the first step alone: what a long epoch gives")),
       passes_over_bad(
           p.choice("on_error", "fail", {"fail", "skip"},
-                   "with a path: what becomes of samples of shards, or that are decoded, and cannot be used. fail: the "
-                   "repetition is an error that names the first; skip: they are counted, and named in "
-                   "the notes") == "skip"),
+                   "with a path: how broken samples of shards or images are treated. fail: the repetition ends with an "
+                   "error that names the first. skip: they are counted, and named in the notes") == "skip"),
       cpu_time_s(p.seconds("cpu_time_per_sample", 0, {.min = 0, .max = 3600},
                            "processor time that a worker spends on decoding one sample")),
       taking_s(p.seconds("cpu_time_per_batch", 0, {.min = 0, .max = 3600},
                          "processor time that each GPU's own process spends on taking one batch from its workers and "
                          "handing it to the GPU; it does so one batch ahead")),
       gpu_copy(p.bytes("gpu_copy", 0, {.min = 0, .max = static_cast<double>(4_GiB)},
-                       "decoded bytes of a sample that are copied to a GPU of this node before it computes; 0B, or "
-                       "where there is no GPU: none, which is told")),
+                       "decoded bytes of a sample that are copied to a GPU of this node before it computes; 0B, or no "
+                       "GPU: none, which is reported")),
       decoding(p),
       groups(p),
       shuffling(Shuffling::declare(p, profile == ReadProfile::wds ? kWebDatasetInitial : UINT64_MAX)),
       save_every(p.count("checkpoint_every", 0, {.min = 0, .max = 1e9},
                          "steps from one checkpoint to the next, the first after half as many; 0: none is saved")),
-      saves_left_out(p.flag("checkpoint_left_out", false,
-                            "none is saved, and the utilization is told as utilization_without_saves: what the "
-                            "checkpoints cost")),
+      saves_left_out(
+          p.flag("checkpoint_left_out", false,
+                 "none is saved, and the result is utilization_without_saves, which shows the cost of checkpoints")),
       save(checkpoint::SaveParams::declare(p, "checkpoint_")) {
   check_params(p);
 }
@@ -154,7 +154,7 @@ void Settings::check_params(Params& p) const {
   if (passes_over_bad && (!parses || spec.path.empty()))
     p.conflict("on_error", "skip goes with a path, and layout shards or a codec: nothing else is parsed or decoded");
   if (decoding.active() && cpu_time_s > 0)
-    p.conflict("cpu_time_per_sample", "it stands for decoding, and codec " + decoding.codec() + " decodes");
+    p.conflict("cpu_time_per_sample", "it replaces decoding, and codec " + decoding.codec() + " decodes");
   if (spec.holds_samples() && decoding.active() && spec.content != decoding.codec())
     p.conflict("content", "workers decode another codec: " + decoding.codec());
   if (spec.holds_samples() && layout != Layout::files && (layout == Layout::indexed || spec.content_sample == 0))
@@ -202,7 +202,7 @@ void Settings::check_groups(Params& p) const {
   if (from == "none") p.conflict("table", "nothing is read: source storage or memory");
   if (flies()) p.conflict("table", "Arrow's calls wait for each row group: another loader than in_flight");
   if (cpu_time_s > 0 && groups.decodes())
-    p.conflict("cpu_time_per_sample", "it stands for decoding, and arrays are made of the row groups");
+    p.conflict("cpu_time_per_sample", "it replaces decoding, and arrays are made of the row groups");
   if (decoding.active()) p.conflict("codec", "of tables arrays are made, and nothing else is decoded");
   if (shuffling.active())
     p.conflict("shuffle_buffer", "row groups of a table are not held: table raw holds their bytes");

@@ -35,8 +35,8 @@ std::vector<Entry> checkpoints(const Job& job, const SaveMeans& means) {
     one.timed = false;
     if (shard < size)
       one.open(
-          "checkpoint shards of {} stand for {}: what the full size meets (caches that fill, limits of bursts) is not "
-          "shown",
+          "checkpoint shards of {} instead of {}: effects of the full size (full caches, burst limits) are not "
+          "measured",
           bytes(std::floor(shard)), bytes(size));
     one.count("ranks", static_cast<std::uint64_t>(ranks)).size("shard_size", static_cast<std::uint64_t>(shard));
     return one;

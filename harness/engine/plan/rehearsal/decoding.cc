@@ -42,25 +42,24 @@ Value decoded(const Job& job, const Means& means, Value entry, std::size_t layou
                                                                       : nullptr;
   if (why != nullptr)
     throw UsageError(
-        fmt::format("no rehearsal: dataset.codec {}: samples of your own are decoded {}; elsewhere "
-                    "cpu_time_per_sample stands for it (--set job.dataset.codec=none)",
+        fmt::format("no rehearsal: dataset.codec {}: samples of your own are decoded {}; elsewhere use "
+                    "cpu_time_per_sample instead (--set job.dataset.codec=none)",
                     codec_word(job.dataset), why));
   if (is_array(job)) {
     if (means.data.empty() && entry.find("content") == nullptr)
-      told.unproven.push_back(fmt::format(
-          "the files that are read are headrace's, and no .npz files: after each, one of {} that lies in memory is "
-          "unpacked (--data PATH unpacks what is read)",
-          format_quantity(std::min(job.dataset.sample_size, 16.0 * (1 << 20)), Dimension::bytes)));
+      told.unproven.push_back(
+          fmt::format("the generated files are no .npz files: after each read, an archive of {} in memory is unpacked "
+                      "(--data PATH unpacks the files themselves)",
+                      format_quantity(std::min(job.dataset.sample_size, 16.0 * (1 << 20)), Dimension::bytes)));
   } else if (entry.find("content") != nullptr)
     told.unproven.emplace_back(
-        "images of waves and noise stand for the job's: photographs may take more or less to decode (--data PATH "
-        "decodes "
-        "one's own)");
+        "generated images of waves and noise are decoded: photographs may take more or less time (--data PATH decodes "
+        "real ones)");
   else if (means.data.empty())
-    told.unproven.push_back(fmt::format(
-        "the files that are read are headrace's, with nothing to decode in them: after each, an image of {} that "
-        "lies in memory is decoded (--data PATH decodes what is read)",
-        format_quantity(job.dataset.sample_size, Dimension::bytes)));
+    told.unproven.push_back(
+        fmt::format("the generated files contain no images: after each read, an image of {} in memory is decoded "
+                    "(--data PATH decodes the files themselves)",
+                    format_quantity(job.dataset.sample_size, Dimension::bytes)));
   if (!is_array(job) && job.dataset.codec != job::SampleCodec::zstd)
     told.unproven.emplace_back(
         "images are decoded by headrace's own decoder, which takes about a third of the time of Pillow with "

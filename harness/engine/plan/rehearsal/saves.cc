@@ -35,8 +35,8 @@ Value saving(const Job& job, const Means& means, Value entry, double step_s, dou
   every = std::max(2.0, std::floor(std::min(every, own_every * most / size)));
   const double shard = std::floor(std::min(size * every / own_every, most));
   told.unproven.push_back(fmt::format(
-      "checkpoints of {} of each of {:.0f} ranks every {} of computing stand for {} every {}: {}, and what large saves "
-      "meet (caches that fill, limits of bursts) is not shown",
+      "checkpoints of {} of each of {:.0f} ranks every {} of computing instead of {} every {}: {}, and effects of "
+      "large saves (full caches, burst limits) are not measured",
       format_quantity(std::max(shard, kLeastShard), Dimension::bytes), ranks, told_time(every * step_s),
       format_quantity(size, Dimension::bytes), told_time(save.interval),
       shard < 0.99 * size * every / own_every || shard < kLeastShard ? "not as many bytes per second as the job's"

@@ -41,12 +41,12 @@ Value mixing(const Job& job, Value entry, const Mixing& here, Told& told) {
   const double held = std::clamp(std::floor(reads / kMixed), 1.0, own);
   const double first = std::clamp(std::round(initial * held / own), 1.0, held);
   if (held < own)
-    told.unproven.push_back(fmt::format(
-        "a shuffle buffer of {:.0f} samples of each worker, {:.0f} of them before the first batch, stands for {:.0f} "
-        "and {:.0f}, as a worker reads {:.0f} in a repetition: the job's takes {:.3g} times as long to fill, and as "
-        "much more memory, {} on each node",
-        held, first, own, initial, std::floor(reads), initial / first,
-        format_quantity(own * job.dataset.sample_size * here.workers, Dimension::bytes)));
+    told.unproven.push_back(
+        fmt::format("shuffle buffer of {:.0f} samples per worker, {:.0f} of them before the first batch, instead of "
+                    "{:.0f} and {:.0f}, as a worker reads {:.0f} in a repetition. The job's takes {:.3g} times as long "
+                    "to fill, and {} of memory on each node",
+                    held, first, own, initial, std::floor(reads), initial / first,
+                    format_quantity(own * job.dataset.sample_size * here.workers, Dimension::bytes)));
   entry = with(std::move(entry), "shuffle_buffer", fmt::format("{:.0f}", held));
   return with(std::move(entry), "shuffle_initial", fmt::format("{:.0f}", first));
 }

@@ -105,7 +105,7 @@ void Folder::require_free(unsigned count) const {
       const auto status = folder.look(name);
       if (!status) continue;
       if (!is_ours(folder, name, *status))
-        throw RunError(folder.path_of(name) + ": something that headrace did not make is in the way");
+        throw RunError(folder.path_of(name) + ": refusing to overwrite: headrace did not make this file");
       if (name != Folder::name(file)) folder.remove(name, *status);
     }
   }
@@ -116,7 +116,8 @@ system::UniqueFd Folder::create(unsigned file, int flags, bool shared) const {
   system::UniqueFd fd = marked_.folder().create(name.c_str(), flags);
   if (!fd && errno == EEXIST && shared) fd = marked_.folder().open_made(name.c_str(), flags);
   if (!fd && errno == EEXIST)
-    throw RunError("create " + marked_.folder().path_of(name) + ": something that headrace did not make is in the way");
+    throw RunError("create " + marked_.folder().path_of(name) +
+                   ": refusing to overwrite: headrace did not make this file");
   if (!fd) throw_open_error("create", marked_.folder().path_of(name), flags & O_DIRECT, errno);
   return fd;
 }

@@ -43,13 +43,13 @@ void for_every_chunk(const SaveParams& params, Body body, const std::function<vo
 /// What is wrong with a block, of which `length` bytes are there, that is not what it should be.
 std::string differs(const unsigned char* block, std::uint64_t length, const BlockLabel& right) {
   if (length == 0) return "the file ends here";
-  constexpr const char* kUnknown = "differs from what was saved";
+  constexpr const char* kUnknown = "differs from the saved data";
   if (std::all_of(block, block + length, [](unsigned char byte) { return byte == 0; })) return "all zero";
   if (length < kLabelBytes) return kUnknown;
   const std::optional<BlockLabel> found = read_label(block);
   if (!found) return kUnknown;
   if (found->data_set != right.data_set) return "stale: a block of another save";
-  if (*found == right) return "torn: only its start is what was saved";
+  if (*found == right) return "torn: only its start is the saved data";
   return fmt::format("holds block {} of rank {}", found->block, found->file);
 }
 
@@ -93,8 +93,9 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
   p.durability = durability == "fsync"       ? Durability::fsync
                  : durability == "fdatasync" ? Durability::fdatasync
                                              : Durability::none;
-  p.save_within_s = params.seconds(key("save_within"), 0, {.min = 0, .max = 3600},
-                                   "shards are cut to what this storage saves in so long; 0s: never");
+  p.save_within_s =
+      params.seconds(key("save_within"), 0, {.min = 0, .max = 3600},
+                     "limit of a save's time: shards are cut to the size that this storage saves in it; 0s: never");
   if (p.objects) p.check_parts(params, prefix);
   if (p.direct && !can_be_direct(p.block_size))
     params.conflict(key("block_size"), "direct writes are multiples of 4KiB");
@@ -186,7 +187,8 @@ Saver::Saver(const SaveParams& params, Node& node, const DataProgress& progress)
   if (params_.shard_size < params.shard_size) {
     const auto text = [](std::uint64_t bytes) { return format_quantity(static_cast<double>(bytes), Dimension::bytes); };
     unproven_ = fmt::format(
-        "checkpoint shards of {} stand for {}, as this storage saves no more in {}: what larger ones meet is not shown",
+        "checkpoint shards of {} instead of {}, as this storage saves no more in {}: effects of larger ones are not "
+        "measured",
         text(params_.shard_size), text(params.shard_size), format_quantity(params.save_within_s, Dimension::seconds));
   }
   state_ = std::make_unique<Buffers>(params_.ranks, params_.shard_size, true);

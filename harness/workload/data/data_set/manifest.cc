@@ -81,7 +81,7 @@ std::optional<Manifest> read_manifest(const files::Folder& folder, const DataSet
 void write_manifest(const files::Folder& folder, const Manifest& manifest) {
   if (is_in_the_way(folder))
     throw RunError("create " + folder.path_of(Manifest::kFile) +
-                   ": something that headrace did not make is in the way");
+                   ": refusing to overwrite: headrace did not make this file");
   folder.put(Manifest::kFile, manifest_text(manifest));
 }
 

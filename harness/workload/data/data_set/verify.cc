@@ -66,7 +66,7 @@ bool DataSet::check(std::uint32_t file, std::uint64_t offset, const unsigned cha
     if (std::memcmp(expected + inside, data, part) != 0) {
       if (wrong != nullptr) {
         *wrong = {files_.full_path(file), offset,
-                  inside == 0 ? diagnose(files_, label, data, part) : "differs from what was written"};
+                  inside == 0 ? diagnose(files_, label, data, part) : "differs from the written data"};
       }
       return false;
     }

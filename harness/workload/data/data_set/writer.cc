@@ -66,7 +66,7 @@ bool FileWriter::write(std::uint64_t file) {
   if (!fd && errno == EEXIST) {
     const FileProof::Answer there = proof_.look(folder, name.c_str(), file);
     if (there.found == FileProof::Found::foreign)
-      throw RunError("create " + shown + ": something that headrace did not make is in the way");
+      throw RunError("create " + shown + ": refusing to overwrite: headrace did not make this file");
     if (there.found == FileProof::Found::whole) {
       done_.fetch_add(layout_.size(file), std::memory_order_relaxed);
       return true;

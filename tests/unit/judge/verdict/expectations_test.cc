@@ -296,7 +296,7 @@ TEST_F(LaidMachine, DisksByTheirInterface) {
   EXPECT_EQ(find(all, "disk", "sdb")->rate, 285e6);
   EXPECT_EQ(find(all, "disk", "sdb")->link, "rotating");
   EXPECT_EQ(find(all, "disk", "md0")->rate, 0);
-  EXPECT_EQ(find(all, "disk", "md0")->how, "what nvme0n1 give together is not told");
+  EXPECT_EQ(find(all, "disk", "md0")->how, "the total rate of nvme0n1 is not reported");
   // A table of one's own stands above the interface.
   const Table own = table_of("rates:\n  - {part: disk, name: 'SAMSUNG MZQL2*', rate: 6.8GB/s, source: data sheet}\n");
   EXPECT_EQ(find(parts(own), "disk", "nvme0n1")->rate, 6.8e9);

@@ -77,7 +77,7 @@ TEST(RdmaPair, WhatCameDamagedIsNoRate) {
   });
   EXPECT_EQ(seen.why_called + seen.why_answered, "");
   for (const RdmaPairEnd& end : {seen.called, seen.answered})
-    EXPECT_EQ(end.damaged, "what came is not what was sent, from byte 0 of message buffer 0");
+    EXPECT_EQ(end.damaged, "received data differs from the sent data, from byte 0 of message buffer 0");
 }
 
 TEST(RdmaPair, AQueuePairThatFailsEndsBothEnds) {

@@ -205,7 +205,7 @@ TEST_F(DataSetTest, TouchesNoFileOfAnotherMaker) {
   open();
   fs::remove(file(5));
   std::ofstream(file(5)) << "precious";
-  EXPECT_EQ(failure(), "create " + file(5) + ": something that headrace did not make is in the way");
+  EXPECT_EQ(failure(), "create " + file(5) + ": refusing to overwrite: headrace did not make this file");
   EXPECT_EQ(content(file(5)), "precious");
   fs::remove(file(5));
   std::ofstream(tmp_ / "outside") << "precious";
