@@ -75,7 +75,7 @@ std::vector<std::string> names_near(const std::string& folder) {
 }
 
 std::vector<Example> first_commands(const std::vector<std::string>& names) {
-  std::vector<Example> all{{"headrace doctor", "What this machine is, and what can be measured here"}};
+  std::vector<Example> all{{"headrace doctor", "Show this machine, and the tests that can run here"}};
   const ShippedJob* const job = nearest_job(names);
   if (job != nullptr)
     all.push_back({"headrace qualify configs/jobs/" + std::string(job->job) + ".yaml --data . --budget 1min",
