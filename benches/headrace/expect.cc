@@ -74,7 +74,7 @@ Json prospect_json(const expectations::Prospect& p) {
 }
 
 /// GPUs and pairs of GPUs that are alike are told once: "gpu0 to gpu7".
-struct Group {
+struct AlikeParts {
   std::vector<const Part*> parts;
   std::string name() const {
     if (parts.size() == 1) return parts.front()->name;
@@ -82,10 +82,10 @@ struct Group {
   }
 };
 
-std::vector<Group> alike(const std::vector<Part>& parts) {
-  std::vector<Group> groups;
+std::vector<AlikeParts> alike(const std::vector<Part>& parts) {
+  std::vector<AlikeParts> groups;
   for (const Part& part : parts) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const AlikeParts& g) {
       const Part& first = *g.parts.front();
       return first.kind == part.kind && first.rate == part.rate && first.how == part.how && first.up == part.up &&
              part.kind.starts_with("gpu");
@@ -98,7 +98,7 @@ std::vector<Group> alike(const std::vector<Part>& parts) {
   return groups;
 }
 
-Text part_text(const Group& group, const Table& table, const Terminal& terminal) {
+Text part_text(const AlikeParts& group, const Table& table, const Terminal& terminal) {
   const Part& part = *group.parts.front();
   if (part.rate == 0)
     return Text::format("{}  {}: {}\n", terminal.paint(group.name(), Ink::strong), part.kind,
@@ -160,7 +160,7 @@ int before(const ExpectArguments& a, const Table& table, const Shared& shared) {
   }
   const Terminal terminal(stdout, shared);
   print_line(terminal.paint("what sound hardware of this machine's kind gives, data at " + Text(a.path), Ink::strong));
-  for (const Group& group : alike(parts)) print(part_text(group, table, terminal));
+  for (const AlikeParts& group : alike(parts)) print(part_text(group, table, terminal));
   if (all_reduce) print(all_reduce_text(*all_reduce, terminal));
   return 0;
 }
