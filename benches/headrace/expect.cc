@@ -199,16 +199,21 @@ int after(const ExpectArguments& a, const Table& table, const Shared& shared) {
       all["all_reduce"].push_back({{"point", r.point},
                                    {"time_s", r.time_s},
                                    {"expected_s", {r.expected.fastest_s, r.expected.slowest_s}},
-                                   {"standing", r.standing()}});
+                                   {"links", r.links},
+                                   {"standing", r.standing()},
+                                   {"transport", r.transport}});
     print_document(results::json_text(all));
     return exit_code(word);
   }
   print(expected_text(figures, Terminal(stdout, shared), shared.verbosity < 0));
-  for (const auto& r : reduces)
-    print_line(Text::format("{}  {}: {} {} to {} (F28)", r.point, format_quantity(r.time_s, Dimension::seconds),
+  for (const auto& r : reduces) {
+    print_line(Text::format("{}  {}: {} {} to {} (F28{}{})", r.point, format_quantity(r.time_s, Dimension::seconds),
                             r.standing() == "within" ? Text("within") : Text::format("{} than", r.standing()),
                             format_quantity(r.expected.fastest_s, Dimension::seconds),
-                            format_quantity(r.expected.slowest_s, Dimension::seconds)));
+                            format_quantity(r.expected.slowest_s, Dimension::seconds), r.links.empty() ? "" : "; ",
+                            r.links));
+    if (!r.transport.empty()) print_line(Text::format("    {}", r.transport));
+  }
   if (figures.empty()) print_line("nothing of this run shows a part of the machine by itself");
   print_line(Text::format("EXPECT {} figures={} usual={} below={} far_below={} undecided={} not_known={} exit={}",
                           to_string(word), figures.size(), count(Standing::usual), count(Standing::below),

@@ -303,6 +303,9 @@ std::vector<JobKey> make_keys() {
                 "share of the line rate that large messages reach"),
       optional("fabric.intra_busbw", D::bytes_per_second, kPositive, put<&Job::fabric, &F::intra_busbw>,
                "bus bandwidth of the GPUs of one node among themselves"),
+      derived_word(
+          "fabric.gpu_generation", {"ampere", "hopper", "blackwell"}, "not known", [](Job&, double) {},
+          "generation of NVLink: gives the time of an all-reduce"),
       optional("fabric.switch_ports", D::count, {.min = 2, .max = kMost, .integer = true},
                put<&Job::fabric, &F::switch_ports>, "ports of one switch"),
       optional("fabric.tiers", D::count, {.min = 1, .max = 10, .integer = true}, put<&Job::fabric, &F::tiers>,

@@ -344,8 +344,12 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   // Few repetitions of one session lie closer together than what a long epoch would give: their own windows tell more.
   r.utilization.low = std::min(r.utilization.low, value(whole, "accelerator_utilization_low"));
   r.utilization.high = std::max(r.utilization.high, value(whole, "accelerator_utilization_high"));
-  if (const auto fill = proven(whole, "first_step_wait_s"))
-    r.wall_clock = job::wall_clock_of(*plan.job, fill->value, r.utilization.value);
+  const auto fill = proven(whole, "first_step_wait_s"), wall = proven(whole, "wall_clock_utilization");
+  if (fill && wall)
+    r.wall_clock = {.steps = param(*whole->point, "epoch_steps"),
+                    .fill_s = fill->value * plan.job->step.micro_batch / param(*whole->point, "batch_size"),
+                    .by_rule = r.utilization.value,
+                    .utilization = wall->value};
   if (const auto trials = loader_trials(plan, points)) r.tuning = tune_loader(*plan.job, *trials);
   for (const PointResult& p : points)
     if (has_unproven(p)) r.not_cold.push_back(p.point->id);
@@ -363,8 +367,8 @@ std::vector<std::string> told(const Rehearsal& r) {
 
   if (r.wall_clock)
     all.push_back(fmt::format(
-        "that leaves out how the pipeline is filled, as MLPerf's rule does, and is judged; an epoch of {:.0f} "
-        "steps begins with {} of it, so that GPUs compute {} of its wall clock (A27)",
+        "that leaves out how the pipeline is filled, as MLPerf's rule does; an epoch of {:.0f} steps begins with {} of "
+        "it, so that GPUs compute {} of its wall clock (A27), which is judged",
         r.wall_clock->steps, format_quantity(r.wall_clock->fill_s, Dimension::seconds),
         format_percent(r.wall_clock->utilization)));
   if (r.nodes) all.push_back(told_of(*r.nodes));

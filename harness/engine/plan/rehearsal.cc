@@ -20,6 +20,7 @@
 #include "harness/engine/plan/rehearsal/tier.h"
 #include "harness/engine/plan/rehearsal/tries.h"
 #include "harness/engine/plan/time_share.h"
+#include "harness/job/epoch_steps.h"
 
 namespace headrace {
 namespace {
@@ -268,6 +269,9 @@ class Rehearsal {
                                    .host_memory = means_.host_memory});
     }
     if (!by_rules) entry = with(std::move(entry), "settled", "true");
+    // Smaller batches fill the pipeline as much sooner as their steps are shorter.
+    if (const auto epoch = job::epoch_steps_of(job_); epoch && !by_rules)
+      entry = with(std::move(entry), "epoch_steps", fmt::format("{:.0f}", *epoch));
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
     if (job_.loader.cpu_time_per_batch)  // of smaller batches less: what a sample costs is the same
@@ -401,12 +405,16 @@ void judge_rehearsal(Plan& plan) {
     return;
   }
   plan.needs.clear();
-  plan.declared_needs.push_back({.id = "accelerator_utilization",
-                                 .metric = "input_pipeline.accelerator_utilization",
+  // A job waits for its pipeline to fill, whatever MLPerf's rule counts.
+  const bool whole = plan.rules.empty() && job::epoch_steps_of(*plan.job).has_value();
+  const std::string metric = whole ? "wall_clock_utilization" : "accelerator_utilization";
+  plan.declared_needs.push_back({.id = metric,
+                                 .metric = "input_pipeline." + metric,
                                  .at_least = true,
                                  .value = plan.job->step.target_utilization,
                                  .unit = "ratio",
-                                 .source = "step.target_utilization of the job",
+                                 .source = whole ? "step.target_utilization of the job, over an epoch's wall clock"
+                                                 : "step.target_utilization of the job",
                                  .with = of_job(plan.points),
                                  .where = {}});
 }
