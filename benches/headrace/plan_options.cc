@@ -8,13 +8,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "benches/headrace/session/launch.h"
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
 #include "harness/base/config/document.h"
 #include "harness/base/object_path.h"
 #include "harness/base/system/installation.h"
 #include "harness/base/units.h"
+#include "harness/engine/launch.h"
 #include "harness/engine/plan/room.h"
 #include "harness/machine/node.h"
 #include "harness/workload/workload.h"

@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <optional>
 
-#include "benches/headrace/session/launch.h"
 #include "benches/headrace/session/run_folder.h"
 #include "benches/headrace/session/so_far.h"
 #include "benches/headrace/session/supervisor.h"
@@ -19,6 +18,7 @@
 #include "harness/base/version.h"
 #include "harness/engine/explain/client_headroom.h"
 #include "harness/engine/explain/evidence.h"
+#include "harness/engine/launch.h"
 #include "harness/engine/rank_sync.h"
 #include "harness/judge/expectations/parts.h"
 #include "harness/machine/examine/fingerprint.h"
