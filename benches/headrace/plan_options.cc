@@ -16,6 +16,7 @@
 #include "harness/base/units.h"
 #include "harness/engine/launch.h"
 #include "harness/engine/plan/room.h"
+#include "harness/engine/point_order.h"
 #include "harness/machine/node.h"
 #include "harness/workload/workload.h"
 
@@ -207,7 +208,12 @@ Text plan_text(const Plan& plan, const Shared& shared) {
   const std::size_t width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
   Text out;
   unsigned first = 0, most = 0;
+  std::size_t settings = 0;  // that --tune may try
   for (const Point& point : plan.points) {
+    if (engine::is_tried_on_demand(point)) {
+      ++settings;
+      continue;
+    }
     first += point.repeat.looks.front();
     most += point.repeat.looks.back();
   }
@@ -216,8 +222,11 @@ Text plan_text(const Plan& plan, const Shared& shared) {
   Node node(plan.target_path);
   out += Text::format("plan      {} need{}, {} point{}, {} repetitions ({} at most)\n",
                       plan.needs.size() + plan.declared_needs.size(),
-                      plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s", plan.points.size(),
-                      plan.points.size() == 1 ? "" : "s", first, most);
+                      plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s", plan.points.size() - settings,
+                      plan.points.size() - settings == 1 ? "" : "s", first, most);
+  if (settings > 0)
+    out +=
+        wrap(Text::format("tune      tries the most useful of {} settings of the loader", settings), width, 10) + "\n";
   if (plan.job) {
     const std::string& about = plan.job->description;
     out += "job       " + wrap(plan.job->name + (about.empty() ? "" : ": " + about), width - 10, 10) + "\n";
@@ -242,6 +251,7 @@ Text plan_text(const Plan& plan, const Shared& shared) {
         "\n";
   Table points({{"point", false}, {"cache", false}, {"reps", true}, {"read/rep", true}, {"writes", true}});
   for (const Point& point : plan.points) {
+    if (engine::is_tried_on_demand(point)) continue;
     const Footprint footprint = point.workload->footprint();
     const bool caches = !point.workload->cache_states().empty();
     points.row({point.id, caches ? to_string(point.cache) : "-",

@@ -169,8 +169,9 @@ std::vector<JobKey> make_keys() {
 
       word("loader.kind", {"pytorch", "pytorch_iterable", "tfdata", "in_flight"}, "pytorch",
            put<&Job::loader, &L::kind>, "what the loader is"),
-      optional("loader.workers_per_gpu", D::count, kWhole, put<&Job::loader, &L::workers_per_gpu>,
-               "loader processes of one GPU"),
+      optional("loader.workers_per_gpu", D::count, {.min = 0, .max = kMost, .integer = true},
+               put<&Job::loader, &L::workers_per_gpu>,
+               "loader processes of one GPU; 0: the training process reads itself, as num_workers=0 has it"),
       defaulted("loader.prefetch_factor", D::count, kWhole, "2", put<&Job::loader, &L::prefetch_factor>,
                 "batches that each worker prepares ahead"),
       optional("loader.cpu_time_per_batch", D::seconds, kPositive, put<&Job::loader, &L::cpu_time_per_batch>,

@@ -342,6 +342,8 @@ def test_tuning_advises_the_fewest_workers_that_reach_the_target(headrace):
         assert {k for k in own if own[k] != points[f"input_pipeline/workers-{n}"][k]} == {"workers"}, n
     for n in (1, 4, 8):
         assert {k for k in own if own[k] != points[f"input_pipeline/prefetch-{n}"][k]} == {"prefetch_factor"}, n
+        both = points[f"input_pipeline/workers-3-prefetch-{n}"]
+        assert {k for k in own if own[k] != both[k]} == {"workers", "prefetch_factor"}, n
     assert not any(id.startswith(("input_pipeline/workers-", "input_pipeline/prefetch-")) for id in planned(headrace, text)[0])
     result, run = rehearse(headrace, text, "--tune", budget="30s")
     tuning = run["rehearsal"]["tuning"]

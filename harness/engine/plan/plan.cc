@@ -56,7 +56,8 @@ class Planner {
     if (plan_.job) {
       for (const auto& [key, text] : plan_.job->values) names["job." + key] = text;
       if (const auto& each = plan_.job->loader.workers_per_gpu)
-        names["job.loader.workers_per_node"] = fmt::format("{:.0f}", *each * plan_.job->cluster.gpus_per_node);
+        names["job.loader.workers_per_node"] =
+            fmt::format("{:.0f}", std::max(1.0, *each) * plan_.job->cluster.gpus_per_node);
       const auto& data = plan_.job->dataset;
       const bool files = data.layout == job::Layout::files;
       names["job.dataset.file_size"] =

@@ -76,6 +76,30 @@ TEST(Rehearsal, ARepetitionThatMemoryServedIsNoCounterExperiment) {
   EXPECT_EQ(r.not_cold, std::vector<std::string>{"input_pipeline/double-workers"});
 }
 
+TEST(Rehearsal, BoundsAreNoCloserThanRealLoadersDiffer) {
+  Made made;
+  made.add_all(kWhole, kLoader, {{161}});
+  const Rehearsal r = made.rehearsed();
+  EXPECT_NEAR(r.utilization.high, 1.03 * 0.755, 1e-9);
+  ASSERT_TRUE(r.predicted);
+  const Estimate& predicted = r.predicted->utilization;
+  EXPECT_NEAR(predicted.low, 0.97 * predicted.value, 1e-9);
+  EXPECT_NEAR(predicted.high, 1.03 * predicted.value, 1e-9);
+  Made fed;
+  fed.add_all({{0.99}, {0.99}}, {{400}, {410}}, {{800}});
+  EXPECT_EQ(fed.rehearsed().utilization.high, 1) << "of the time";
+}
+
+/// The loader alone gives about what GPUs take, as short repetitions have what was read ahead.
+TEST(Rehearsal, GpusThatWaitedAreNotFed) {
+  Made made;
+  made.add_all({{0.80}, {0.81}}, {{189}, {199}}, {{190}, {191}});
+  EXPECT_EQ(made.rehearsed().proof.limit, Limit::storage) << made.rehearsed().proof.sentence;
+  Made fed;
+  fed.add_all({{0.80}, {0.96}}, {{189}, {199}}, {{190}, {191}});
+  EXPECT_EQ(fed.rehearsed().proof.limit, Limit::unknown) << "in one repetition they did not wait";
+}
+
 /// Batches of 4 stand for 16: they fill the pipeline in a quarter of the time.
 TEST(Rehearsal, AnEpochBeginsWithTheFillOfThePipeline) {
   Made made;
