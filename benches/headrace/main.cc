@@ -13,6 +13,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/first_commands.h"
 #include "benches/headrace/help_text.h"
+#include "benches/headrace/other_tools.h"
 #include "benches/headrace/settings.h"
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
@@ -74,7 +75,9 @@ std::string unknown_word(const CLI::App& app, const ProgramDescription& program)
   };
   if (verb) add(verb->options);
   add(program.options);
-  return who + ": no option '" + given + "'" + did_you_mean(given, known) + " (" + more + " lists them)";
+  const std::string theirs = verb && verb->name == "measure" ? option_of_other_tools(given) : "";
+  return who + ": no option '" + given + "'" + (theirs.empty() ? did_you_mean(given, known) : theirs) + " (" + more +
+         " lists them)";
 }
 
 /// What CLI11 found wrong, and where help is. Its text: "--runs is required".

@@ -11,6 +11,7 @@
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
 #include "harness/base/config/document.h"
+#include "harness/base/data_path.h"
 #include "harness/base/object_path.h"
 #include "harness/base/system/installation.h"
 #include "harness/base/units.h"
@@ -187,9 +188,10 @@ PlanOptions plan_options(const PlanArguments& arguments) {
     options.budget_s = time_option("--budget", text, "20min");
   }
   options.target_path = arguments.at;
-  options.data = arguments.data;
-  if (!arguments.data.empty() && !is_object_path(arguments.data) && !std::filesystem::exists(arguments.data))
-    throw UsageError(fmt::format("--data: nothing is at {}", arguments.data));
+  options.data = data_path(arguments.data);
+  if (!options.data.empty() && !is_object_path(options.data) && !is_data_at(options.data))
+    throw UsageError(fmt::format("--data: nothing is at {}{}", options.data,
+                                 is_pattern(options.data) ? " (braces and wildcards are expanded)" : ""));
   if (!arguments.max_write.empty()) {
     const Parsed most = parse_quantity(arguments.max_write, Dimension::bytes);
     if (!most) throw UsageError(fmt::format("--max-write: '{}' {}", arguments.max_write, most.error));

@@ -34,7 +34,21 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
   row.point = id.size() > result.point->info->name.size() ? id.substr(result.point->info->name.size() + 1) : id;
   const auto found = std::find_if(result.metrics.begin(), result.metrics.end(),
                                   [&](const MetricSummary& m) { return m.name == metric && !m.values.empty(); });
+  for (const Repetition& r : result.repetitions) {
+    row.taken += r.status == RepetitionStatus::ok;
+    row.disturbed += r.status == RepetitionStatus::ok && r.disturbance.disturbed;
+  }
+  for (const char* const name : {"read_bandwidth", "write_bandwidth", "read_iops", "latency_p50_ns", "latency_p99_ns"})
+    for (const MetricSummary& other : result.metrics)
+      if (other.name == name && name != metric && !other.values.empty()) row.others.emplace_back(name, other.median);
   if (found == result.metrics.end()) {
+    if (!result.repetitions.empty() && !result.repetitions.back().phases.empty()) {
+      const PhaseResult& phase = result.repetitions.back().phases.front();
+      if (phase.operations > 0)
+        row.partial = fmt::format("until it was stopped: {} operations, {}, {}", phase.operations,
+                                  job::format_named(phase.operations_per_s(), "1/s", "rate"),
+                                  job::format_named(phase.bytes_per_s(), "B/s", "rate"));
+    }
     const auto why = result.missing.find(metric);
     row.missing = result.status == PointStatus::not_reached ? "not reached"
                   : !result.reason.empty()                  ? result.reason
@@ -72,6 +86,28 @@ void set_relative(Scan& scan) {
 std::string human(const Scan& scan, double value) {
   return scan.unit == "ratio" ? fmt::format("{:.3f}", value)
                               : job::format_named(value, scan.unit, scan.workload + "." + scan.metric);
+}
+
+/// "409 MB/s; latency p50 155 µs, p99 1.20 ms; 9 of 21 repetitions disturbed", or "".
+std::string beside(const Scan& scan, const ScanRow& row) {
+  std::string text;
+  const auto add = [&text](std::string more) { text += (text.empty() ? "" : "; ") + std::move(more); };
+  for (const auto& [name, value] : row.others) {
+    const std::string shown = job::format_named(value,
+                                                name.ends_with("_ns")    ? "ns"
+                                                : name.ends_with("iops") ? "1/s"
+                                                                         : "B/s",
+                                                scan.workload + "." + name);
+    if (name == "latency_p50_ns")
+      add("latency p50 " + shown);
+    else if (name == "latency_p99_ns")
+      text +=
+          (text.find("latency") == text.npos ? (text.empty() ? "latency p99 " : "; latency p99 ") : ", p99 ") + shown;
+    else
+      add(shown);
+  }
+  if (row.disturbed > 0) add(fmt::format("{} of {} repetitions disturbed", row.disturbed, row.taken));
+  return text;
 }
 
 /// One row as people read it: point, mean, median, bounds, min, max, relative.
@@ -120,6 +156,8 @@ Text scan_text(const Scan& scan, const Terminal& terminal) {
     for (const std::string& cell : cells(scan, row)) texts.emplace_back(cell);
     table.row(std::move(texts));
     if (!row.missing.empty()) table.remark(Text(row.missing));
+    if (!row.partial.empty()) table.remark(Text(row.partial));
+    if (const std::string more = beside(scan, row); !more.empty()) table.remark(Text(more));
     if (!row.unproven.empty()) table.remark(Text(row.unproven));
   }
   const auto width = static_cast<std::size_t>(std::max(terminal.width(), 30));
@@ -140,17 +178,20 @@ std::string scan_markdown(const Scan& scan) {
     for (std::size_t c = 1; c < all.size(); ++c) text += fmt::format(" {} |", all[c]);
     text += "\n";
   }
+  for (const ScanRow& row : scan.rows)
+    if (const std::string more = beside(scan, row); !more.empty()) text += fmt::format("\n`{}`: {}\n", row.point, more);
   return text;
 }
 
 std::string scan_csv(const Scan& scan) {
-  std::string text = "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing,unproven\n";
+  std::string text =
+      "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing,unproven,disturbed\n";
   for (const ScanRow& row : scan.rows) {
     text += fmt::format("{},{},{},{},{}", csv_field(scan.workload), csv_field(row.point), csv_field(scan.metric),
                         csv_field(scan.unit), row.repetitions);
     for (const double value : {row.mean, row.median, row.low, row.high, row.least, row.most, row.relative})
       text += row.missing.empty() ? fmt::format(",{:.9g}", value) : ",";
-    text += "," + csv_field(row.missing) + "," + csv_field(row.unproven) + "\n";
+    text += "," + csv_field(row.missing) + "," + csv_field(row.unproven) + fmt::format(",{}\n", row.disturbed);
   }
   return text;
 }
@@ -159,6 +200,9 @@ std::string scan_json(const Scan& scan) {
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   for (const ScanRow& row : scan.rows) {
     nlohmann::ordered_json point{{"point", row.point}, {"repetitions", row.repetitions}};
+    point["disturbed"] = row.disturbed;
+    for (const auto& [name, value] : row.others) point["medians"][name] = value;
+    if (!row.partial.empty()) point["partial"] = row.partial;
     if (!row.missing.empty()) {
       point["missing"] = row.missing;
     } else {

@@ -16,9 +16,12 @@ struct ScanRow {
   std::string unproven;         // why the values may be of another cache state than declared: then none is the best
   std::size_t repetitions = 0;  // that count
   double mean = 0, median = 0, low = 0, high = 0, least = 0, most = 0;
-  double shown = 0;            // MetricSummary::shown(), which `low` and `high` bound
-  double relative = 0;         // how many times better the best point's is: 1 = the best; 0 = not known
-  std::vector<double> values;  // of the repetitions, in their order
+  double shown = 0;                      // MetricSummary::shown(), which `low` and `high` bound
+  double relative = 0;                   // how many times better the best point's is: 1 = the best; 0 = not known
+  std::vector<double> values;            // of the repetitions, in their order
+  std::size_t taken = 0, disturbed = 0;  // repetitions that ran to their ends, and that something else disturbed
+  std::vector<std::pair<std::string, double>> others;  // medians of what people look for beside it: name and value
+  std::string partial;                                 // what an interrupted first repetition gave until then
 };
 
 struct Scan {

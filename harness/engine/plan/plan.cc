@@ -11,6 +11,7 @@
 #include "harness/backends/loader.h"
 #include "harness/base/config/layers.h"
 #include "harness/base/config/value_reader.h"
+#include "harness/base/data_path.h"
 #include "harness/base/glob.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
@@ -128,7 +129,7 @@ class Planner {
     Node node("");
     Means means;
     means.budget_s = options_.budget_s.value_or(kBudget_s);
-    means.data = options_.data.empty() ? plan_.job->dataset.path : options_.data;
+    means.data = data_path(options_.data.empty() ? plan_.job->dataset.path : options_.data);
     if (!means.data.empty() && !is_object_path(means.data))
       means.data = std::filesystem::absolute(means.data).lexically_normal().string();
     std::vector<std::string> of_data;
