@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "benches/headrace/bringup_folder.h"
 #include "benches/headrace/bringup_progress.h"
@@ -25,6 +26,7 @@
 #include "harness/bringup/agents/own_run.h"
 #include "harness/bringup/blame/topology.h"
 #include "harness/bringup/bring_up.h"
+#include "harness/bringup/conclusion.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/engine/engine.h"
 #include "harness/engine/launch.h"
@@ -109,12 +111,13 @@ std::vector<unsigned> nodes_named(const Record& record, const std::vector<std::s
   std::vector<unsigned> numbers;
   std::vector<std::string> known;
   for (const NodeRecord& node : record.nodes) known.push_back(node.host.name);
-  for (const std::string& name : names) {
-    const auto at = std::find(known.begin(), known.end(), name);
-    if (at == known.end()) throw UsageError(fmt::format("--retest: no node {}{}", name, did_you_mean(name, known)));
-    const auto number = static_cast<unsigned>(at - known.begin());
-    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
-  }
+  for (const std::string& list : names)
+    for (const std::string& name : names_in(list)) {
+      const auto at = host_named(known, name);
+      if (!at) throw UsageError(fmt::format("--retest: no node {}{}", name, did_you_mean(name, known)));
+      const auto number = static_cast<unsigned>(*at);
+      if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
+    }
   return numbers;
 }
 
@@ -272,6 +275,19 @@ bool drain(Record& record, const std::string& word) {
 }
 
 }  // namespace
+
+int bringup_again(const HostsArguments& given, const std::string& format, const Shared& shared) {
+  const std::string file = fmt::format("{}/{}", given.out, kFile);
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored))
+    throw UsageError("bringup: --hosts FILE is needed: a line for each host; or --simulate NODES");
+  const Record record = concluded_from(file_text(file, std::size_t{1} << 30), file);
+  if (format == "json")
+    print_document(record_json(record));
+  else
+    print(bringup_text(record, given.out, "", Terminal(stdout, shared)));
+  return exit_code(record.word, record.signal);
+}
 
 int bringup_hosts(const HostsArguments& given, const Shared& shared) {
   if (given.out.empty()) throw UsageError("bringup: --out DIR is needed: where what was measured is kept");

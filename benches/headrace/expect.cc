@@ -12,10 +12,12 @@
 #include "benches/headrace/expected_text.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/backends/loader.h"
 #include "harness/base/units.h"
 #include "harness/base/version.h"
 #include "harness/judge/expectations/collectives.h"
 #include "harness/judge/expectations/hold.h"
+#include "harness/machine/lost_gpus.h"
 #include "harness/machine/node.h"
 #include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
@@ -162,6 +164,7 @@ int before(const ExpectArguments& a, const Table& table, const Shared& shared) {
   print_line(terminal.paint("what sound hardware of this machine's kind gives, data at " + Text(a.path), Ink::strong));
   for (const AlikeParts& group : alike(parts)) print(part_text(group, table, terminal));
   if (all_reduce) print(all_reduce_text(*all_reduce, terminal));
+  if (!node.backends().why_not(Gives::gpus).empty()) print_line(Text(system::without_gpus()));
   return 0;
 }
 

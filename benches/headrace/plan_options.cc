@@ -10,6 +10,7 @@
 
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
+#include "harness/backends/loader.h"
 #include "harness/base/config/document.h"
 #include "harness/base/data_path.h"
 #include "harness/base/object_path.h"
@@ -18,6 +19,7 @@
 #include "harness/engine/launch.h"
 #include "harness/engine/plan/room.h"
 #include "harness/engine/point_order.h"
+#include "harness/machine/lost_gpus.h"
 #include "harness/machine/node.h"
 #include "harness/workload/workload.h"
 
@@ -251,6 +253,15 @@ Text plan_text(const Plan& plan, const Shared& shared) {
                  time.reckoned_with.empty() ? "however many ranks take part" : "as with " + time.reckoned_with),
              width, 10) +
         "\n";
+  if (const std::string why = node.backends().why_not(Gives::gpus); !why.empty()) {
+    const auto skipped = std::count_if(plan.points.begin(), plan.points.end(), [&](const Point& point) {
+      const auto skip = point.workload->check(node);
+      return skip && skip->reason.find(why) != std::string::npos;
+    });
+    if (skipped > 0)
+      out +=
+          wrap(Text::format("GPUs      {} points are skipped: {}", skipped, system::without_gpus()), width, 10) + "\n";
+  }
   Table points({{"point", false}, {"cache", false}, {"reps", true}, {"read/rep", true}, {"writes", true}});
   for (const Point& point : plan.points) {
     if (engine::is_tried_on_demand(point)) continue;

@@ -118,8 +118,11 @@ Meeting meet(Backends& backends, const Launched& launched, double timeout_s, dou
   if (mpi.size() != launched.size)
     throw UsageError(
         fmt::format("the launcher says {} processes, MPI says {}: mpirun and the MPI library that headrace "
-                    "was built with ({}) do not belong together",
-                    launched.size, mpi.size(), mpi.facts().front().second));
+                    "was built with ({}) do not belong together{}",
+                    launched.size, mpi.size(), mpi.facts().front().second,
+                    std::getenv("SLURM_JOB_ID") == nullptr
+                        ? ""
+                        : "; under srun use srun --mpi=pmix (what there is, srun --mpi=list tells)"));
   const auto said = std::make_shared<std::vector<std::string>>();
   const auto ask = [&](const std::string& what, const std::string& own) {
     within(what + " of " + self, timeout_s, kNoWay, [&mpi, said, own] { *said = mpi.all_gather(own); });
