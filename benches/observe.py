@@ -1,7 +1,7 @@
 """What `headrace observe` says of jobs whose truth is known: which resource limits, and each learned value beside the truth.
 
     benches/observe.py HEADRACE FAULTY_FS [--keep DIR] [CASE ...]
-    benches/observe.py HEADRACE FAULTY_FS --cost       # what a sample takes in the job, alone, watched and traced, in turns
+    benches/observe.py HEADRACE FAULTY_FS --cost [TURNS]       # what a sample takes in the job, alone, watched and traced, in turns
     benches/observe.py HEADRACE FAULTY_FS --tree       # what watching 512 workers takes of a processor
 
 Needs root (limits, mounts), and for four of the cases Debian's python3-torchvision. Prints a row a case, as docs/explanation/observe-accuracy.md has them.
@@ -230,8 +230,10 @@ def tree(workers=512):
 
 
 def main():
-    if sys.argv[3:] in (["--cost"], ["--tree"]):
-        return cost() if sys.argv[3] == "--cost" else tree()
+    if sys.argv[3:4] == ["--cost"]:
+        return cost(*map(int, sys.argv[4:5]))
+    if sys.argv[3:] == ["--tree"]:
+        return tree()
     wanted, wrong, kept = sys.argv[3:], 0, None
     if wanted[:1] == ["--keep"]:
         kept, wanted = pathlib.Path(wanted[1]), wanted[2:]

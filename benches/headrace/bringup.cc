@@ -16,7 +16,7 @@ struct BringupArguments {
   SimulatedArguments simulated;
   std::optional<std::uint64_t> seed;
   unsigned most_rounds = 20;
-  std::string format = "text";
+  std::string format = "text", positional;
   bool agent = false;
 };
 
@@ -39,8 +39,14 @@ int bringup_verb(BringupArguments& given, const Shared& shared) {
     given.simulated.no_report = given.hosts.no_report;
     return bringup_simulated(given.simulated, shared);
   }
-  if (given.hosts.hosts.empty() && !given.hosts.resume && given.hosts.retest.empty())
+  if (!given.positional.empty()) {
+    if (!given.hosts.hosts.empty()) throw UsageError("bringup: HOSTS or --hosts, not both");
+    given.hosts.hosts = given.positional;
+  }
+  if (given.hosts.hosts.empty() && !given.hosts.resume && given.hosts.retest.empty()) {
+    if (!given.hosts.out.empty()) return bringup_again(given.hosts, given.format, shared);
     throw UsageError("bringup: --hosts FILE is needed: a line for each host; or --simulate NODES");
+  }
   given.hosts.seed = given.seed;
   given.hosts.most_rounds = given.most_rounds;
   given.hosts.format = given.format;
@@ -49,8 +55,9 @@ int bringup_verb(BringupArguments& given, const Shared& shared) {
 
 void add_hosts_options(Verb& verb, HostsArguments& a) {
   verb.group("Hosts");
-  verb.option("--hosts FILE", a.hosts,
-              "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2 rdma=mlx5_0'");
+  verb.option("-w,--hosts FILE", a.hosts,
+              "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2 rdma=mlx5_0'; or a list: "
+              "'node[001-004],gpu1'");
   verb.option("--launch COMMAND", a.launch,
               "Shell command that starts another on {host} (default: ssh; srun in a Slurm allocation)");
   verb.group("Tests");
@@ -110,6 +117,7 @@ void add_simulated_options(Verb& verb, SimulatedArguments& a) {
 void add_bringup(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("bringup", "Find the bad nodes, NICs, links and switches of a cluster");
   auto a = std::make_shared<BringupArguments>();
+  verb.option("HOSTS", a->positional, "As --hosts");
   add_hosts_options(verb, a->hosts);
   verb.option("--seed NUMBER", a->seed, "The same seed gives the same decisions, and fleets (default 1)");
   verb.option("--most-rounds COUNT", a->most_rounds,
@@ -121,6 +129,7 @@ void add_bringup(Verbs& verbs, Shared& shared) {
   verb.format(a->format, {"text", "json"}, "text or json");
   verb.example("headrace bringup --hosts hosts --out cluster --dry-run",
                "What would be started on the hosts of this file, and how long it takes; then without --dry-run");
+  verb.example("headrace bringup --out cluster", "The result of a finished bring-up again");
   verb.example("headrace bringup --simulate 200 --bad 2% --loss 10% --fleets 5",
                "Rounds, healthy nodes accused and bad ones missed, over five fleets");
   verb.does([&shared, a] { return bringup_verb(*a, shared); });

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 
 #include "benches/headrace/bringup_folder.h"
 #include "benches/headrace/bringup_progress.h"
 #include "benches/headrace/bringup_text.h"
 #include "benches/headrace/console.h"
-#include "benches/headrace/session/launch.h"
 #include "benches/headrace/session/supervisor.h"
 #include "harness/backends/loader.h"
 #include "harness/base/config/layers.h"
@@ -26,8 +26,10 @@
 #include "harness/bringup/agents/own_run.h"
 #include "harness/bringup/blame/topology.h"
 #include "harness/bringup/bring_up.h"
+#include "harness/bringup/conclusion.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/engine/engine.h"
+#include "harness/engine/launch.h"
 #include "harness/engine/plan/plan.h"
 #include "harness/job/job.h"
 #include "harness/results/stored_verdict.h"
@@ -110,12 +112,13 @@ std::vector<unsigned> nodes_named(const Record& record, const std::vector<std::s
   std::vector<unsigned> numbers;
   std::vector<std::string> known;
   for (const NodeRecord& node : record.nodes) known.push_back(node.host.name);
-  for (const std::string& name : names) {
-    const auto at = std::find(known.begin(), known.end(), name);
-    if (at == known.end()) throw UsageError(fmt::format("--retest: no node {}{}", name, did_you_mean(name, known)));
-    const auto number = static_cast<unsigned>(at - known.begin());
-    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
-  }
+  for (const std::string& list : names)
+    for (const std::string& name : names_in(list)) {
+      const auto at = host_named(known, name);
+      if (!at) throw UsageError(fmt::format("--retest: no node {}{}", name, did_you_mean(name, known)));
+      const auto number = static_cast<unsigned>(*at);
+      if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
+    }
   return numbers;
 }
 
@@ -273,6 +276,19 @@ bool drain(Record& record, const std::string& word) {
 }
 
 }  // namespace
+
+int bringup_again(const HostsArguments& given, const std::string& format, const Shared& shared) {
+  const std::string file = fmt::format("{}/{}", given.out, kFile);
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored))
+    throw UsageError("bringup: --hosts FILE is needed: a line for each host; or --simulate NODES");
+  const Record record = concluded_from(file_text(file, std::size_t{1} << 30), file);
+  if (format == "json")
+    print_document(record_json(record));
+  else
+    print(bringup_text(record, given.out, "", Terminal(stdout, shared)));
+  return exit_code(record.word, record.signal);
+}
 
 int bringup_hosts(const HostsArguments& given, const Shared& shared) {
   if (given.out.empty()) throw UsageError("bringup: --out DIR is needed, a folder for the results");

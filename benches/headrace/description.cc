@@ -34,30 +34,6 @@ std::string label_of(const OptionDescription& option) {
   return join(option.names) + (option.value.empty() ? "" : " " + option.value);
 }
 
-std::string hint_of_other_tools(const std::string& name) {
-  static const std::map<std::string, std::pair<const char*, const char*>> kNames{
-      {"--bs", {"fio's", "--block-size"}},
-      {"--blocksize", {"fio's", "--block-size"}},
-      {"--iodepth", {"fio's", "--queue-depth"}},
-      {"--numjobs", {"fio's", "--workers"}},
-      {"--size", {"fio's", "--file-size (of each of --files)"}},
-      {"--nrfiles", {"fio's", "--files"}},
-      {"--directory", {"fio's", "--at"}},
-      {"--filename", {"fio's", "PATH, after the workload"}},
-      {"--runtime", {"fio's", "--budget (in all) or --duration (each repetition)"}},
-      {"--rw", {"fio's", "the workload, such as random_read"}},
-      {"--readwrite", {"fio's", "the workload, such as random_read"}},
-      {"--ioengine", {"fio's", "--engine"}},
-      {"--loops", {"fio's", "--repeat"}},
-      {"--threads", {"elbencho's", "--workers"}},
-      {"--block", {"elbencho's", "--block-size"}},
-      {"--iterations", {"elbencho's", "--repeat"}},
-      {"--hostfile", {"mpirun's", "--hosts"}}};
-  const auto known = kNames.find(name);
-  return known == kNames.end() ? ""
-                               : fmt::format(": {} {} is {} here", known->second.first, name, known->second.second);
-}
-
 std::string help_of(const OptionDescription& option) {
   std::string text = option.help;
   if (!option.fallback.empty()) text += fmt::format(" (default {})", option.fallback);

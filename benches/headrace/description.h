@@ -54,8 +54,6 @@ struct ProgramDescription {
 std::string usage_of(const ProgramDescription& program, const VerbDescription& verb);
 /// "-o, --out FILE": names and value as help shows them; of a positional its name.
 std::string label_of(const OptionDescription& option);
-/// " (fio's --bs is --block-size here)": what other tools call an option; "" of a name that none of them has.
-std::string hint_of_other_tools(const std::string& name);
 /// The help with what is known besides: default, words, environment, "repeatable".
 std::string help_of(const OptionDescription& option);
 

@@ -17,6 +17,7 @@
 #include "harness/base/files/output.h"
 #include "harness/base/version.h"
 #include "harness/judge/expectations/parts.h"
+#include "harness/machine/capabilities.h"
 #include "harness/machine/examine/bundle.h"
 #include "harness/machine/examine/examine.h"
 #include "harness/machine/examine/examine_file_system.h"
@@ -24,6 +25,8 @@
 #include "harness/machine/examine/examine_network.h"
 #include "harness/machine/examine/examine_rdma.h"
 #include "harness/machine/examine/fingerprint.h"
+#include "harness/machine/kernel_log.h"
+#include "harness/machine/lost_gpus.h"
 #include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
 #include "harness/results/run_file.h"
@@ -245,10 +248,14 @@ int doctor(const DoctorArguments& arguments, const Shared& shared) {
   };
   if (const auto mount = system::mount_of(path)) append(system::examine_file_system(*mount, path));
   const std::vector<system::NetworkLink> links = system::network_links();
-  append(system::examine_network(links, system::nccl_settings()));
+  append(system::examine_network(links, nccl_settings(), system::ip_interfaces()));
   if (node.backends().why_not(Gives::rdma).empty())
-    append(system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK), node.is_root()));
-  if (node.backends().why_not(Gives::gpus).empty()) append(system::examine_gpus(node.backends().gpu(), links));
+    append(
+        system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK), system::may_lock_all_memory()));
+  if (node.backends().why_not(Gives::gpus).empty())
+    append(system::examine_gpus(node.backends().gpu(), links, system::logged_errors_here()));
+  else
+    append({{Finding::Level::note, "gpus", "GPUs", system::without_gpus(), ""}});
   append(workloads(node));
   if (!arguments.bundle.empty()) return bundle(arguments.bundle, path, arguments.run, findings, node);
   if (arguments.json)

@@ -13,11 +13,13 @@
 #include "benches/headrace/expected_text.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/backends/loader.h"
 #include "harness/base/escape.h"
 #include "harness/base/units.h"
 #include "harness/base/version.h"
 #include "harness/judge/expectations/collectives.h"
 #include "harness/judge/expectations/hold.h"
+#include "harness/machine/lost_gpus.h"
 #include "harness/machine/node.h"
 #include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
@@ -76,7 +78,7 @@ Json prospect_json(const expectations::Prospect& p) {
 }
 
 /// GPUs and pairs of GPUs that are alike are told once: "gpu0 to gpu7".
-struct Group {
+struct AlikeParts {
   std::vector<const Part*> parts;
   std::string name() const {
     if (parts.size() == 1) return parts.front()->name;
@@ -84,10 +86,10 @@ struct Group {
   }
 };
 
-std::vector<Group> alike(const std::vector<Part>& parts) {
-  std::vector<Group> groups;
+std::vector<AlikeParts> alike(const std::vector<Part>& parts) {
+  std::vector<AlikeParts> groups;
   for (const Part& part : parts) {
-    const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& g) {
+    const auto same = std::find_if(groups.begin(), groups.end(), [&](const AlikeParts& g) {
       const Part& first = *g.parts.front();
       return first.kind == part.kind && first.rate == part.rate && first.how == part.how && first.up == part.up &&
              part.kind.starts_with("gpu");
@@ -100,7 +102,7 @@ std::vector<Group> alike(const std::vector<Part>& parts) {
   return groups;
 }
 
-Text part_text(const Group& group, const Table& table, const Terminal& terminal) {
+Text part_text(const AlikeParts& group, const Table& table, const Terminal& terminal) {
   const Part& part = *group.parts.front();
   if (part.rate == 0)
     return Text::format("{}  {}: {}\n", terminal.paint(group.name(), Ink::strong), part.kind,
@@ -167,8 +169,9 @@ int before(const ExpectArguments& a, const Table& table, const Shared& shared) {
                                 parts.size(), a.path),
        .next = Text::format("headrace expect {} --run RUN compares a finished run with it", shell_word(a.path))},
       terminal));
-  for (const Group& group : alike(parts)) print(part_text(group, table, terminal));
+  for (const AlikeParts& group : alike(parts)) print(part_text(group, table, terminal));
   if (all_reduce) print(all_reduce_text(*all_reduce, terminal));
+  if (!node.backends().why_not(Gives::gpus).empty()) print_line(Text(system::without_gpus()));
   return 0;
 }
 
@@ -206,7 +209,9 @@ int after(const ExpectArguments& a, const Table& table, const Shared& shared) {
       all["all_reduce"].push_back({{"point", r.point},
                                    {"time_s", r.time_s},
                                    {"expected_s", {r.expected.fastest_s, r.expected.slowest_s}},
-                                   {"standing", r.standing()}});
+                                   {"links", r.links},
+                                   {"standing", r.standing()},
+                                   {"transport", r.transport}});
     print_document(results::json_text(all));
     return exit_code(word);
   }
@@ -220,11 +225,14 @@ int after(const ExpectArguments& a, const Table& table, const Shared& shared) {
   if (word != Outcome::pass) answer.next = "headrace doctor shows links, settings and limits of the parts";
   if (figures.empty()) answer.sentence = "no test of this run measured a part of the machine by itself.";
   print(answer_text(answer, terminal) + expected_text(figures, terminal, shared.verbosity < 0));
-  for (const auto& r : reduces)
-    print_line(Text::format("{}  {}: {} {} to {} (F28)", r.point, format_quantity(r.time_s, Dimension::seconds),
+  for (const auto& r : reduces) {
+    print_line(Text::format("{}  {}: {} {} to {} (F28{}{})", r.point, format_quantity(r.time_s, Dimension::seconds),
                             r.standing() == "within" ? Text("within") : Text::format("{} than", r.standing()),
                             format_quantity(r.expected.fastest_s, Dimension::seconds),
-                            format_quantity(r.expected.slowest_s, Dimension::seconds)));
+                            format_quantity(r.expected.slowest_s, Dimension::seconds), r.links.empty() ? "" : "; ",
+                            r.links));
+    if (!r.transport.empty()) print_line(Text::format("    {}", r.transport));
+  }
   print_line(Text::format("EXPECT {} figures={} usual={} below={} far_below={} undecided={} not_known={} exit={}",
                           to_string(word), figures.size(), count(Standing::usual), count(Standing::below),
                           count(Standing::far_below), count(Standing::perhaps) + count(Standing::above),

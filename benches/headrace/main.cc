@@ -13,6 +13,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/first_commands.h"
 #include "benches/headrace/help_text.h"
+#include "benches/headrace/other_tools.h"
 #include "benches/headrace/settings.h"
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
@@ -72,15 +73,18 @@ std::string unknown_word(const CLI::App& app, const ProgramDescription& program)
     return who + ": unexpected argument '" + given + "'" + (hosts ? "; did you mean --hosts " + given + "?" : "") +
            " (" + more + " lists what it takes)";
   }
-  if (const std::string hint = hint_of_other_tools(given); !hint.empty())
-    return who + hint + " (" + more + " lists the options)";
   std::vector<std::string> known{"--help"};
   const auto add = [&](const std::deque<OptionDescription>& options) {
     for (const OptionDescription& one : options) known.insert(known.end(), one.names.begin(), one.names.end());
   };
   if (verb) add(verb->options);
   add(program.options);
-  return who + ": no option '" + given + "'" + did_you_mean(given, known) + " (" + more + " lists them)";
+  std::string theirs = option_of_other_tools(given);
+  const bool here =
+      std::ranges::any_of(known, [&](const auto& name) { return theirs.find(" " + name) != theirs.npos; });
+  if (!here && (verb == nullptr || verb->name != "measure")) theirs.clear();
+  return who + ": no option '" + given + "'" + (theirs.empty() ? did_you_mean(given, known) : theirs) + " (" + more +
+         " lists them)";
 }
 
 /// What CLI11 found wrong, and where help is. Its text: "--runs is required".

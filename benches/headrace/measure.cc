@@ -6,14 +6,17 @@
 #include <map>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/other_tools.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/scan.h"
 #include "benches/headrace/session/measure.h"
 #include "benches/headrace/terminal_audience.h"
+#include "harness/base/data_path.h"
 #include "harness/base/files/output.h"
 #include "harness/base/object_path.h"
+#include "harness/base/units.h"
 #include "harness/engine/plan/ad_hoc.h"
 #include "harness/engine/plan/room.h"
 #include "harness/workload/workload.h"
@@ -26,9 +29,10 @@ using config::Value;
 
 struct MeasureArguments {
   std::string workload, path, at = "headrace-scratch", max_write = "4GiB", metric, out, peer, token;
-  std::string markdown, csv, json, budget;
+  std::string markdown, csv, json;
   std::optional<std::uint64_t> seed;
   std::size_t max_points = 200;
+  std::string budget;
   bool print_config = false, dry_run = false, no_store = false, no_report = false;
   std::map<std::string, std::string> params;  // by name, "" = not given
 };
@@ -88,11 +92,10 @@ Value value_of(const std::string& text, const Location& where) {
 const WorkloadInfo& workload_of(const std::string& name) {
   const Registry& registry = Registry::instance();
   if (const WorkloadInfo* info = registry.find(name)) return *info;
-  const std::string meant = name.size() < 6 || name.starts_with("seq") ? "" : did_you_mean(name, registry.names());
-  throw UsageError(fmt::format("measure: no workload '{}'{} (headrace list shows all)", name,
-                               meant.empty() ? ". Sequential reads: shard_stream; random reads: random_read; small "
-                                               "files: small_file_read; writes: checkpoint_write"
-                                             : meant));
+  if (const std::string ours = workload_of_other_tools(name); !ours.empty())
+    throw UsageError(fmt::format("measure: no workload '{}'{} (headrace list has all)", name, ours));
+  throw UsageError(fmt::format("measure: no workload '{}'{} (known: {})", name, did_you_mean(name, registry.names()),
+                               join(registry.names())));
 }
 
 /// Parameters of other workloads are refused by the option that gave them.
@@ -104,14 +107,25 @@ void require_known(const MeasureArguments& arguments, const std::vector<ParamInf
   for (const auto& [name, value] : arguments.params) {
     const std::string option = option_of(name);
     if (value.empty() || std::find(known.begin(), known.end(), option) != known.end()) continue;
-    const std::string hint = option == "--time" ? "; --budget limits the whole test" : hint_of_other_tools(option);
-    throw UsageError(fmt::format("measure: {} has no {}{} (headrace list {} shows its options)", arguments.workload,
-                                 option, hint.empty() ? did_you_mean(option, known) : hint, arguments.workload));
+    const std::string theirs = option_of_other_tools(option);
+    throw UsageError(fmt::format("measure: {} has no {}{} (it has: {})", arguments.workload, option,
+                                 theirs.empty() ? did_you_mean(option, known) : theirs, join(known)));
   }
 }
 
-/// The configuration that asks for the same.
-Value configuration(const MeasureArguments& arguments) {
+constexpr double kBudget_s = 15;
+
+/// Does the user say himself how often, or how long?
+bool says_how_long(const MeasureArguments& arguments) {
+  const auto given = [&](const char* name) {
+    const auto found = arguments.params.find(name);
+    return found != arguments.params.end() && !found->second.empty();
+  };
+  return given("repeat") || given("duration");
+}
+
+/// The configuration that asks for the same. `points`: that share the budget; 0: none is kept.
+Value configuration(const MeasureArguments& arguments, std::size_t points) {
   const WorkloadInfo& info = workload_of(arguments.workload);
   const std::vector<ParamInfo> params = params_of(info);
   require_known(arguments, params);
@@ -121,15 +135,11 @@ Value configuration(const MeasureArguments& arguments) {
       throw UsageError(
           fmt::format("measure: {} reads no data of yours: leave {} out; --at DIR says where what it makes goes",
                       info.name, arguments.path));
-    std::error_code error;
-    const bool objects = is_object_path(arguments.path);
-    if (!objects && !fs::exists(arguments.path, error))
-      throw UsageError(
-          fmt::format("measure: {}: {}{}", arguments.path, error ? error.message() : "no such file or folder",
-                      arguments.path.size() == 1 ? " (a flag takes no word: --direct, or --direct=false)" : ""));
+    const std::string path = data_path(arguments.path);
+    const bool objects = is_object_path(path);
+    if (!objects && !is_data_at(path)) throw UsageError(fmt::format("measure: {}: no such file or folder", path));
     workload.push_back(
-        entry("path", Value::scalar(objects ? arguments.path : fs::absolute(arguments.path).lexically_normal().string(),
-                                    {"PATH", 0, 0})));
+        entry("path", Value::scalar(objects ? path : fs::absolute(path).lexically_normal().string(), {"PATH", 0, 0})));
   }
   for (const auto& [name, text] : arguments.params) {
     if (text.empty()) continue;
@@ -139,6 +149,16 @@ Value configuration(const MeasureArguments& arguments) {
     const Location where{option_of(name), 0, 0};
     const bool whole = declared != params.end() && (declared->type == "text" || declared->type == "path");
     workload.push_back(entry(name, whole ? Value::scalar(text, where) : value_of(text, where)));
+  }
+  if (points > 0) {
+    // Five repetitions and more, as far as the time goes.
+    constexpr double kTimes = 5, kLeast_s = 0.2;
+    const double each_s = (arguments.budget.empty() ? kBudget_s : time_option("--budget", arguments.budget, "15s")) /
+                          static_cast<double>(points);
+    const auto seconds = [](double value) { return Value::scalar(exact_quantity(value, Dimension::seconds), {}); };
+    workload.push_back(entry("duration", seconds(std::max(kLeast_s, each_s / kTimes))));
+    workload.push_back(
+        entry("repeat", map_of({entry("looks", value_of("5,10,15", {})), entry("budget", seconds(each_s))})));
   }
   Value workloads;
   workloads.kind = Value::Kind::list;
@@ -192,11 +212,13 @@ class Shown final : public TerminalAudience {
 
 int measure(const MeasureArguments& arguments, const Shared& shared) {
   if (arguments.no_store && !arguments.out.empty()) throw UsageError("--out and --no-store do not go together");
-  const Value asked = configuration(arguments);
+  if (says_how_long(arguments) && !arguments.budget.empty())
+    throw UsageError("measure: --budget does not go with --repeat and --duration: it sets both");
+  PlanOptions options;
+  options.max_points = arguments.max_points;
+  Value asked = configuration(arguments, 0);
+  if (!says_how_long(arguments)) asked = configuration(arguments, make_plan(asked, options).points.size());
   const auto plan = [&] {
-    PlanOptions options;
-    options.max_points = arguments.max_points;
-    if (!arguments.budget.empty()) options.budget_s = time_option("--budget", arguments.budget, "10s");
     Plan made = make_plan(asked, options);
     check_room(made);
     require_metric(*made.points.front().info, arguments.metric, *made.points.front().workload);
@@ -252,8 +274,10 @@ void add_measure(Verbs& verbs, Shared& shared) {
       verb.option(option_of(kCommon[i].first) + " VALUES", a->params[kCommon[i].first], kCommon[i].second);
   };
   common(0, 3);
-  verb.option("--budget TIME", a->budget, "Longest time of each point, such as 10s: fewer repetitions, wider range");
   verb.option("--metric NAME", a->metric, "What the table compares; default: the workload's first metric");
+  verb.option("--budget TIME", a->budget,
+              "Time to measure in, all points together, without making data; default 15s, where neither --repeat nor "
+              "--duration is given");
   verb.option("--at DIR", a->at,
               "Scratch folder, or s3://bucket/prefix; its data is kept (headrace clean DIR removes it)")
       .shows_default();

@@ -19,7 +19,7 @@ using pack::Plan;
 
 struct PackArguments {
   std::string source, target, format = "tar", shard_size = "1GiB", order = "shuffled";
-  bool dry_run = false, rehearse = false;
+  bool dry_run = false, rehearse = false, follow_links = false;
 };
 
 std::string bytes(std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); }
@@ -81,7 +81,8 @@ pack::Options options_of(const PackArguments& given) {
                     : given.format == "mds" ? formats::Format::mds
                                             : formats::Format::tfrecord,
           .shard_size = static_cast<std::uint64_t>(size.value),
-          .shuffled = given.order == "shuffled"};
+          .shuffled = given.order == "shuffled",
+          .follow_links = given.follow_links};
 }
 
 void tell_plan(const Plan& plan) {
@@ -145,6 +146,8 @@ void add_pack(Verbs& verbs, Shared& shared) {
   verb.option("--order ORDER", given->order, "Of the samples: shuffled, the same each time, or listed, by name")
       .one_of({"shuffled", "listed"})
       .shows_default();
+  verb.flag("--follow-links", given->follow_links,
+            "Take what symbolic links lead to, as in a snapshot of Hugging Face; without it, one is an error");
   verb.flag("--dry-run", given->dry_run, "Show what would be written, and write nothing");
   verb.flag("--rehearse", given->rehearse,
             "Measure the gain without packing: pack a sample of 256 MiB next to SHARDS, read it as files and as shards "

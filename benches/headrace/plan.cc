@@ -4,7 +4,7 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/plan_options.h"
-#include "benches/headrace/session/launch.h"
+#include "harness/engine/launch.h"
 #include "harness/engine/plan/room.h"
 
 namespace headrace::cli {

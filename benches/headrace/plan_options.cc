@@ -8,14 +8,18 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "benches/headrace/session/launch.h"
 #include "benches/headrace/table.h"
 #include "benches/headrace/terminal.h"
+#include "harness/backends/loader.h"
 #include "harness/base/config/document.h"
+#include "harness/base/data_path.h"
 #include "harness/base/object_path.h"
 #include "harness/base/system/installation.h"
 #include "harness/base/units.h"
+#include "harness/engine/launch.h"
 #include "harness/engine/plan/room.h"
+#include "harness/engine/point_order.h"
+#include "harness/machine/lost_gpus.h"
 #include "harness/machine/node.h"
 #include "harness/workload/workload.h"
 
@@ -184,9 +188,10 @@ PlanOptions plan_options(const PlanArguments& arguments) {
     options.budget_s = time_option("--budget", text, "20min");
   }
   options.target_path = arguments.at;
-  options.data = arguments.data;
-  if (!arguments.data.empty() && !is_object_path(arguments.data) && !std::filesystem::exists(arguments.data))
-    throw UsageError(fmt::format("--data: nothing is at {}", arguments.data));
+  options.data = data_path(arguments.data);
+  if (!options.data.empty() && !is_object_path(options.data) && !is_data_at(options.data))
+    throw UsageError(fmt::format("--data: nothing is at {}{}", options.data,
+                                 is_pattern(options.data) ? " (braces and wildcards are expanded)" : ""));
   if (!arguments.max_write.empty()) {
     const Parsed most = parse_quantity(arguments.max_write, Dimension::bytes);
     if (!most) throw UsageError(fmt::format("--max-write: '{}' {}", arguments.max_write, most.error));
@@ -205,7 +210,12 @@ Text plan_text(const Plan& plan, const Shared& shared) {
   const std::size_t width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
   Text out;
   unsigned first = 0, most = 0;
+  std::size_t settings = 0;  // that --tune may try
   for (const Point& point : plan.points) {
+    if (engine::is_tried_on_demand(point)) {
+      ++settings;
+      continue;
+    }
     first += point.repeat.looks.front();
     most += point.repeat.looks.back();
   }
@@ -214,8 +224,11 @@ Text plan_text(const Plan& plan, const Shared& shared) {
   Node node(plan.target_path);
   out += Text::format("plan      {} need{}, {} point{}, {} repetitions ({} at most)\n",
                       plan.needs.size() + plan.declared_needs.size(),
-                      plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s", plan.points.size(),
-                      plan.points.size() == 1 ? "" : "s", first, most);
+                      plan.needs.size() + plan.declared_needs.size() == 1 ? "" : "s", plan.points.size() - settings,
+                      plan.points.size() - settings == 1 ? "" : "s", first, most);
+  if (settings > 0)
+    out +=
+        wrap(Text::format("tune      tries the most useful of {} settings of the loader", settings), width, 10) + "\n";
   if (plan.job) {
     const std::string& about = plan.job->description;
     out += "job       " + wrap(plan.job->name + (about.empty() ? "" : ": " + about), width - 10, 10) + "\n";
@@ -238,8 +251,18 @@ Text plan_text(const Plan& plan, const Shared& shared) {
                     time.reckoned_with.empty() ? "however many ranks take part" : "as with " + time.reckoned_with),
                 width, 10) +
            "\n";
+  if (const std::string why = node.backends().why_not(Gives::gpus); !why.empty()) {
+    const auto skipped = std::count_if(plan.points.begin(), plan.points.end(), [&](const Point& point) {
+      const auto skip = point.workload->check(node);
+      return skip && skip->reason.find(why) != std::string::npos;
+    });
+    if (skipped > 0)
+      out +=
+          wrap(Text::format("GPUs      {} points are skipped: {}", skipped, system::without_gpus()), width, 10) + "\n";
+  }
   Table points({{"point", false}, {"cache", false}, {"reps", true}, {"read/rep", true}, {"writes", true}});
   for (const Point& point : plan.points) {
+    if (engine::is_tried_on_demand(point)) continue;
     const Footprint footprint = point.workload->footprint();
     const bool caches = !point.workload->cache_states().empty();
     points.row({point.id, caches ? to_string(point.cache) : "-",

@@ -34,7 +34,21 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
   row.point = id.size() > result.point->info->name.size() ? id.substr(result.point->info->name.size() + 1) : id;
   const auto found = std::find_if(result.metrics.begin(), result.metrics.end(),
                                   [&](const MetricSummary& m) { return m.name == metric && !m.values.empty(); });
+  for (const Repetition& r : result.repetitions) {
+    row.taken += r.status == RepetitionStatus::ok;
+    row.disturbed += r.status == RepetitionStatus::ok && r.disturbance.disturbed;
+  }
+  for (const char* const name : {"read_bandwidth", "write_bandwidth", "read_iops", "latency_p50_ns", "latency_p99_ns"})
+    for (const MetricSummary& other : result.metrics)
+      if (other.name == name && name != metric && !other.values.empty()) row.others.emplace_back(name, other.median);
   if (found == result.metrics.end()) {
+    if (!result.repetitions.empty() && !result.repetitions.back().phases.empty()) {
+      const PhaseResult& phase = result.repetitions.back().phases.front();
+      if (phase.operations > 0)
+        row.partial = fmt::format("until it was stopped: {} operations, {}, {}", phase.operations,
+                                  job::format_named(phase.operations_per_s(), "1/s", "rate"),
+                                  job::format_named(phase.bytes_per_s(), "B/s", "rate"));
+    }
     const auto why = result.missing.find(metric);
     row.missing = result.status == PointStatus::not_reached ? "not reached"
                   : !result.reason.empty()                  ? result.reason
@@ -45,10 +59,6 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
   for (const Repetition& r : result.repetitions)
     if (row.unproven.empty() && r.counted && !r.cache.is_evidence())
       row.unproven = fmt::format("not proven {}: {}", to_string(r.cache.declared), r.cache.why);
-  row.disturbed = static_cast<std::size_t>(std::ranges::count_if(
-      result.repetitions, [](const Repetition& r) { return r.counted && r.disturbance.disturbed; }));
-  for (const MetricSummary& one : result.metrics)
-    if (!one.values.empty()) row.others[one.name] = one.shown();
   row.values = found->values;
   row.repetitions = row.values.size();
   const double sum = std::accumulate(row.values.begin(), row.values.end(), 0.0);
@@ -78,34 +88,41 @@ std::string human(const Scan& scan, double value) {
                               : job::format_named(value, scan.unit, scan.workload + "." + scan.metric);
 }
 
-std::vector<std::string> heads(const Scan& scan) {
-  std::vector<std::string> all{std::string(scan.metric), "range"};
-  for (const auto& [name, unit] : scan.others)
-    all.push_back(name.ends_with("_ns") ? name.substr(8, name.size() - 11) : "bandwidth");
-  if (scan.rows.size() > 1) all.emplace_back("relative");
-  return all;
+/// "409 MB/s; latency p50 155 µs, p99 1.20 ms; 9 of 21 repetitions disturbed", or "".
+std::string beside(const Scan& scan, const ScanRow& row) {
+  std::string text;
+  const auto add = [&text](std::string more) { text += (text.empty() ? "" : "; ") + std::move(more); };
+  for (const auto& [name, value] : row.others) {
+    const std::string shown = job::format_named(value,
+                                                name.ends_with("_ns")    ? "ns"
+                                                : name.ends_with("iops") ? "1/s"
+                                                                         : "B/s",
+                                                scan.workload + "." + name);
+    if (name == "latency_p50_ns")
+      add("latency p50 " + shown);
+    else if (name == "latency_p99_ns")
+      text +=
+          (text.find("latency") == text.npos ? (text.empty() ? "latency p99 " : "; latency p99 ") : ", p99 ") + shown;
+    else
+      add(shown);
+  }
+  if (row.disturbed > 0) add(fmt::format("{} of {} repetitions disturbed", row.disturbed, row.taken));
+  return text;
 }
 
-/// One row as people read it, the point first.
+/// One row as people read it: point, mean, median, bounds, min, max, relative.
 std::vector<std::string> cells(const Scan& scan, const ScanRow& row) {
-  std::vector<std::string> all{row.point};
-  if (!row.missing.empty()) {
-    all.resize(1 + heads(scan).size(), "-");
-    return all;
-  }
-  all.push_back(human(scan, row.shown));
-  all.push_back(row.low == row.high ? "" : fmt::format("[{}, {}]", human(scan, row.low), human(scan, row.high)));
-  for (const auto& [name, unit] : scan.others) {
-    const auto at = row.others.find(name);
-    all.push_back(at == row.others.end() ? "-" : job::format_named(at->second, unit, scan.workload + "." + name));
-  }
-  if (scan.rows.size() > 1) all.push_back(row.relative > 0 ? fmt::format("{:.2f}", row.relative) : "");
-  return all;
+  if (!row.missing.empty()) return {row.point, "-", "-", "", "-", "-", ""};
+  return {row.point,
+          human(scan, row.mean),
+          human(scan, row.median),
+          row.low == row.high ? "" : fmt::format("[{}, {}]", human(scan, row.low), human(scan, row.high)),
+          human(scan, row.least),
+          human(scan, row.most),
+          row.relative > 0 ? fmt::format("{:.2f}", row.relative) : ""};
 }
 
-std::string disturbed_text(const ScanRow& row) {
-  return fmt::format("{} of {} repetitions were disturbed by other load", row.disturbed, row.repetitions);
-}
+const char* const kHeads[] = {"mean", "median", "bounds", "min", "max", "relative"};
 
 const char* word(Better better) {
   return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
@@ -120,49 +137,28 @@ void require_metric(const WorkloadInfo& info, const std::string& metric, const W
 Scan scan_of(const RunResult& run, const std::string& metric) {
   const Point& first = run.plan->points.front();
   const MetricInfo chosen = metric_of(*first.info, metric, *first.workload);
-  Scan scan{std::string(first.info->name), chosen.name, chosen.unit, chosen.description, chosen.better, {}, {}};
+  Scan scan{std::string(first.info->name), chosen.name, chosen.unit, chosen.description, chosen.better, {}};
   for (const PointResult& result : run.points) scan.rows.push_back(row_of(result, scan.metric));
-  for (const PointResult& result : run.points)
-    for (const MetricSummary& one : result.metrics) {
-      const bool bandwidth = one.unit == "B/s" && one.name.ends_with("_bandwidth");
-      const bool wanted = bandwidth || one.name == "latency_p50_ns" || one.name == "latency_p99_ns";
-      const bool known = one.name == scan.metric || one.values.empty() ||
-                         std::ranges::any_of(scan.others, [&](const auto& o) { return o.first == one.name; });
-      if (wanted && !known && !(bandwidth && scan.unit == "B/s")) scan.others.emplace_back(one.name, one.unit);
-    }
   set_relative(scan);
   return scan;
 }
 
-Answer scan_answer(const Scan& scan) {
-  const ScanRow* best = nullptr;
-  for (const ScanRow& row : scan.rows)
-    if (row.missing.empty() && (best == nullptr || row.relative == 1)) best = &row;
-  if (best == nullptr) return {};
-  Answer all{.sentence = Text::format("{}: {}{} of {}.", scan.workload,
-                                      scan.rows.size() > 1 ? "best with " + best->point + ": " : "",
-                                      human(scan, best->shown), scan.metric)};
-  if (best->low != best->high)
-    all.cause = Text::format("Range {} to {} in {} repetitions.", human(scan, best->low), human(scan, best->high),
-                             best->repetitions);
-  if (best->disturbed > 0) {
-    all.cause = Text(disturbed_text(*best)) + ".";
-    all.next = "stop what else runs on this machine, and repeat the command";
-  }
-  return all;
-}
-
 Text scan_text(const Scan& scan, const Terminal& terminal) {
-  std::vector<Table::Column> columns{{Text(scan.workload), false}};
-  for (const std::string& head : heads(scan)) columns.push_back({Text(head), head != "range"});
-  Table table(std::move(columns));
+  Table table({{Text(scan.workload), false},
+               {"mean", true},
+               {"median", true},
+               {"bounds", false},
+               {"min", true},
+               {"max", true},
+               {"relative", true}});
   for (const ScanRow& row : scan.rows) {
     std::vector<Text> texts;
     for (const std::string& cell : cells(scan, row)) texts.emplace_back(cell);
     table.row(std::move(texts));
     if (!row.missing.empty()) table.remark(Text(row.missing));
+    if (!row.partial.empty()) table.remark(Text(row.partial));
+    if (const std::string more = beside(scan, row); !more.empty()) table.remark(Text(more));
     if (!row.unproven.empty()) table.remark(Text(row.unproven));
-    if (row.disturbed > 0) table.remark(Text(disturbed_text(row)));
   }
   const auto width = static_cast<std::size_t>(std::max(terminal.width(), 30));
   return wrap(Text::format("{}: {}", scan.metric, scan.description), std::min<std::size_t>(width, 100), 0) + "\n" +
@@ -171,7 +167,7 @@ Text scan_text(const Scan& scan, const Terminal& terminal) {
 
 std::string scan_markdown(const Scan& scan) {
   std::string text = fmt::format("| {} ({}) |", scan.workload, scan.metric), line = "|:---|";
-  for (const std::string& head : heads(scan)) {
+  for (const char* head : kHeads) {
     text += fmt::format(" {} |", head);
     line += "---:|";
   }
@@ -182,18 +178,20 @@ std::string scan_markdown(const Scan& scan) {
     for (std::size_t c = 1; c < all.size(); ++c) text += fmt::format(" {} |", all[c]);
     text += "\n";
   }
+  for (const ScanRow& row : scan.rows)
+    if (const std::string more = beside(scan, row); !more.empty()) text += fmt::format("\n`{}`: {}\n", row.point, more);
   return text;
 }
 
 std::string scan_csv(const Scan& scan) {
   std::string text =
-      "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,disturbed,missing,unproven\n";
+      "workload,point,metric,unit,repetitions,mean,median,low,high,min,max,relative,missing,unproven,disturbed\n";
   for (const ScanRow& row : scan.rows) {
     text += fmt::format("{},{},{},{},{}", csv_field(scan.workload), csv_field(row.point), csv_field(scan.metric),
                         csv_field(scan.unit), row.repetitions);
     for (const double value : {row.mean, row.median, row.low, row.high, row.least, row.most, row.relative})
       text += row.missing.empty() ? fmt::format(",{:.9g}", value) : ",";
-    text += fmt::format(",{},", row.disturbed) + csv_field(row.missing) + "," + csv_field(row.unproven) + "\n";
+    text += "," + csv_field(row.missing) + "," + csv_field(row.unproven) + fmt::format(",{}\n", row.disturbed);
   }
   return text;
 }
@@ -202,6 +200,9 @@ std::string scan_json(const Scan& scan) {
   nlohmann::ordered_json points = nlohmann::ordered_json::array();
   for (const ScanRow& row : scan.rows) {
     nlohmann::ordered_json point{{"point", row.point}, {"repetitions", row.repetitions}};
+    point["disturbed"] = row.disturbed;
+    for (const auto& [name, value] : row.others) point["medians"][name] = value;
+    if (!row.partial.empty()) point["partial"] = row.partial;
     if (!row.missing.empty()) {
       point["missing"] = row.missing;
     } else {
@@ -212,9 +213,6 @@ std::string scan_json(const Scan& scan) {
                     {"min", row.least},
                     {"max", row.most},
                     {"values", row.values}});
-      point["disturbed"] = row.disturbed;
-      for (const auto& [name, unit] : scan.others)
-        if (const auto at = row.others.find(name); at != row.others.end()) point[name] = at->second;
       if (row.relative > 0) point["relative"] = row.relative;
       if (!row.unproven.empty()) point["unproven"] = row.unproven;
     }

@@ -1,12 +1,10 @@
 // The points of a run side by side by one metric: mean, bounds, least, most, and how far from the best.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "benches/headrace/answer.h"
 #include "benches/headrace/terminal.h"
 #include "harness/engine/run_result.h"
 
@@ -17,19 +15,19 @@ struct ScanRow {
   std::string missing;          // why there are no values; "" = there are
   std::string unproven;         // why the values may be of another cache state than declared: then none is the best
   std::size_t repetitions = 0;  // that count
-  std::size_t disturbed = 0;    // of those
   double mean = 0, median = 0, low = 0, high = 0, least = 0, most = 0;
   double shown = 0;                      // MetricSummary::shown(), which `low` and `high` bound
   double relative = 0;                   // how many times better the best point's is: 1 = the best; 0 = not known
   std::vector<double> values;            // of the repetitions, in their order
-  std::map<std::string, double> others;  // by the names of Scan::others
+  std::size_t taken = 0, disturbed = 0;  // repetitions that ran to their ends, and that something else disturbed
+  std::vector<std::pair<std::string, double>> others;  // medians of what people look for beside it: name and value
+  std::string partial;                                 // what an interrupted first repetition gave until then
 };
 
 struct Scan {
   std::string workload, metric, unit, description;
   Better better = Better::higher;
   std::vector<ScanRow> rows;
-  std::vector<std::pair<std::string, std::string>> others;  // bandwidth and latency beside the metric: name and unit
 };
 
 /// Of every point of `run`, which are of one workload. `metric`: one that it reports, "" = its first. Throws UsageError
@@ -39,8 +37,6 @@ Scan scan_of(const RunResult& run, const std::string& metric);
 /// Throws UsageError as scan_of() does: before anything is measured.
 void require_metric(const WorkloadInfo& info, const std::string& metric, const Workload& workload);
 
-/// The best point; nothing where none has a value.
-Answer scan_answer(const Scan& scan);
 Text scan_text(const Scan& scan, const Terminal& terminal);
 std::string scan_markdown(const Scan& scan);
 /// A header, and a line per point; SI values.

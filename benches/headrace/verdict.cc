@@ -3,14 +3,19 @@
 
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/file_text.h"
 #include "harness/base/units.h"
+#include "harness/bringup/conclusion.h"
 #include "harness/judge/verdict/slow_parts.h"
+#include "harness/machine/network/hosts_file.h"
 #include "harness/results/exports.h"
 #include "harness/results/json_text.h"
 #include "harness/results/replay.h"
@@ -26,7 +31,7 @@ constexpr int kUsage = 2, kDiffers = 1;
 constexpr double kClockSkew_s = 300;  // clocks of nodes that are this far apart are no reason
 
 struct VerdictArguments {
-  std::string file, max_age;
+  std::string file, max_age, node;
   bool json = false, replay = false;
 };
 
@@ -133,8 +138,91 @@ int judge_again(const VerdictArguments& arguments) {
   return again.differences.empty() ? summary.exit_code : kDiffers;
 }
 
+/// The file of a bring-up where that is what is asked about; "" = it is not.
+std::string bringup_file(const std::string& path) {
+  std::error_code ignored;
+  const std::string within = path + "/" + bringup::kFile;
+  if (std::filesystem::is_regular_file(within, ignored)) return within;
+  return std::filesystem::path(path).filename() == bringup::kFile ? path : "";
+}
+
+/// By the name that the hosts file has, or that the host has for itself.
+const bringup::NodeRecord& node_called(const bringup::Record& record, const std::string& name,
+                                       const std::string& file) {
+  std::vector<std::string> known, own;
+  for (const bringup::NodeRecord& node : record.nodes) {
+    known.push_back(node.host.name);
+    own.push_back(node.facts ? node.facts->host : "");
+  }
+  auto at = host_named(known, name);
+  if (!at) at = host_named(own, name);
+  if (!at) throw UsageError(fmt::format("{}: no node {}{}", file, name, did_you_mean(name, known)));
+  return record.nodes[*at];
+}
+
+struct NodeVerdict {
+  Outcome word = Outcome::inconclusive;
+  std::string what;
+};
+
+NodeVerdict verdict_on(const bringup::Record& record, const bringup::NodeRecord& node) {
+  NodeVerdict verdict{bringup::is_accepted(node.state) ? Outcome::pass
+                      : bringup::is_bad(node.state)    ? Outcome::fail
+                      : node.missing                   ? Outcome::incomplete
+                                                       : Outcome::inconclusive,
+                      fmt::format("{} is {}", node.host.name, node.word())};
+  const auto number = static_cast<unsigned>(&node - record.nodes.data());
+  for (const bringup::Told& fault : record.faults)
+    if (fault.of_node(number)) verdict.what += "; " + fault.text;
+  if (node.missing) verdict.what += "; " + node.missing.why;
+  return verdict;
+}
+
+/// Of a bring-up, or of one of its nodes.
+int verdict_of_bringup(const VerdictArguments& arguments, const std::string& file, const Shared& shared) {
+  const bringup::Record record = bringup::concluded_from(file_text(file, std::size_t{1} << 30), file);
+  NodeVerdict told = arguments.node.empty() ? NodeVerdict{record.word, record.sentence}
+                                            : verdict_on(record, node_called(record, arguments.node, file));
+  const bringup::SessionRecord* const last = record.sessions.empty() ? nullptr : &record.sessions.back();
+  const double age_s = last == nullptr ? 0
+                                       : static_cast<double>(std::time(nullptr)) -
+                                             results::unix_seconds(last->started_utc).value_or(0) - last->elapsed_s;
+  const double most_s = max_age(arguments.max_age);
+  // Time mends no node: one that is bad stays so until it is tested again.
+  const bool stale = most_s > 0 && age_s > most_s;
+  if (stale) told.what += fmt::format("; {} old, and --max-age is {}", format_duration(age_s), format_duration(most_s));
+  if (stale && told.word != Outcome::fail) told.word = Outcome::stale;
+  const int code = exit_code(told.word);
+  if (arguments.json)
+    print_document(results::json_text({{"word", told.word},
+                                       {"exit_code", code},
+                                       {"stale", stale},
+                                       {"age_s", age_s},
+                                       {"node", arguments.node},
+                                       {"path", file},
+                                       {"why", told.what}}));
+  else if (shared.exit_map == ExitMap::nagios)
+    print_line(Text::format("HEADRACE {} - {}",
+                            told.word == Outcome::pass   ? "OK"
+                            : told.word == Outcome::fail ? "CRITICAL"
+                                                         : "UNKNOWN",
+                            told.what));
+  else
+    print_line(Text::format("headrace: {}: {}", to_string(told.word), told.what));
+  return code;
+}
+
 int verdict(const VerdictArguments& arguments, Shared& shared) {
   if (arguments.replay) return judge_again(arguments);
+  try {
+    if (const std::string file = bringup_file(arguments.file); !file.empty())
+      return verdict_of_bringup(arguments, file, shared);
+    if (!arguments.node.empty())
+      throw UsageError(fmt::format("{}: --node asks about a bring-up, and none is there", arguments.file));
+  } catch (const UsageError& problem) {
+    if (shared.exit_map == ExitMap::headrace) throw;
+    return unusable(problem, shared.exit_map);
+  }
   Told told;
   try {
     told = read(arguments);
@@ -159,7 +247,8 @@ int verdict(const VerdictArguments& arguments, Shared& shared) {
 void add_verdict(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("verdict", "Print a stored verdict in milliseconds: for prologs and health checks");
   auto a = std::make_shared<VerdictArguments>();
-  verb.option("FILE", a->file, "verdict.json, or a run folder").required();
+  verb.option("FILE", a->file, "verdict.json, or a run folder; or the folder of a bring-up").required();
+  verb.option("--node NAME", a->node, "Of a bring-up: the verdict on this node");
   verb.option("--max-age TIME", a->max_age,
               "An older verdict is STALE (exit code 12), as in 24h or 7d; an older FAIL stays a FAIL");
   verb.flag("--replay", a->replay,
@@ -168,6 +257,8 @@ void add_verdict(Verbs& verbs, Shared& shared) {
   verb.flag("--json", a->json, "Print it as JSON");
   verb.example("headrace verdict before --max-age 24h",
                "A stored verdict, with its exit code; STALE if it is a day old and no FAIL");
+  verb.example("headrace verdict cluster --node $(hostname -s) --exit-map nhc",
+               "What a bring-up found of this node: 1 if it is bad, else 0");
   verb.does([&shared, a] { return verdict(*a, shared); });
 }
 

@@ -40,20 +40,22 @@ struct C2cLinks {
 
 /// What a GPU is, asked once.
 struct GpuFacts {
-  std::string name;          // "NVIDIA H100 80GB HBM3"
-  std::string driver;        // "580.65.06"; "" = not told
-  std::string uuid;          // "GPU-1f2e..."
-  std::string pci_address;   // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not told
-  std::uint64_t memory = 0;  // [B]
-  std::uint64_t cache = 0;   // before its memory (L2) [B]; 0 = not told
-  int numa_node = -1;        // that the GPU is attached to; -1 = not told
-  PcieLink link_max;         // of this GPU in this slot
-  bool slice = false;        // a MIG slice: shares the link and the copy engines with others
-  bool coherent = false;     // reads pageable host memory by itself, over the host's page tables
+  std::string name;             // "NVIDIA H100 80GB HBM3"
+  std::string driver;           // "580.65.06"; "" = not told
+  std::string uuid;             // "GPU-1f2e..."
+  std::string pci_address;      // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not told
+  std::uint64_t memory = 0;     // [B]
+  std::uint64_t cache = 0;      // before its memory (L2) [B]; 0 = not told
+  int numa_node = -1;           // that the GPU is attached to; -1 = not told
+  PcieLink link_max;            // of this GPU in this slot
+  unsigned own_generation = 0;  // of PCI Express, that it could have in a better slot; 0 = not told
+  bool slice = false;           // a MIG slice: shares the link and the copy engines with others
+  bool coherent = false;        // reads pageable host memory by itself, over the host's page tables
   NvLinks nvlinks{};
   C2cLinks c2c{};
-  std::string refuses{};  // who may not use it: "all processes", "a second process"; "" = nobody is refused
-  std::string fabric{};   // what is wrong with the switches between GPUs; "" = nothing is, or there are none
+  std::string refuses{};       // who may not use it: "all processes", "a second process"; "" = nobody is refused
+  std::string fabric_group{};  // of NVLink over several nodes: "CLUSTER/CLIQUE"; "" = it ends at this node
+  std::string fabric{};        // what is wrong with the switches between GPUs; "" = nothing is, or there are none
 
   /// Of `fabric`: the switches are not set up yet.
   static constexpr const char *kFabricNotStarted = "not started", *kFabricInProgress = "in progress";
@@ -77,10 +79,13 @@ struct GpuState {
   std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  // memory errors, likewise
   std::optional<std::uint64_t> nvlink_errors{};  // replays, recoveries and CRC errors of all NVLinks, likewise
   std::optional<unsigned> nvlinks_up{};
-  std::optional<std::uint64_t> remapped_rows{};  // of its memory, that spare ones stand for
-  bool remap_pending = false;                    // the next reset remaps a row
-  bool remap_failed = false;                     // no spare row was left
-  std::vector<unsigned> xids{};                  // errors that the driver reported since this was last asked
+  std::optional<std::uint64_t> remapped_rows{};    // of its memory, that spare ones stand for
+  bool remap_pending = false;                      // the next reset remaps a row
+  bool remap_failed = false;                       // no spare row was left
+  std::optional<std::uint64_t> link_recoveries{};  // NVLinks that went down and came back, since the driver was loaded
+  std::optional<std::uint64_t> c2c_errors{};       // of NVLink-C2C, likewise
+  std::string recovery{};                          // what the driver wants done before it is used on; "" = nothing
+  std::vector<unsigned> xids{};                    // errors that the driver reported since this was last asked
 };
 
 /// An error number of NVIDIA's driver.
@@ -122,6 +127,7 @@ inline constexpr Xid kXids[] = {
     {148, true, "an NVLink failed"},
     {149, true, "an NVLink failed"},
     {150, true, "an NVLink failed"},
+    {154, false, "another recovery is needed"},
     {155, true, "an NVLink failed"},
     {156, true, "a part of the GPU was retired"},
     {157, true, "a part of the GPU could not be retired"},

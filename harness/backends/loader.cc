@@ -203,6 +203,14 @@ const Codec& Backends::codec(const std::string& name) {
   return *codec;
 }
 
+std::vector<const Codec*> Backends::codecs(const std::string& name) {
+  std::vector<const Codec*> all{&codec(name)};
+  if (!all.front()->image_decoder({})) return all;
+  for (const std::string& other : known_codecs())
+    if (other != name && why_not(other).empty() && codec(other).image_decoder({})) all.push_back(&codec(other));
+  return all;
+}
+
 const TableFormat& Backends::tables() {
   impl_->require(Gives::tables);
   return *impl_->tables;

@@ -48,6 +48,8 @@ class Backends {
   StreamEngine& streams(const std::string& name);
   /// The codec of that name. Throws as storage() does.
   const Codec& codec(const std::string& name);
+  /// It, and where it is of images the others of images that are usable. Throws as storage() does.
+  std::vector<const Codec*> codecs(const std::string& name);
   /// Parquet files. Throws RunError when they cannot be read: why_not(Gives::tables).
   const TableFormat& tables();
   /// The GPUs of this machine. Throws RunError when there are none that can be used: why_not(Gives::gpus).

@@ -97,6 +97,9 @@ class Reader {
 
   /// "AllReduce: 4194304 Bytes -> Algo Ring proto LL128 channel{Lo..Hi}={0..7}"; before 2.24 "... Algo 1 proto 2 time 3.9".
   void choice(std::string_view line) {
+    // "AllReduce [Symmetric]: 4194304 Bytes -> Kernel AllReduce_AGxLLMC_R nchannels 32 ..."
+    if (const auto kernel = behind(line, " Bytes -> Kernel "))
+      return say("algorithm", "symmetric " + std::string(until(*kernel, " \r")));
     const auto rest = behind(line, " Bytes -> Algo ");
     if (!rest) return;
     const auto protocol = behind(*rest, " proto ");
@@ -127,8 +130,10 @@ class Reader {
     }
     if (const auto direct = behind(line, "GPU Direct RDMA ")) {
       const auto device = behind(*direct, "'");
-      say("gpu_direct", fmt::format("{} for {}", until(*direct, " ") == "Enabled" ? "enabled" : "disabled",
-                                    device ? until(*device, "'") : "all"));
+      const char* const word = until(*direct, " ") == "Enabled" ? "enabled" : "disabled";
+      // "Enabled for GPU 0 / HCA 0 (distance 4 <= 5)": of each pair; far ones are disabled everywhere.
+      if (!device && direct->find(" / HCA ") != std::string_view::npos) return say("gpu_direct_pairs", word);
+      say("gpu_direct", fmt::format("{} for {}", word, device ? until(*device, "'") : "all"));
     }
   }
 
@@ -136,6 +141,7 @@ class Reader {
     if (const auto nodes = number_behind(line, " nNodes ")) {
       const auto ranks = number_behind(line, " nRanks "), local = number_behind(line, " localRanks ");
       if (ranks && local) say("topology", fmt::format("{} ranks, {} nodes, {} on each", *ranks, *nodes, *local));
+      if (const auto several = number_behind(line, " MNNVL ")) say("nvlink_over_nodes", *several != 0 ? "yes" : "no");
     }
     // "Pattern 4, crossNic 0, nChannels 12, bw 20.000000/20.000000, type NVL/PIX, sameChannels 1": 4 is the ring.
     if (const auto ring = behind(line, "Pattern 4,")) {
@@ -251,10 +257,12 @@ NcclLog from_words(std::string_view words) {
 std::vector<std::pair<std::string, std::string>> facts_of(const NcclLog& log) {
   std::vector<std::pair<std::string, std::string>> facts;
   if (std::string text = transport(log); !text.empty()) facts.emplace_back("transport", std::move(text));
-  for (const char* thing : {"algorithm", "protocol", "channels", "connections", "network", "devices", "interfaces",
-                            "gpu_direct", "topology", "paths", "channels_made", "ring", "nvls"}) {
+  for (const char* thing :
+       {"algorithm", "protocol", "channels", "connections", "network", "devices", "interfaces", "gpu_direct",
+        "gpu_direct_pairs", "topology", "nvlink_over_nodes", "paths", "channels_made", "ring", "nvls"}) {
     if (const auto* values = find(log, thing))
-      facts.emplace_back(thing, list(*values, thing == std::string_view("connections")));
+      facts.emplace_back(thing, list(*values, thing == std::string_view("connections") ||
+                                                  thing == std::string_view("gpu_direct_pairs")));
   }
   return facts;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -13,6 +14,9 @@
 #include "harness/backends/buffers.h"
 #include "harness/backends/file_io.h"
 #include "harness/base/error.h"
+#include "harness/base/system/direct_alignment.h"
+#include "harness/base/system/unique_fd.h"
+#include "harness/base/units.h"
 
 namespace headrace {
 
@@ -46,6 +50,17 @@ inline void require_storage(int fd, const std::string& path) {
     throw Unsupported("direct I/O needs storage: " + path + " is kept in memory (tmpfs)");
 }
 
+/// Throws when direct I/O of `multiple` bytes, what files' ends are rounded to among them, is none to this storage.
+inline void require_multiple(int fd, const std::string& path, std::uint64_t multiple) {
+  const std::uint64_t wanted = system::direct_alignment(fd);
+  if (wanted <= kPage || multiple % wanted == 0) return;
+  throw RunError(
+      fmt::format("{}: direct I/O there takes multiples of {}, the size of its sectors, and {} was asked for. Read "
+                  "through the page cache (direct: false), or use larger blocks",
+                  path, format_quantity(static_cast<double>(wanted), Dimension::bytes, true),
+                  format_quantity(static_cast<double>(multiple), Dimension::bytes, true)));
+}
+
 /// Throws what a failed open means: for direct I/O, EINVAL says that this file system has none.
 [[noreturn]] inline void throw_open_error(const std::string& operation, const std::string& path, bool direct,
                                           int code) {
@@ -58,6 +73,15 @@ inline void require_storage(int fd, const std::string& path) {
 inline std::uint64_t whole_file_block(const FileTable& files, const ReaderOptions& options) {
   const std::uint64_t largest = round_up(files.largest() ? files.largest() : 1, kPage);
   return options.block_size < largest ? options.block_size : largest;
+}
+
+/// Before whole files are read directly: the first one is looked at.
+inline void require_direct(const FileTable& files, const ReaderOptions& options) {
+  if (!options.direct || files.count() == 0) return;
+  const int fd = open_for_reading(files.root_fd(), files.path(0), kReadFlags);
+  if (fd < 0) return;  // reading says why
+  const system::UniqueFd closes(fd);
+  require_multiple(fd, files.full_path(0), kPage);
 }
 
 /// Files that stay open while a reader lives.
@@ -74,7 +98,7 @@ class OpenFiles {
         throw_open_error("open", files.full_path(file), options.direct, code);
       }
       fds_.push_back(fd);
-      if (options.direct && fds_.size() == 1) check_storage(files.full_path(file));
+      if (options.direct && fds_.size() == 1) check_storage(files, file, options.block_size);
       if (options.advice == Advice::sequential) ::posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
       if (options.advice == Advice::random) ::posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM);
     }
@@ -87,9 +111,10 @@ class OpenFiles {
   const std::vector<int>& all() const noexcept { return fds_; }
 
  private:
-  void check_storage(const std::string& path) {
+  void check_storage(const FileTable& files, std::uint32_t file, std::uint64_t block) {
     try {
-      require_storage(fds_.front(), path);
+      require_storage(fds_.front(), files.full_path(file));
+      require_multiple(fds_.front(), files.full_path(file), files.is_device() ? block : kPage);
     } catch (...) {
       close_all();
       throw;

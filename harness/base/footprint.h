@@ -9,6 +9,7 @@ namespace headrace {
 /// What a point will cost, for `plan`, the ETA and the disk check. Estimates; 0 = unknown.
 struct Footprint {
   std::uint64_t written_bytes = 0;  // made once, in the scratch folder
+  std::uint64_t written_files = 0;  // and folders, likewise
   std::uint64_t read_bytes_per_repetition = 0;
   std::uint64_t memory_bytes = 0;      // buffers, all workers
   std::uint64_t page_cache_bytes = 0;  // what a repetition leaves in the page cache, if there is room

@@ -117,6 +117,9 @@ std::string meant_unit(std::string_view written, const Kind& kind) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                       [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
   };
+  if (kind.unit == "B" && written.size() == 1 && std::string_view("kKmMgGtT").find(written) != written.npos)
+    return fmt::format("; did you mean {}iB, as fio and dd have it?",
+                       std::string(1, static_cast<char>(std::toupper(static_cast<unsigned char>(written[0])))));
   for (const Unit& unit : kind.units) {
     std::vector<std::string> ways{std::string(unit.text)};
     const auto add = [&](std::span<const Prefix> prefixes) {

@@ -32,6 +32,17 @@ std::vector<std::string> shell_words(std::vector<std::string> names) {
   return names;
 }
 
+/// Schedulers know hosts by the names that these have for themselves; a hosts file may have addresses.
+std::vector<std::string> scheduler_names(const Record& record, std::span<const unsigned> nodes) {
+  std::vector<std::string> names;
+  for (const unsigned node : nodes) {
+    const NodeRecord& one = record.nodes[node];
+    names.push_back(is_address(one.host.name) && one.facts && !one.facts->host.empty() ? one.facts->host
+                                                                                       : one.host.name);
+  }
+  return names;
+}
+
 bool drains(const NodeRecord& node) { return is_bad(node.state) && node.state != NodeState::drained; }
 /// Nobody heard from it. Where that is half of all nodes, it is more likely that the launcher is wrong.
 bool is_down(const Record& record, const NodeRecord& node) {
@@ -72,18 +83,18 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
   if (scheduler == Scheduler::slurm) {
     for (const auto& [reason, nodes] : by_reason)
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=drain reason={}",
-                                           shell_word(compressed(record.names_of(nodes))), shell_word(reason)));
+                                           shell_word(compressed(scheduler_names(record, nodes))), shell_word(reason)));
     if (!down.empty())
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=down reason={}",
-                                           shell_word(compressed(record.names_of(down))),
+                                           shell_word(compressed(scheduler_names(record, down))),
                                            shell_word("headrace: unreachable")));
     if (!back.empty())
-      commands.resume.push_back(
-          fmt::format("scontrol update nodename={} state=resume", shell_word(compressed(record.names_of(back)))));
+      commands.resume.push_back(fmt::format("scontrol update nodename={} state=resume",
+                                            shell_word(compressed(scheduler_names(record, back)))));
   } else {
     if (!commands.nodes.empty())
-      commands.drain.push_back(tainted(record.names_of(commands.nodes), "headrace=bad:NoSchedule --overwrite"));
-    if (!back.empty()) commands.resume.push_back(tainted(record.names_of(back), "headrace=bad:NoSchedule-"));
+      commands.drain.push_back(tainted(scheduler_names(record, commands.nodes), "headrace=bad:NoSchedule --overwrite"));
+    if (!back.empty()) commands.resume.push_back(tainted(scheduler_names(record, back), "headrace=bad:NoSchedule-"));
   }
   return commands;
 }

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/base/diagnostics.h"
+#include "harness/bringup/conclusion.h"
 #include "harness/bringup/group_run_json.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/rails.h"
@@ -300,6 +301,32 @@ Record record_in(const nlohmann::json& json) {
   return record;
 }
 
+/// Faults as they were told: of which node, its name says.
+void read_conclusion(const nlohmann::json& json, Record& record) {
+  record.word = outcome_named(json.at("word").get<std::string>()).value_or(Outcome::incomplete);
+  record.sentence = json.at("sentence").get<std::string>();
+  record.running = json.value("running", false);
+  for (const nlohmann::json& item : json.at("skipped"))
+    record.skipped.push_back({item.at("step").get<std::string>(), item.at("why").get<std::string>()});
+  for (const nlohmann::json& item : json.at("faults")) {
+    Told& one = record.faults.emplace_back();
+    one.scope = item.at("scope").get<std::string>();
+    one.subject = item.at("subject").get<std::string>();
+    one.text = item.at("told").get<std::string>();
+    one.fix = item.at("fix").get<std::string>();
+    one.loss = item.at("loss").get<double>();
+    one.fault.healthy = item.at("healthy").get<double>();
+    one.fault.scope = Finding::Scope::shared;
+    if (one.scope != "node" && one.scope != "NIC") continue;
+    const std::string name = one.subject.substr(0, one.subject.find(' '));
+    for (unsigned node = 0; node < record.nodes.size(); ++node)
+      if (record.nodes[node].host.name == name) {
+        one.fault.scope = one.scope == "node" ? Finding::Scope::node : Finding::Scope::nic;
+        one.fault.a = node;
+      }
+  }
+}
+
 }  // namespace
 
 std::string record_json(const Record& record) {
@@ -341,6 +368,16 @@ std::string record_json(const Record& record) {
                              {"hand_over", hand_over_json(record)},
                              {"nodes", nodes},
                              {"sessions", sessions}});
+}
+
+Record concluded_from(const std::string& text, const std::string& file) {
+  Record record = record_from(text, file);
+  try {
+    read_conclusion(results::parse_json(text), record);
+  } catch (const nlohmann::json::exception& e) {
+    throw UsageError(file + ": " + e.what());
+  }
+  return record;
 }
 
 Record record_from(const std::string& text, const std::string& file) {

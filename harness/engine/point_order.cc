@@ -38,15 +38,17 @@ std::string next_try(const Plan& plan, const std::vector<PointResult>& results) 
   if (!trials) return "";
   const double target = plan.job->step.target_utilization;
   // A setting that was begun and gave nothing is not tried again.
-  const auto open = [&](const char* label, std::optional<double> number) -> std::string {
-    if (!number) return "";
-    std::string id = fmt::format("{}{:.0f}", id_of(label), *number);
-    const bool begun =
-        std::ranges::any_of(results, [&](const PointResult& p) { return p.point->id == id && is_begun(p); });
-    return begun ? "" : id;
+  const auto open = [&](double workers, double ahead) -> std::string {
+    std::string id = fmt::format("{}/{}", kPipeline, rehearsal::setting_label(workers, ahead));
+    if (workers == trials->own->workers) id = fmt::format("{}{:.0f}", id_of(rehearsal::kPrefetch), ahead);
+    const bool is_open =
+        std::ranges::any_of(results, [&](const PointResult& p) { return p.point->id == id && !is_begun(p); });
+    return is_open ? id : "";
   };
-  if (std::string id = open(rehearsal::kWorkers, next_workers(*trials, target)); !id.empty()) return id;
-  return open(rehearsal::kPrefetch, next_prefetch(*trials, target));
+  if (const auto workers = next_workers(*trials, target))
+    if (std::string id = open(*workers, 0); !id.empty()) return id;
+  const auto setting = next_prefetch(*trials, target);
+  return setting ? open(setting->workers, setting->prefetch_factor) : "";
 }
 
 unsigned tries(const std::vector<PointResult>& results) {

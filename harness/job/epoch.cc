@@ -3,19 +3,25 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/job/epoch_steps.h"
 #include "harness/job/formula.h"
 
 namespace headrace::job {
 
-std::optional<WallClock> wall_clock_of(const Job& job, double fill_s, double by_rule) {
+std::optional<double> epoch_steps_of(const Job& job) {
   const double batch = job.step.micro_batch * job.step.accumulation * job.replicas();
-  if (!job.dataset.samples || batch <= 0 || by_rule <= 0 || job.step.time <= 0) return std::nullopt;
+  if (!job.dataset.samples || batch <= 0) return std::nullopt;
   const double steps = std::floor(*job.dataset.samples / batch);
-  if (steps < 2) return std::nullopt;
-  return WallClock{.steps = steps,
+  return steps < 2 ? std::nullopt : std::optional(steps);
+}
+
+std::optional<WallClock> wall_clock_of(const Job& job, double fill_s, double by_rule) {
+  const std::optional<double> steps = epoch_steps_of(job);
+  if (!steps || by_rule <= 0 || job.step.time <= 0) return std::nullopt;
+  return WallClock{.steps = *steps,
                    .fill_s = fill_s,
                    .by_rule = by_rule,
-                   .utilization = apply("A27", {{"steps_count", steps},
+                   .utilization = apply("A27", {{"steps_count", *steps},
                                                 {"step_time_s", job.step.time},
                                                 {"fill_time_s", fill_s},
                                                 {"au_ratio", by_rule}})

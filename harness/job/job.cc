@@ -228,7 +228,7 @@ void check_reading(const Job& job, const JobReader& reader, Diagnostics& problem
   };
   const auto given = [&](std::string_view path) { return job.values.count(std::string(path)) > 0; };
   static const std::map<std::string, std::vector<std::string>> kProfiles{
-      {"files", {"whole", "pil", "npz", "ranged"}},
+      {"files", {"whole", "pil", "mmap", "npz", "ranged"}},
       {"shards", {"wds", "mds", "row_group", "ranged"}},
       {"tokens", {"mmap", "ranged"}},
   };

@@ -69,6 +69,11 @@ void derive_values(Job& job) {
     job.derived.insert("dataset.read_profile");
     job.values["dataset.read_profile"] = name;
   }
+  if (job.loader.workers_per_gpu == 0.0) {  // it begins a batch when it takes the one before
+    job.loader.prefetch_factor = 1;
+    job.derived.insert("loader.prefetch_factor");
+    job.values["loader.prefetch_factor"] = "1";
+  }
   if (missing("cluster.mtbf")) derive("cluster.mtbf", mtbf_of(job.cluster), Dimension::seconds, job.cluster.mtbf);
 }
 

@@ -169,8 +169,9 @@ std::vector<JobKey> make_keys() {
 
       word("loader.kind", {"pytorch", "pytorch_iterable", "tfdata", "in_flight"}, "pytorch",
            put<&Job::loader, &L::kind>, "what the loader is"),
-      optional("loader.workers_per_gpu", D::count, kWhole, put<&Job::loader, &L::workers_per_gpu>,
-               "loader processes of one GPU"),
+      optional("loader.workers_per_gpu", D::count, {.min = 0, .max = kMost, .integer = true},
+               put<&Job::loader, &L::workers_per_gpu>,
+               "loader processes of one GPU; 0: the training process reads itself, as num_workers=0 has it"),
       defaulted("loader.prefetch_factor", D::count, kWhole, "2", put<&Job::loader, &L::prefetch_factor>,
                 "batches that each worker prepares ahead"),
       optional("loader.cpu_time_per_batch", D::seconds, kPositive, put<&Job::loader, &L::cpu_time_per_batch>,
@@ -303,6 +304,9 @@ std::vector<JobKey> make_keys() {
                 "share of the line rate that large messages reach"),
       optional("fabric.intra_busbw", D::bytes_per_second, kPositive, put<&Job::fabric, &F::intra_busbw>,
                "bus bandwidth of the GPUs of one node among themselves"),
+      derived_word(
+          "fabric.gpu_generation", {"ampere", "hopper", "blackwell"}, "not known", [](Job&, double) {},
+          "generation of NVLink: gives the time of an all-reduce"),
       optional("fabric.switch_ports", D::count, {.min = 2, .max = kMost, .integer = true},
                put<&Job::fabric, &F::switch_ports>, "ports of one switch"),
       optional("fabric.tiers", D::count, {.min = 1, .max = 10, .integer = true}, put<&Job::fabric, &F::tiers>,

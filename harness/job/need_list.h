@@ -100,6 +100,10 @@ Derivation gradient_bytes_of(const Job& job, double ranks);
 JobCollective collective_of(const Job& job, double message, double ranks, double stride);
 /// That of the gradients of groups of `ranks`.
 JobCollective gradient_collective_of(const Job& job, double ranks);
+/// The least and the most time of one all-reduce of such a size in such groups (F28); locked where the job does not
+/// have the rates of its links.
+void add_call_times(const Job& job, NeedList& needs, const JobCollective& calls, std::string_view least,
+                    std::string_view most);
 /// F18 of the above.
 Derivation gradient_busbw_of(const Job& job, double ranks);
 

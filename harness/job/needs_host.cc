@@ -1,4 +1,6 @@
 // What decoding, shuffling and moving the samples asks of a node's cores, memory and GPU links.
+#include <algorithm>
+
 #include "harness/job/need_kinds.h"
 #include "harness/job/need_list.h"
 
@@ -7,7 +9,7 @@ namespace {
 
 void add_shuffle_needs(const Job& job, NeedList& needs) {
   if (!needs.have({"loader.shuffle_memory"}, {"loader.shuffle_buffer", "loader.workers_per_gpu"})) return;
-  const double streams = job.cluster.gpus_per_node * *job.loader.workers_per_gpu;
+  const double streams = job.cluster.gpus_per_node * std::max(1.0, *job.loader.workers_per_gpu);
   needs.add("loader.shuffle_memory", Scope::node,
             Derivation("D10", {{"streams_count", streams},
                                {"buffer_samples_count", *job.loader.shuffle_buffer},
@@ -46,7 +48,7 @@ void add_host_needs(const Job& job, const Basis& basis, NeedList& needs) {
   if (needs.have({"host.prefetch_memory"}, {"dataset.decoded_size", "loader.workers_per_gpu"}))
     needs.add("host.prefetch_memory", Scope::node,
               Derivation("B4", {{"ranks_count", job.cluster.gpus_per_node},
-                                {"workers_count", *job.loader.workers_per_gpu},
+                                {"workers_count", std::max(1.0, *job.loader.workers_per_gpu)},
                                 {"prefetch_factor_count", job.loader.prefetch_factor},
                                 {"batch_samples_count", job.step.micro_batch},
                                 {"decoded_sample_bytes", *data.decoded_size}}));

@@ -51,6 +51,8 @@ void add_tensor(const Job& job, NeedList& needs) {
                                       {"element_bytes", job.model.activation_bytes},
                                       {"tensor_parallel_count", job.parallelism.tensor}}));
   needs.add("network.tensor_traffic", Scope::gpu, step);
+  add_call_times(job, needs, collective_of(job, activation_bytes(job), job.parallelism.tensor, 1),
+                 "network.tensor_call_least", "network.tensor_call_most");
   // Rarely overlapped: without a measurement it all shows.
   if (needs.have({"network.tensor_busbw"}, {"parallelism.tensor_time"}))
     add_rate(needs, "network.tensor_busbw", rate(job, step, 0, *job.parallelism.tensor_time),

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/job/all_reduce_interval.h"
 #include "harness/job/need_list.h"
 
 namespace headrace::job {
@@ -71,6 +72,38 @@ JobCollective gradient_collective_of(const Job& job, double ranks) {
   return c;
 }
 
+namespace {
+
+/// As F28 orders them; the job's values alone have it.
+double generation_of(const Job& job) {
+  const std::string& word = job.values.at("fabric.gpu_generation");
+  return word == "ampere" ? 0 : word == "hopper" ? 1 : 2;
+}
+
+}  // namespace
+
+void add_call_times(const Job& job, NeedList& needs, const JobCollective& calls, std::string_view least,
+                    std::string_view most) {
+  if (!needs.have({least, most}, {"fabric.gpu_generation", "fabric.intra_busbw"})) return;
+  const bool leaves = calls.nodes > 1;
+  if (leaves && !needs.have({least, most}, {"cluster.nics_per_node", "cluster.nic_rate"})) return;
+  const double in_node = calls.ranks / calls.nodes;
+  if (in_node != std::floor(in_node)) return;  // F28 has nodes that are alike
+  const Job::Fabric& fabric = *job.fabric;
+  const double crossing = std::max(1.0, fabric.crossing * fabric.oversubscription);
+  const AllReduceInterval time = all_reduce_interval(
+      {.ranks = calls.ranks,
+       .nodes = calls.nodes,
+       .generation = generation_of(job),
+       .intra = *fabric.intra_busbw,
+       .network = leaves ? *job.cluster.nics_per_node * std::min(1.0, in_node / job.cluster.gpus_per_node) *
+                               *job.cluster.nic_rate * fabric.nic_efficiency / crossing
+                         : 0},
+      calls.message);
+  needs.add(least, Scope::gpu, Derivation(time.fastest)).collective = calls;
+  needs.add(most, Scope::gpu, Derivation(time.slowest)).collective = calls;
+}
+
 void add_network_needs(const Job& job, NeedList& needs) {
   const GradientGroups groups(job);
   if (groups.ranks <= 1 || !needs.have({"network.gradient_busbw"}, {"model.parameters"})) return;
@@ -80,6 +113,10 @@ void add_network_needs(const Job& job, NeedList& needs) {
 
 void add_fabric_needs(const Job& job, NeedList& needs) {
   const GradientGroups groups(job);
+  if (groups.ranks > 1 &&
+      needs.have({"network.gradient_call_least", "network.gradient_call_most"}, {"model.parameters"}))
+    add_call_times(job, needs, gradient_collective_of(job, groups.ranks), "network.gradient_call_least",
+                   "network.gradient_call_most");
   if (!groups.leave_node() || !needs.have({"network.node_bandwidth"}, {"model.parameters"})) return;
   // A ring passes each node once, so a group's bus bandwidth leaves the node once, whatever ranks
   // are on it.

@@ -2,6 +2,8 @@
 // sizes.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "harness/job/need_list.h"
 
 namespace headrace::job {
@@ -32,7 +34,7 @@ void add_object_store_needs(const Job& job, const Basis& basis, NeedList& needs)
               Derivation("D7", {{"dataset_bytes", *data.samples * data.stored_size()},
                                 {"nodes_count", job.cluster.nodes},
                                 {"ranks_per_node_count", job.cluster.gpus_per_node},
-                                {"workers_per_rank_count", *job.loader.workers_per_gpu},
+                                {"workers_per_rank_count", std::max(1.0, *job.loader.workers_per_gpu)},
                                 {"shards_per_worker_count", shards_per_worker}}));
   if (!needs.have({"dataset.shard_size_min", "object_store.concurrency", "object_store.request_rate",
                    "object_store.prefixes", "object_store.connections"},

@@ -182,7 +182,8 @@ Way way_of(const Job& job) {
           .file_size = job.dataset.stored_size() * job.dataset.samples_per_file,
           .sample_size = job.dataset.stored_size(),
           .request_size = job.dataset.request_size,
-          .workers = job.loader.workers_per_gpu.value_or(0) * job.cluster.gpus_per_node,
+          .workers =
+              (job.loader.workers_per_gpu ? std::max(1.0, *job.loader.workers_per_gpu) : 0) * job.cluster.gpus_per_node,
           .savers = job.cluster.gpus_per_node,
           .async = job.checkpoint && job.checkpoint->async,
           .data = job.dataset.path.empty()           ? ""

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "harness/base/system/kernel_files.h"
@@ -74,6 +75,26 @@ std::vector<std::string> lost_gpus(const std::vector<std::string>& listed, const
   std::vector<std::string> lost;
   for (std::size_t i = unknown; i < all.size(); ++i) lost.push_back(all[i].address);
   return lost;
+}
+
+std::string without_gpus(const std::string& root) {
+  std::map<std::string, unsigned> count;
+  const std::string folder = root + "/sys/bus/pci/devices";
+  for (const std::string& address : entries(folder)) {
+    const std::string own = folder + "/" + address, kind = read_line(own + "/class").value_or("").substr(0, 6);
+    const std::string vendor = read_line(own + "/vendor").value_or("");
+    // Integrated graphics of processors are VGA controllers (0x0300).
+    const bool accelerator = kind == "0x1200" || kind == "0x0302" || kind == "0x0380";
+    if (vendor == kNvidia && (accelerator || kind == "0x0300"))
+      ++count["NVIDIA without a driver that works"];
+    else if (accelerator && (vendor == "0x1002" || vendor == "0x8086" || vendor == "0x1da3"))
+      ++count[vendor == "0x1002" ? "AMD" : vendor == "0x8086" ? "Intel" : "Habana"];
+  }
+  std::string there;
+  for (const auto& [maker, number] : count)
+    there += (there.empty() ? "" : ", ") + std::to_string(number) + " of " + maker;
+  return "no GPU that headrace drives" + (there.empty() ? "" : " (" + there + "; it drives NVIDIA's)") +
+         ": storage, memory, loaders, TCP, RDMA and MPI can be measured";
 }
 
 }  // namespace headrace::system

@@ -12,4 +12,8 @@ namespace headrace::system {
 /// in `listed` is "", numbers are compared. `root` is where /sys, /proc and /dev are looked for; tests lay their own.
 std::vector<std::string> lost_gpus(const std::vector<std::string>& listed, const std::string& root = "");
 
+/// Where no GPU can be used: what there is, and what can be measured all the same, in one line: "no GPU that headrace drives (8 of
+/// AMD): storage, ... can be measured".
+std::string without_gpus(const std::string& root = "");
+
 }  // namespace headrace::system

@@ -52,11 +52,30 @@ std::string plug_of(const std::string& device, const std::string& number) {
   return fs::canonical(fs::exists(physical, ignored) ? physical : device, ignored).string() + "#" + number;
 }
 
+/// "0000:29:00.1" at the end of a device's place, before a plug's number; "" = it is on no PCI bus.
+std::string pci_function_in(const std::string& plug) {
+  const std::string place = plug.substr(0, plug.rfind('#'));
+  const std::string last = place.substr(place.rfind('/') + 1);
+  constexpr std::size_t kDot = 10;
+  return last.size() == kDot + 2 && last[4] == ':' && last[7] == ':' && last[kDot] == '.' ? last : "";
+}
+
+/// What cards of one make have in common.
+std::string model_of(const std::string& device) {
+  std::string model;
+  for (const char* file : {"vendor", "device", "subsystem_vendor", "subsystem_device"})
+    if (const std::string word = line(device + "/" + file); !word.empty()) model += (model.empty() ? "" : ":") + word;
+  return model;
+}
+
 void read_device(const std::string& device, const std::string& number, NetworkLink& link) {
   std::error_code ignored;
   link.physical = fs::exists(device, ignored);
   if (!link.physical) return;
   link.plug = plug_of(device, number);
+  link.card = pci_function_in(link.plug);
+  link.card.erase(std::min(link.card.rfind('.'), link.card.size()));
+  link.model = model_of(device);
   const fs::path driver = fs::read_symlink(device + "/driver", ignored);
   link.driver = driver.filename().string();
   const std::string node = line(device + "/numa_node");
@@ -127,7 +146,31 @@ NetworkLink interface(const std::string& folder, const std::string& name) {
   return link;
 }
 
-NetworkLink rdma_port(const std::string& device, const std::string& name, const std::string& port) {
+/// An RDMA device over a bond tells the rate of one leg.
+void read_legs(const std::string& net, NetworkLink& link) {
+  for (const std::string& own : link.interfaces) {
+    if (kind_of(net + "/" + own) != "bonding") continue;
+    for (const std::string& leg : lower_interfaces(net + "/" + own)) {
+      ++link.legs;
+      link.legs_up += line(net + "/" + leg + "/operstate") == "up";
+    }
+  }
+  if (link.legs > 1) link.rate *= link.legs;
+}
+
+/// A card with several attachments to the host shows each plug as several devices, whose functions have one number.
+void read_card(const std::string& device, const std::string& port, NetworkLink& link) {
+  if (const std::string board = line(device + "/board_id"); !board.empty() && !link.model.empty())
+    link.model += ", " + board;
+  link.firmware = line(device + "/fw_ver");
+  const std::string guid = line(device + "/sys_image_guid");
+  if (!link.physical || guid.find_first_not_of("0:") == guid.npos) return;
+  const std::string function = pci_function_in(link.plug);
+  link.plug = fmt::format("{}#{}#{}", guid, function.substr(std::min(function.rfind('.'), function.size())), port);
+}
+
+NetworkLink rdma_port(const std::string& sys, const std::string& name, const std::string& port) {
+  const std::string device = sys + "/class/infiniband/" + name;
   const std::string folder = device + "/ports/" + port;
   NetworkLink link;
   link.name = name + "/" + port;
@@ -148,6 +191,7 @@ NetworkLink rdma_port(const std::string& device, const std::string& name, const 
     if (!with.empty() && std::find(link.interfaces.begin(), link.interfaces.end(), with) == link.interfaces.end())
       link.interfaces.push_back(with);
   }
+  read_legs(sys + "/class/net", link);
   read_counters(folder + "/counters", kWireErrors, link);
   read_counters(folder + "/hw_counters", kTransportErrors, link);
   return link;
@@ -183,6 +227,15 @@ Carrier carrier_of(const std::string& name, const std::string& sys) {
   return driver == "bridge" || driver == "dummy" ? Carrier::stays_inside : carrier;
 }
 
+std::vector<IpInterface> ip_interfaces(const std::string& sys) {
+  std::vector<IpInterface> all;
+  for (const std::string& name : entries(sys + "/class/net")) {
+    const std::string state = line(sys + "/class/net/" + name + "/operstate");
+    if (!state.empty()) all.push_back({name, state == "up" || state == "unknown"});  // which tunnels do not know
+  }
+  return all;
+}
+
 std::vector<NetworkLink> network_links(const std::string& sys) {
   std::vector<NetworkLink> links;
   for (const std::string& name : entries(sys + "/class/net")) {
@@ -193,17 +246,28 @@ std::vector<NetworkLink> network_links(const std::string& sys) {
     links.back().carrier = carrier_of(name, sys);
   }
   for (const std::string& name : entries(sys + "/class/infiniband")) {
-    const std::string device = sys + "/class/infiniband/" + name;
-    for (const std::string& port : entries(device + "/ports")) {
-      NetworkLink link = rdma_port(device, name, port);
+    for (const std::string& port : entries(sys + "/class/infiniband/" + name + "/ports")) {
+      NetworkLink link = rdma_port(sys, name, port);
       for (const NetworkLink& other : links) {
         const auto& own = link.interfaces;
         if (other.physical && std::find(own.begin(), own.end(), other.name) != own.end()) link.plug = other.plug;
       }
+      read_card(sys + "/class/infiniband/" + name, port, link);
       links.push_back(std::move(link));
     }
   }
   return links;
+}
+
+double host_rate(const NetworkLink& link, const std::vector<NetworkLink>& all) {
+  double rate = 0;
+  for (const NetworkLink& other : all) {
+    if (other.rdma != link.rdma || other.plug != link.plug || (other.card == link.card && &other != &link)) continue;
+    if (!other.host_link) return 0;
+    const auto generation = pcie_generation(other.host_link->generation);
+    if (generation) rate += generation->gigatransfers_per_s * 1e9 / 8 * generation->encoding * other.host_link->lanes;
+  }
+  return rate;
 }
 
 std::map<std::string, std::string> risen_errors(const std::vector<NetworkLink>& before,

@@ -39,7 +39,7 @@ struct NetworkLink {
   bool member = false;  // of a bond, team or bridge, which has the address
   bool up = false;
   std::string state;      // as the kernel names it: "up", "ACTIVE, LinkUp"
-  double rate = 0;        // [B/s], one way; 0 = not told
+  double rate = 0;        // [B/s], one way, of all legs; 0 = not told
   unsigned lanes = 0;     // RDMA: 4 of "4X NDR"; 0 = not told
   std::uint64_t mtu = 0;  // [B]; 0 = not told
   std::string driver;
@@ -48,6 +48,10 @@ struct NetworkLink {
   /// The same for all that one plug has: a card's function, its virtual ones, those of the card's own
   /// switch, and the RDMA port beside a network interface; "" = no device.
   std::string plug;
+  std::string card;      // "0000:29:00", the card's PCI address without its function; "" = not told
+  std::string model;     // of the card, by its PCI identity and board: "0x15b3:0x1021, MT_0000000838"; "" = not told
+  std::string firmware;  // RDMA; "" = not told
+  unsigned legs = 0, legs_up = 0;               // RDMA: cards' interfaces of the bond that it is over; 0 = no bond
   std::vector<std::string> interfaces;          // RDMA: the network interfaces of the same port
   std::map<std::string, std::uint64_t> errors;  // counters that should stay as they are
 };
@@ -55,8 +59,19 @@ struct NetworkLink {
 /// Of one interface, whatever its type.
 Carrier carrier_of(const std::string& interface, const std::string& sys = "/sys");
 
-/// All but the loopback, by name, RDMA ports last. `sys` is where /sys is. Never throws.
+/// An interface that IP packets can go by, whatever its type: IPoIB and loopback, too.
+struct IpInterface {
+  std::string name;
+  bool up = false;
+};
+/// By name. Never throws.
+std::vector<IpInterface> ip_interfaces(const std::string& sys = "/sys");
+
+/// Ethernet interfaces by name, RDMA ports last. `sys` is where /sys is. Never throws.
 std::vector<NetworkLink> network_links(const std::string& sys = "/sys");
+
+/// What PCI Express carries of a port's plug, over all the attachments that its card has to the host [B/s]; 0 = not told.
+double host_rate(const NetworkLink& link, const std::vector<NetworkLink>& all);
 
 /// "port_rcv_errors +3" of every error counter that rose between two looks, by link name; those
 /// that went back were reset.

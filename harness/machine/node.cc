@@ -148,6 +148,14 @@ std::uint64_t Node::free_bytes(const std::string& path) const {
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }
 
-bool Node::is_root() const { return ::geteuid() == 0; }
+std::uint64_t Node::free_inodes(const std::string& path) const {
+  constexpr std::uint64_t kAny = ~std::uint64_t{0};
+  struct statvfs status;
+  if (is_object_path(path) || ::statvfs(system::nearest_existing(path).c_str(), &status) != 0) return kAny;
+  return status.f_files == 0 ? kAny : static_cast<std::uint64_t>(status.f_favail);
+}
+
+/// In a container root may write no setting of the kernel.
+bool Node::is_root() const { return ::geteuid() == 0 && ::access("/proc/sys/vm/drop_caches", W_OK) == 0; }
 
 }  // namespace headrace

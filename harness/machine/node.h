@@ -76,9 +76,10 @@ class Node {
   /// The engine's, before each point. This rank may not be among them; then its index is team().size().
   void set_team(std::vector<unsigned> ranks);
 
-  unsigned cores() const;                  // usable by this process: affinity and cgroup quota
-  std::uint64_t memory_total() const;      // of the machine [B]; 0 = not told
-  std::uint64_t memory_available() const;  // MemAvailable, or the cgroup's rest if that is less [B]
+  unsigned cores() const;                                    // usable by this process: affinity and cgroup quota
+  std::uint64_t memory_total() const;                        // of the machine [B]; 0 = not told
+  std::uint64_t memory_available() const;                    // MemAvailable, or the cgroup's rest if that is less [B]
+  std::uint64_t free_inodes(const std::string& path) const;  // likewise; the largest number where none is told
   std::uint64_t free_bytes(
       const std::string& path) const;  // statvfs; nearest existing parent; of an object store more than anybody writes
   bool is_root() const;

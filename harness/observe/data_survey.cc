@@ -13,6 +13,7 @@
 #include <map>
 #include <set>
 
+#include "harness/backends/formats/format.h"
 #include "harness/backends/formats/shard_samples.h"
 #include "harness/base/error.h"
 #include "harness/base/system/list_names.h"
@@ -98,6 +99,7 @@ class Listing {
   }
   void look_at(const std::string& path, std::uint64_t& own) {
     struct stat status {};
+    if (!formats::by_product(std::string_view(path).substr(path.rfind('/') + 1)).empty()) return;
     if (::lstat(path.c_str(), &status) != 0) return missed(path, errno);
     if (S_ISDIR(status.st_mode)) return look_below(path);
     const auto& wanted = found_.extensions;

@@ -52,7 +52,7 @@ void encode_tar(const ImageFolder& from, const Sample& sample, std::string& out)
   bool labelled = sample.label < 0;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
     const std::uint32_t file = from.order[sample.first + i];
-    const std::string part = cut_extension(from.files.path(file)).second;
+    const std::string part = cut_extension(from.files.name(file)).second;
     labelled = labelled || part == "cls";
     formats::put_tar_header(key + "." + part, from.files.size(file), out);
     append_file(from, file, out);
@@ -70,7 +70,7 @@ void encode_record(const ImageFolder& from, const Sample& sample, std::string& o
   std::string bytes;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
     const std::uint32_t file = from.order[sample.first + i];
-    const std::string_view path = from.files.path(file);
+    const std::string_view path = from.files.name(file);
     const std::string part = cut_extension(path).second;
     bytes.clear();
     append_file(from, file, bytes);
@@ -99,7 +99,7 @@ std::string column_of(std::string_view part) {
   return part == kImageColumn || part == kClassColumn ? "." + std::string(part) : std::string(part);
 }
 std::string part_of(const ImageFolder& from, const Sample& sample, std::uint32_t number) {
-  return cut_extension(from.files.path(from.order[sample.first + number])).second;
+  return cut_extension(from.files.name(from.order[sample.first + number])).second;
 }
 
 void encode_mds(const ImageFolder& from, const Sample& sample, const Encoding& as, std::string& out) {
@@ -178,11 +178,11 @@ std::uint64_t encoded_bytes(const ImageFolder& from, const Sample& sample, const
       continue;
     }
     header.clear();
-    formats::put_tar_header(from.key(sample) + "." + cut_extension(from.files.path(file)).second, size, header);
+    formats::put_tar_header(from.key(sample) + "." + cut_extension(from.files.name(file)).second, size, header);
     bytes += header.size() + size + formats::tar_padding(size);
   }
   if (format == Format::tfrecord) {
-    const std::string_view path = from.files.path(from.order[sample.first]);
+    const std::string_view path = from.files.name(from.order[sample.first]);
     return bytes + 256 + path.size() +
            (sample.label < 0 ? 0 : from.classes[static_cast<std::size_t>(sample.label)].size());
   }

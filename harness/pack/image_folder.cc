@@ -56,7 +56,7 @@ void check_parts(const ImageFolder& from, const Sample& sample) {
   std::map<std::string, std::uint32_t> parts;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
     const std::uint32_t file = from.order[sample.first + i];
-    std::string part = "." + cut_extension(from.files.path(file)).second;
+    std::string part = "." + cut_extension(from.files.name(file)).second;
     if (formats::is_image(part.substr(1))) part = "image";
     const auto [other, is_new] = parts.emplace(part, file);
     if (!is_new)
@@ -76,7 +76,7 @@ void look_at_all(ImageFolder& from, const DataProgress& progress) {
     from.stamps[file] = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
   });
   for (std::uint32_t file = 0; file < files.count(); ++file)
-    from.mark = mix(from.mark ^ data_set_key(files.path(file)) ^ mix(files.size(file)) ^
+    from.mark = mix(from.mark ^ data_set_key(files.name(file)) ^ mix(files.size(file)) ^
                     mix(mix(static_cast<std::uint64_t>(from.stamps[file]))));
   if (progress) progress(files.count(), files.count(), "listing files");
 }
@@ -86,10 +86,10 @@ void group(ImageFolder& from) {
   const FileTable& files = from.files;
   from.order.resize(files.count());
   std::iota(from.order.begin(), from.order.end(), 0u);
-  const auto stem = [&](std::uint32_t file) { return cut_extension(files.path(file)).first; };
+  const auto stem = [&](std::uint32_t file) { return cut_extension(files.name(file)).first; };
   std::sort(from.order.begin(), from.order.end(), [&](std::uint32_t a, std::uint32_t b) {
     const std::string_view one = stem(a), other = stem(b);
-    return one != other ? one < other : std::string_view(files.path(a)) < std::string_view(files.path(b));
+    return one != other ? one < other : files.name(a) < files.name(b);
   });
   std::unordered_map<std::uint64_t, std::uint32_t> keys;  // hash of a key -> its first file
   for (std::uint32_t i = 0; i < from.order.size(); ++i) {
@@ -122,7 +122,7 @@ void classify(ImageFolder& from, const std::vector<std::string>& folders) {
   for (auto& [characters, name] : sorted) from.classes.push_back(std::move(name));
   for (const std::string& name : from.classes) numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
   for (Sample& sample : from.samples) {
-    const char* const path = from.files.path(from.order[sample.first]);
+    const std::string_view path = from.files.name(from.order[sample.first]);
     const std::string_view name = class_of(path);
     if (name.empty())
       throw UsageError(
@@ -132,9 +132,9 @@ void classify(ImageFolder& from, const std::vector<std::string>& folders) {
   }
 }
 
-Walked listing(const std::string& path, const DataProgress& progress) {
+Walked listing(const std::string& path, bool follow_links, const DataProgress& progress) {
   try {
-    return walk(path, {.allow_device = false, .leaves_out = left_out_for}, progress);
+    return walk(path, {.allow_device = false, .follow_links = follow_links, .leaves_out = left_out_for}, progress);
   } catch (const UsageError& e) {
     throw UsageError(std::string("pack: ") + e.what());
   }
@@ -156,7 +156,7 @@ std::uint64_t ImageFolder::bytes(const Sample& sample) const {
 }
 
 std::string ImageFolder::key(const Sample& sample) const {
-  return key_of(cut_extension(files.path(order[sample.first])).first);
+  return key_of(cut_extension(files.name(order[sample.first])).first);
 }
 
 std::vector<std::string> ImageFolder::empty_classes() const {
@@ -169,8 +169,8 @@ std::vector<std::string> ImageFolder::empty_classes() const {
   return empty;
 }
 
-ImageFolder list_images(const std::string& path, const DataProgress& progress) {
-  Walked walked = listing(path, progress);
+ImageFolder list_images(const std::string& path, const DataProgress& progress, bool follow_links) {
+  Walked walked = listing(path, follow_links, progress);
   ImageFolder from;
   from.files = std::move(walked.files);
   from.left_out = std::move(walked.left_out);

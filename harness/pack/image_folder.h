@@ -39,8 +39,9 @@ struct ImageFolder {
 
 /// Lists `path`, which is only read. Throws RunError where a listing fails or nothing is there, and UsageError, which names
 /// files, for what would be lost or mislabelled: two files that would be one part of one sample, two samples of one key,
-/// symbolic links, what may not be read, hidden folders among the classes, files beside the classes' folders.
-ImageFolder list_images(const std::string& path, const DataProgress& progress);
+/// symbolic links that are not followed, what may not be read, hidden folders among the classes, files beside the classes'
+/// folders.
+ImageFolder list_images(const std::string& path, const DataProgress& progress, bool follow_links = false);
 
 /// "a/b.c.JPG" -> "a/b.c" and "jpg".
 std::pair<std::string_view, std::string> cut_extension(std::string_view path);

@@ -310,7 +310,7 @@ Plan plan(const Options& options, const DataProgress& progress) {
   check_target(options);
   Plan plan;
   plan.options = options;
-  plan.from = list_images(options.source, progress);
+  plan.from = list_images(options.source, progress, options.follow_links);
   plan.as = encoding_of(plan.from, options.format);
   const bool mds = options.format == formats::Format::mds;
   if (mds) plan.settings = formats::mds_settings(plan.as.columns, options.shard_size);

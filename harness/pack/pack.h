@@ -26,6 +26,7 @@ struct Options {
   formats::Format format = formats::Format::tar;
   std::uint64_t shard_size = 1 << 30;  // most of one [B]; a single larger sample has one of its own
   bool shuffled = true;                // the samples' order; else by name
+  bool follow_links = false;           // of the source; else one is an error
   const char* kind = kShardsKind;      // of the mark in the target
 };
 

@@ -38,4 +38,25 @@ void FileTable::add(std::string_view relative_path, std::uint64_t size, std::uin
   largest_ = std::max(largest_, size);
 }
 
+void FileTable::add_linked(std::string_view relative_path, std::string_view target, std::uint64_t size) {
+  add(target, size);
+  names_.insert(names_.end(), relative_path.begin(), relative_path.end());
+  names_.push_back('\0');
+}
+
+void FileTable::keep_only(const std::function<bool(std::uint32_t)>& keeps) {
+  std::uint32_t kept = 0;
+  total_ = largest_ = 0;
+  for (std::uint32_t file = 0; file < count(); ++file) {
+    if (!keeps(file)) continue;
+    if (holds_objects_) versions_[kept] = versions_[file];
+    entries_[kept] = entries_[file];
+    total_ += entries_[kept].size;
+    largest_ = std::max(largest_, entries_[kept].size);
+    ++kept;
+  }
+  entries_.resize(kept);
+  if (holds_objects_) versions_.resize(kept);
+}
+
 }  // namespace headrace

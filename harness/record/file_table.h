@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -22,6 +23,10 @@ class FileTable {
 
   /// `version`: of an object, what changes when another takes its place; 0 = nothing is known.
   void add(std::string_view relative_path, std::uint64_t size, std::uint64_t version = 0);
+  /// A file that a symbolic link leads to, or one in a folder that one leads to. `target`: its absolute path, without links.
+  void add_linked(std::string_view relative_path, std::string_view target, std::uint64_t size);
+  /// Forgets the entries that `keeps` refuses.
+  void keep_only(const std::function<bool(std::uint32_t file)>& keeps);
 
   /// The entries are objects of a store, by their keys below root(); there is no descriptor.
   void set_objects() noexcept { holds_objects_ = true; }
@@ -35,10 +40,19 @@ class FileTable {
   std::string place() const { return is_device_ ? full_path(0) : root_; }
 
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
-  /// Zero-terminated path relative to root_fd().
+  /// What opens it below root_fd(), zero-terminated: a path relative to that, or what a link leads to.
   const char* path(std::uint32_t file) const noexcept { return names_.data() + entries_[file].name; }
-  /// "root/path", for messages.
-  std::string full_path(std::uint32_t file) const { return root_ + "/" + path(file); }
+  /// Its path below the root, or key, as the user has it: of a link its own name.
+  std::string_view name(std::uint32_t file) const noexcept {
+    const std::string_view opened = path(file);
+    return is_linked(opened) ? std::string_view(opened.data() + opened.size() + 1) : opened;
+  }
+  /// "root/name", for messages.
+  std::string full_path(std::uint32_t file) const {
+    std::string full = root_ + "/";
+    full += name(file);
+    return full;
+  }
   std::uint64_t size(std::uint32_t file) const noexcept { return entries_[file].size; }
   std::uint64_t version(std::uint32_t file) const noexcept { return file < versions_.size() ? versions_[file] : 0; }
   std::uint64_t total_bytes() const noexcept { return total_; }
@@ -54,9 +68,10 @@ class FileTable {
 
  private:
   struct Entry {
-    std::uint64_t name;  // in names_
+    std::uint64_t name;  // in names_; of a link what it leads to, and behind it its own name
     std::uint64_t size;
   };
+  bool is_linked(std::string_view opened) const noexcept { return !holds_objects_ && opened.starts_with('/'); }
 
   int root_fd_ = -1;
   bool is_device_ = false, holds_objects_ = false;

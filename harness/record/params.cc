@@ -1,6 +1,7 @@
 // Reading and checking of workload parameters.
 #include "harness/record/params.h"
 
+#include "harness/base/data_path.h"
 #include "harness/base/object_path.h"
 
 #include <fmt/format.h>
@@ -208,15 +209,22 @@ std::string Params::path(std::string_view name, std::string_view help, bool obje
   declared_.push_back({std::string(name), "path", "", "a path", std::string(help)});
   std::string result;
   if (const config::Value* value = find(name)) {
-    if (leads_to_objects(name) && !objects) {
+    std::string given;
+    try {
+      given = data_path(value->text);
+    } catch (const UsageError& e) {
+      problem(name, e.what());
+      return result;
+    }
+    if (is_object_path(given) && !objects) {
       problem(
           name,
           "leads to files here, not into an object store: small_file_read, shard_stream, random_read, input_pipeline, "
           "mixed, local_cache, checkpoint_read and metadata read s3://");
-    } else if (leads_to_objects(name)) {
-      result = value->text;
-    } else if (value->is_scalar() && !value->text.empty()) {
-      result = std::filesystem::absolute(value->text).lexically_normal().string();
+    } else if (is_object_path(given)) {
+      result = given;
+    } else if (value->is_scalar() && !given.empty()) {
+      result = std::filesystem::absolute(given).lexically_normal().string();
     } else {
       problem(name, "must be a path");
     }

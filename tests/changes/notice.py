@@ -11,6 +11,7 @@ ask for it run, the fastest first, until one fails. A change that no test fails 
   tests/changes/notice.py --build build/changes                # all of the sample
   tests/changes/notice.py --build build/changes --list         # what it would change
   tests/changes/notice.py --build build/changes --unnoticed    # again what went unnoticed the last time
+  tests/changes/notice.py --build build/changes --room rehearsal,observation --count 120
   tests/changes/notice.py --build build/changes --only 17,23   # these, with what the tests say
 
 Any build will do; one with sanitizers takes five times as long.
@@ -43,6 +44,11 @@ ROOMS = {
     "evidence": ["harness/engine/explain/evidence.cc", "harness/engine/explain/questions.cc", "harness/engine/series.cc",
                  "harness/engine/look_by_look.cc", "harness/engine/ledger.cc", "harness/engine/explain/fits.cc"],
     "ranks": ["harness/engine/rank_*.cc", "harness/record/pair_*.cc"],
+    "rehearsal": ["harness/engine/explain/rehearsal.cc", "harness/engine/explain/limit_proof.cc",
+                  "harness/engine/explain/prediction.cc", "harness/engine/explain/loader_*.cc",
+                  "harness/engine/explain/epoch_rate.cc", "harness/engine/point_order.cc",
+                  "harness/engine/plan/rehearsal/tries.cc"],
+    "observation": ["harness/observe/learning/*.cc"],
     "comparison": ["harness/analysis/comparison/*.cc"],
     "fleet": ["harness/analysis/fleet/*.cc"],
     "history": ["harness/analysis/history/*.cc"],
@@ -297,6 +303,7 @@ def main():
     parser.add_argument("--scratch", type=pathlib.Path, help="folder for copies and results (default: BUILD/changes)")
     parser.add_argument("--seed", default="1", help="another sample (default: 1)")
     parser.add_argument("--count", type=int, default=220, help="changes to draw, named ones among them (default: 220)")
+    parser.add_argument("--room", help="only of these rooms, with commas, and no named ones")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at a time")
     parser.add_argument("--list", action="store_true", help="print the sample and end")
     parser.add_argument("--only", help="numbers of changes, with commas; prints what failing tests say")
@@ -308,6 +315,8 @@ def main():
     scratch.mkdir(parents=True, exist_ok=True)
 
     first, every = candidates(build, options.jobs, scratch)
+    if options.room:
+        first, every = [], {room: every[room] for room in options.room.split(",")}
     chosen = sample(first, every, options.seed, options.count)
     if options.list:
         for number, c in enumerate(chosen):

@@ -76,3 +76,28 @@ def test_a_wrong_table_is_told_before_anything_runs(headrace):
     assert not headrace.path("headrace-runs").exists()
     result = headrace("expect", "--run", "no-such-run")
     assert result.code == 2 and "no-such-run" in result.err, result
+
+
+def test_an_all_reduce_over_tcp_is_named(headrace):
+    """Two nodes of eight H100 with RDMA, as a run stores them; only the time differs."""
+    headrace.write("parts.yaml", WORKLOADS)
+    assert headrace("run", "-c", "parts.yaml", "--out", "results", "--no-report").code == 0
+    file = headrace.path("results/run.json")
+    run = json.loads(file.read_text())
+    links = {"kind": "nvlink", "model": "NVLink 4", "link": "", "bytes_per_s": 450e9, "how": "18 links of NVLink 4"}
+    port = {"kind": "rdma_port", "model": "", "link": "InfiniBand", "bytes_per_s": 50e9, "how": "InfiniBand at 400 Gbit/s"}
+    run["parts"] = [links | {"name": f"gpu{i}"} for i in range(8)] + [port | {"name": f"mlx5_{i}/1"} for i in range(8)]
+    run["parts"].append({"kind": "ethernet_port", "name": "eth0", "model": "", "link": "", "bytes_per_s": 3.125e9, "how": ""})
+    point = run["points"][0]
+    run["points"], run["judgements"] = [point], []
+    point |= {"id": "nccl_all_reduce", "workload": "nccl_all_reduce", "params": {"message_size": 1 << 30},
+              "group": {"ranks": 16, "nodes": 2, "groups": 1}, "metrics": []}
+    for seconds, standing, words in ((4.39e-3, "within", ""), (13.4e-3, "slower", "RDMA is in use"),
+                                     (0.7, "slower", "may have fallen back from RDMA to TCP")):
+        for repetition in point["repetitions"]:
+            repetition["metrics"] = {"time_s": seconds}
+        file.write_text(json.dumps(run))
+        told = headrace("expect", "--run", "results")
+        assert "8 RDMA ports, 3200 Gbit/s" in told.out and words in told.out, told
+        one = json.loads(headrace("expect", "--run", "results", "--json").out)["all_reduce"][0]
+        assert one["standing"] == standing and words in one["transport"] and bool(words) == bool(one["transport"]), one

@@ -113,10 +113,11 @@ def test_every_example_works(headrace):
     headrace.path("images/cat/one.jpg").write_bytes(b"image")
     headrace.write("train.strace", TRACE)
     headrace.write("hosts", "node1 rack=r1\nnode2 rack=r1\nnode3 rack=r2\n")
+    assert headrace("bringup", "--simulate", "16", "--bad", "0%", "--out", "cluster", "--no-report").code == 0
     shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "rehearse": ["--dry-run"], "aa": ["--dry-run"], "measure": ["--dry-run"],
                  "serve": ["--once", "--timeout", "1s"]}
     for verb, command in examples(headrace):
-        typed = command.replace("$(openssl rand -hex 16)", "5f3c9a7be1d24680")  # what a shell would put there
+        typed = command.replace("$(openssl rand -hex 16)", "5f3c9a7be1d24680").replace("$(hostname -s)", "node1")  # what a shell would put there
         words = ["5s" if verb == "size" and word == "2min" else word for word in shlex.split(typed)]
         assert words[:2] == ["headrace", verb] or words[1] == verb, command
         result = headrace(*words[1:], *shortened.get(verb, []))
@@ -126,7 +127,7 @@ def test_every_example_works(headrace):
             continue  # tiny files are not its samples
         # Nobody connects to serve; tiny runs decide little.
         allowed = {"serve": {1}, "compare": {0, 10, 11}, "size": {0, 10, 11, 12}, "fleet": {0, 11, 12}, "history": {0, 11, 12},
-                   "verdict": {0, 12}, "judge": {12}}.get(verb, {0})
+                   "verdict": {0, 12}, "judge": {12}, "bringup": {0, 11}}.get(verb, {0})
         assert result.code in allowed, (command, result)
 
 

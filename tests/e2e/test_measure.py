@@ -38,7 +38,10 @@ def test_one_table_with_a_row_per_point(headrace):
         for key in ("mean", "median", "low", "high", "min", "max", "relative", "disturbed"):
             assert float(row[key]) == pytest.approx(point[key], rel=1e-6), (key, row, point)
     assert sum(line.split()[-1] == "1.00" for line in table) >= 1, result
-    markdown = headrace.path("t.md").read_text().splitlines()
+    text = headrace.path("t.md").read_text()
+    assert "`workers:1`: " in text and "latency p50" in text, text
+    assert "latency p50" in result.out and ", p99 " in result.out, result
+    markdown = [line for line in text.splitlines() if line.startswith("|")]
     assert len(markdown) == 5 and len({line.count("|") for line in markdown}) == 1, markdown
 
 
@@ -102,6 +105,33 @@ def test_interrupted_it_tells_what_it_has(headrace):
     told = {line.split()[0]: line for line in out.splitlines() if line.startswith("workers:")}
     assert set(told) == {"workers:1", "workers:2"} and told["workers:2"].split()[1] == "-" and told["workers:1"].split()[1] != "-", out
     assert headrace.results()["points"][0]["id"] == "small_file_read/workers:1"
+
+
+def test_the_first_repetition_interrupted_tells_what_it_gave(headrace):
+    process = headrace.start("--progress", "json", "measure", "small_file_read", "--files", "2000", "--file-size", "8KiB", "--cache",
+                             "asis", "--repeat", "3", "--rate", "50/s", "--at", "scratch", "--no-report", "--no-store")
+    for line in process.stderr:
+        if json.loads(line)["event"] == "live":
+            break
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130 and "until it was stopped: " in out, (process.returncode, out, err)
+
+
+def test_a_budget_is_shared_by_the_points_and_can_be_kept_as_a_configuration(headrace):
+    words = ["measure", "small_file_read", "--files", "40", "--file-size", "8KiB", "--cache", "asis", "--at", "scratch", "--workers", "1,2"]
+    usual = headrace(*words, "--print-config")
+    assert usual.code == 0 and "budget: 7.5s" in usual.out and "duration: 1.5s" in usual.out, usual
+    given = headrace(*words, "--budget", "4s", "--print-config")
+    assert "budget: 2s" in given.out and "duration: 0.4s" in given.out, given
+    own = headrace(*words, "--repeat", "3", "--print-config")
+    assert "budget" not in own.out and "duration" not in own.out, own
+    both = headrace(*words, "--repeat", "3", "--budget", "4s")
+    assert both.code == 2 and "--budget does not go with --repeat" in both.err, both
+    ran = headrace(*words, "--budget", "2s", "--no-store", "--export-json", "t.json")
+    assert ran.code == 0, ran
+    points = json.loads(headrace.path("t.json").read_text())["points"]
+    assert all(p["repetitions"] >= 5 and "latency_p99_ns" in p["medians"] for p in points), points
 
 
 @pytest.mark.parametrize("token", ["sixteen-letters-or-more", "another"])

@@ -51,7 +51,8 @@ def test_the_pipeline_is_the_jobs(headrace):
     assert own["batch_size"] / own["step_time"] == pytest.approx(256 / 0.2), own
     assert own["files"] / own["batch_size"] / 8 >= 16, "enough steps"
     assert own["settled"], "what a long epoch gives, and not its first batches"
-    assert [n["id"] for n in plan["needs"]] == ["accelerator_utilization"] and plan["needs"][0]["need"] == 0.9, plan["needs"]
+    assert [n["id"] for n in plan["needs"]] == ["wall_clock_utilization"] and plan["needs"][0]["need"] == 0.9, plan["needs"]
+    assert own["epoch_steps"] == 1_281_167 // (8 * 256), own
     if os.path.exists("/dev/nvidiactl"):
         assert own["gpu_copy"] == 602_112, own
     else:
@@ -124,6 +125,14 @@ def test_gpus_that_take_little_are_not_told_that_storage_limits(headrace):
     assert " ".join(told["sentence"].split()) in " ".join(result.out.split()), result.out
     for metric in ("accelerator_utilization", "dlio_utilization", "ideal_share", "step_latency_p50_ns"):
         assert any(m["name"] == metric for m in run["points"][0]["metrics"]), metric
+    # An epoch of 1000 steps begins with the wait for the first one, and that is judged.
+    assert run["judgements"][0]["metric"] == "input_pipeline.wall_clock_utilization", run["judgements"][0]
+    whole = next(p for p in run["points"] if p["id"] == "input_pipeline/job")
+    step, steps = whole["params"]["step_time"], whole["params"]["epoch_steps"]
+    for seen in (r["metrics"] for r in whole["repetitions"] if r["status"] == "ok"):
+        busy = min(1, seen["accelerator_utilization"])
+        wall = seen["first_step_wait_s"] + step + (steps - 1) * step / busy
+        assert steps == 1000 and seen["wall_clock_utilization"] == pytest.approx(steps * step / wall, rel=1e-6), seen
 
 
 def test_sizing_tells_how_good_predictions_have_been_here(headrace):
@@ -156,7 +165,7 @@ def test_a_job_that_decodes_for_long_is_not_told_that_storage_limits(headrace):
     # Each has read one more sample than it decoded when the time ends.
     assert told["sample_rates"]["loader"]["value"] <= 70, told
     assert result.code in (10, 11) and run["judgements"][0]["outcome"] in ("FAIL", "INCONCLUSIVE"), result
-    assert run["judgements"][0]["metric"] == "input_pipeline.accelerator_utilization"
+    assert run["judgements"][0]["metric"] == "input_pipeline.wall_clock_utilization"
 
 
 def test_a_process_that_is_busy_taking_batches_limits(headrace):
@@ -333,6 +342,8 @@ def test_tuning_advises_the_fewest_workers_that_reach_the_target(headrace):
         assert {k for k in own if own[k] != points[f"input_pipeline/workers-{n}"][k]} == {"workers"}, n
     for n in (1, 4, 8):
         assert {k for k in own if own[k] != points[f"input_pipeline/prefetch-{n}"][k]} == {"prefetch_factor"}, n
+        both = points[f"input_pipeline/workers-3-prefetch-{n}"]
+        assert {k for k in own if own[k] != both[k]} == {"workers", "prefetch_factor"}, n
     assert not any(id.startswith(("input_pipeline/workers-", "input_pipeline/prefetch-")) for id in planned(headrace, text)[0])
     result, run = rehearse(headrace, text, "--tune", budget="30s")
     tuning = run["rehearsal"]["tuning"]

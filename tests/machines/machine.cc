@@ -64,6 +64,9 @@ Machine::Machine(const std::string& file) {
               text(entry, "interface"),
               text(entry, "driver", "mlx5_core"),
               text(entry, "state", "ACTIVE"),
+              text(entry, "model", text(all_, "port_model")),
+              text(entry, "legs"),
+              text(entry, "guid"),
               number(entry, "number", 1)};
     ports_.push_back(std::move(port));
   }
@@ -96,6 +99,21 @@ void Machine::lay_pci(const std::string& root, const Device& device, const Value
     put(folder + "/max_link_speed", "Unknown");
   }
   link(root + "/sys/bus/pci/devices/" + device.address, folder);
+}
+
+void Machine::lay_gpu(const std::string& root, const Gpu& gpu) const {
+  const Value& gpus = at(all_, "gpus");
+  lay_pci(root, gpu, at(gpus, "link"));
+  const std::string folder = root + "/sys/devices/" + gpu.path + "/" + gpu.address, amd = text(gpus, "vendor");
+  put(folder + "/vendor", amd.empty() ? "0x10de" : amd);
+  put(folder + "/device", text(gpus, "device", "0x2330"));
+  put(folder + "/class", text(gpus, "class", "0x030200"));
+  fs::create_directories(root + "/sys/bus/pci/drivers/nvidia");
+  if (flag(gpus, "no_driver")) return;
+  link(folder + "/driver", root + "/sys/bus/pci/drivers/nvidia");
+  if (gpu.index < number(gpus, "visible", ~0u))
+    put(root + "/proc/driver/nvidia/gpus/" + gpu.address + "/information", "Model: " + text(gpus, "name"));
+  if (gpu.index < number(gpus, "imex_channels")) put(root + "/dev/nvidia-caps-imex-channels/channel0", "");
 }
 
 void Machine::lay_processors(const std::string& root) const {
@@ -131,7 +149,25 @@ void Machine::lay_port(const std::string& root, const Port& port) const {
   link(device + "/driver", root + "/sys/bus/pci/drivers/" + port.driver);
   const double gbit = std::strtod(port.rate.c_str(), nullptr);
   const bool up = port.state == "ACTIVE";
-  if (!port.interface.empty()) {
+  if (!port.model.empty()) {  // "0x1021 MT_0000000838"
+    put(device + "/vendor", "0x15b3");
+    put(device + "/device", port.model.substr(0, port.model.find(' ')));
+  }
+  if (!port.legs.empty()) {  // a bond, whose legs are ports of their own
+    const std::string own = root + "/sys/class/net/" + port.interface;
+    put(own + "/type", "1");
+    put(own + "/operstate", "up");
+    put(own + "/speed", fmt::format("{:.0f}", 2 * gbit * 1000));
+    put(own + "/mtu", "9000");
+    put(own + "/bonding/mode", "802.3ad 4");
+    for (std::size_t at = 0; at < port.legs.size();) {
+      const std::size_t end = std::min(port.legs.find(' ', at), port.legs.size());
+      const std::string leg = port.legs.substr(at, end - at);
+      link(own + "/lower_" + leg, root + "/sys/class/net/" + leg);
+      link(root + "/sys/class/net/" + leg + "/master", own);
+      at = end + 1;
+    }
+  } else if (!port.interface.empty()) {
     const std::string own = device + "/net/" + port.interface;
     put(own + "/type", port.layer == "InfiniBand" ? "32" : "1");
     put(own + "/operstate", up ? "up" : "down");
@@ -149,6 +185,9 @@ void Machine::lay_port(const std::string& root, const Port& port) const {
   put(number + "/rate", port.rate);
   put(number + "/link_layer", port.layer);
   put(number + "/counters/symbol_error", "0");
+  if (port.model.find(' ') != port.model.npos) put(own + "/board_id", port.model.substr(port.model.find(' ') + 1));
+  if (!port.guid.empty()) put(own + "/sys_image_guid", port.guid);
+  put(own + "/fw_ver", "28.39.1002");
   if (!port.interface.empty()) put(number + "/gid_attrs/ndevs/0", port.interface);
   link(own + "/device", device);
   link(root + "/sys/class/infiniband/" + port.device, own);
@@ -166,7 +205,7 @@ void Machine::lay_disk(const std::string& root, const Disk& disk) const {
 
 void Machine::lay(const std::string& root) const {
   lay_processors(root);
-  for (const Gpu& gpu : gpus_) lay_pci(root, gpu, at(at(all_, "gpus"), "link"));
+  for (const Gpu& gpu : gpus_) lay_gpu(root, gpu);
   for (const Port& port : ports_) {
     lay_pci(root, port, at(all_, "port_link"));
     lay_port(root, port);
@@ -192,6 +231,7 @@ std::vector<RdmaPort> Machine::rdma_ports() const {
     one.active = port->state == "ACTIVE";
     one.state = port->state;
     one.rate = std::strtod(port->rate.c_str(), nullptr) * 1e9 / 8;
+    if (!port->legs.empty()) one.rate *= 2;
     one.mtu = one.most_mtu = 4096;
     if (port->layer == "Unspecified")
       one.unusable = "it has no reliable connections (RC), as the Elastic Fabric Adapter has none";
@@ -217,7 +257,7 @@ std::vector<GpuFacts> Machine::gpus() const {
   std::vector<GpuFacts> all;
   const unsigned slices = number(gpus, "slices");  // a process sees one slice of the first GPU
   for (const Gpu& gpu : gpus_) {
-    if (slices > 0 && gpu.index > 0) break;
+    if ((slices > 0 && gpu.index > 0) || gpu.index >= number(gpus, "visible", ~0u)) break;
     GpuFacts& facts = all.emplace_back();
     facts.name = text(gpus, "name");
     facts.uuid = fmt::format("GPU-{}", gpu.index);
@@ -235,6 +275,7 @@ std::vector<NvmlMockGpu> Machine::nvml() const {
   std::vector<NvmlMockGpu> all;
   if (flag(gpus, "no_driver")) return all;
   for (const Gpu& gpu : gpus_) {
+    if (gpu.index >= number(gpus, "visible", ~0u)) break;
     NvmlMockGpu& one = all.emplace_back();
     one.pci_address = gpu.address.c_str();
     one.most_generation = number(pcie, "generation");
@@ -242,7 +283,7 @@ std::vector<NvmlMockGpu> Machine::nvml() const {
     one.width = one.most_width = number(pcie, "width");
     one.mig = number(gpus, "slices") > 0;
     one.nvlinks = number(nvlinks, "count");
-    one.nvlinks_up = one.nvlinks - (gpu.index == number(nvlinks, "lame_gpu", ~0u) ? number(nvlinks, "down") : 0);
+    one.nvlinks_up = one.nvlinks - number(nvlinks, "down");
     one.nvlink_version = number(nvlinks, "version");
     one.nvlink_mbps = number(nvlinks, "mbps");
     one.end_type = text(nvlinks, "to") == "switch" ? 2 : 0;
@@ -258,8 +299,18 @@ std::vector<NvmlMockGpu> Machine::nvml() const {
     one.c2c_up = one.c2c - number(c2c, "down");
     one.c2c_mbps = number(c2c, "mbps");
     one.fabric = static_cast<unsigned char>(number(gpus, "fabric"));
+    one.cluster = static_cast<unsigned char>(number(gpus, "cluster"));
+    one.clique = number(gpus, "clique");
+    one.blackwell = flag(gpus, "blackwell");
+    one.own_generation = number(gpus, "own_generation");
   }
   return all;
 }
+
+bool Machine::is_sound() const { return all_.find("sick") == nullptr; }
+std::uint64_t Machine::locked_limit() const {
+  return all_.find("locked_limit") == nullptr ? ~std::uint64_t{0} : number(all_, "locked_limit");
+}
+bool Machine::may_read_log() const { return !flag(all_, "log_is_hidden"); }
 
 }  // namespace headrace::testing

@@ -20,6 +20,7 @@ class Machine {
   explicit Machine(const std::string& file);
 
   const std::string& title() const { return title_; }
+  bool is_sound() const;
   /// Writes /proc and /sys below `root`, an empty folder.
   void lay(const std::string& root) const;
   std::vector<RdmaPort> rdma_ports() const;
@@ -27,6 +28,9 @@ class Machine {
   std::vector<GpuFacts> gpus() const;
   /// What NVML tells of them, and of those that a process does not see. Lives as long as this.
   std::vector<NvmlMockGpu> nvml() const;
+  /// On memory that may be locked [B].
+  std::uint64_t locked_limit() const;
+  bool may_read_log() const;
 
  private:
   struct Device {               // on a PCI bus
@@ -37,7 +41,7 @@ class Machine {
     unsigned index = 0;
   };
   struct Port : Device {
-    std::string device, layer, rate, interface, driver, state;
+    std::string device, layer, rate, interface, driver, state, model, legs, guid;
     unsigned number = 1;
   };
   struct Disk : Device {
@@ -47,6 +51,7 @@ class Machine {
   Device device_of(const config::Value& entry) const;
   void lay_pci(const std::string& root, const Device& device, const config::Value& link) const;
   void lay_processors(const std::string& root) const;
+  void lay_gpu(const std::string& root, const Gpu& gpu) const;
   void lay_port(const std::string& root, const Port& port) const;
   void lay_disk(const std::string& root, const Disk& disk) const;
 

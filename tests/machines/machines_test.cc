@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 
@@ -44,23 +45,47 @@ struct Ports final : RdmaBackend {
   std::vector<RdmaPort> all;
 };
 
+/// What is wrong with a machine besides.
+struct Sickness {
+  std::function<void(const TemporaryFolder& root)> files{};
+  std::function<void(std::vector<NvmlMockGpu>& gpus)> gpus{};
+  std::function<void(std::vector<RdmaPort>& ports)> ports{};
+  std::string log{};  // lines of the kernel
+  std::vector<NcclSetting> nccl{};
+  unsigned lost_gpus = 0;  // the last ones, which the driver does not list
+};
+
 /// Everything that is said of a machine.
 class Told {
  public:
-  explicit Told(const std::string& file) : machine_(file), node_(root_ / "scratch") {
+  explicit Told(const std::string& file, const Sickness& sick = {})
+      : machine_(file), node_(root_ / "scratch"), ports_(machine_.rdma_ports()), nccl_(sick.nccl) {
     machine_.lay(root_.path());
+    if (sick.files) sick.files(root_);
+    if (sick.gpus) sick.gpus(nvml_);
+    if (sick.ports) sick.ports(ports_.all);
+    lost_gpus_ = sick.lost_gpus;
+    if (machine_.may_read_log()) log_ = system::logged_errors(sick.log);
     node_.backends().replace_gpu(gpus());
-    node_.backends().replace_rdma(std::make_unique<Ports>(machine_.rdma_ports()));
+    node_.backends().replace_rdma(std::make_unique<Ports>(ports_.all));
+  }
+
+  bool is_sound() const { return machine_.is_sound(); }
+  const std::string& title() const { return machine_.title(); }
+  std::vector<std::vector<system::Finding>> doctor() {
+    const std::vector<system::NetworkLink> links = system::network_links(root_ / "sys");
+    std::vector<std::vector<system::Finding>> all{
+        system::examine_network(links, nccl_, system::ip_interfaces(root_ / "sys"))};
+    const std::uint64_t locked = machine_.locked_limit();
+    if (!ports_.all.empty()) all.push_back(system::examine_rdma(ports_, {locked, locked}, ~locked == 0));
+    if (!machine_.gpus().empty())
+      all.push_back(system::examine_gpus(node_.backends().gpu(), links, log_, root_.path()));
+    return all;
   }
 
   std::string text() {
     out_ = machine_.title() + "\n";
-    const std::vector<system::NetworkLink> links = system::network_links(root_ / "sys");
-    findings(system::examine_network(links, {}));
-    if (!machine_.rdma_ports().empty())
-      findings(system::examine_rdma(Ports(machine_.rdma_ports()),
-                                    {system::Limit::kUnlimited, system::Limit::kUnlimited}, true));
-    if (!machine_.gpus().empty()) findings(system::examine_gpus(node_.backends().gpu(), links));
+    for (const auto& section : doctor()) findings(section);
     job_ports();
     places();
     for (const char* configuration : {"gpu.yaml", "rdma.yaml"}) plan_of(configuration);
@@ -74,7 +99,9 @@ class Told {
     settings.gpus.clear();
     settings.no_files = "libcufile.so.0 not found: no GPUDirect Storage";
     const cuda::Nvml& nvml = mocked_nvml(nvml_);
-    for (GpuFacts& facts : machine_.gpus()) {
+    std::vector<GpuFacts> there = machine_.gpus();
+    there.resize(there.size() - lost_gpus_);
+    for (GpuFacts& facts : there) {
       HostGpuSettings gpu;
       void* const device = nvml.device(facts.pci_address);
       facts.driver = nvml.driver_version();
@@ -83,6 +110,9 @@ class Told {
       facts.nvlinks = nvml.links().nvlinks(device);
       facts.c2c = nvml.links().c2c(device);
       facts.fabric = nvml.links().fabric(device);
+      facts.refuses = nvml.refuses(device);
+      facts.fabric_group = nvml.links().fabric_group(device);
+      facts.own_generation = nvml.own_generation(device);
       gpu.facts = std::move(facts);
       gpu.state = nvml.state(device);
       settings.gpus.push_back(std::move(gpu));
@@ -111,7 +141,7 @@ class Told {
   }
   /// Which port each rank of a node takes, one for each port, and of which GPU it moves data.
   void places() {
-    const std::vector<RdmaPort> ports = machine_.rdma_ports();
+    const std::vector<RdmaPort>& ports = ports_.all;
     const std::vector<NumaNode> nodes = numa_nodes(root_.path());
     std::vector<std::string> gpus, taken;
     for (const GpuFacts& gpu : machine_.gpus()) gpus.push_back(gpu.pci_address);
@@ -191,6 +221,10 @@ class Told {
   Machine machine_;
   std::vector<NvmlMockGpu> nvml_ = machine_.nvml();
   Node node_;
+  Ports ports_;
+  std::vector<NcclSetting> nccl_;
+  std::optional<std::vector<system::LoggedError>> log_;
+  unsigned lost_gpus_ = 0;
   std::string out_;
 };
 
@@ -206,7 +240,9 @@ class Machines : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(Machines, AreToldAsTheyAre) {
   const std::string folder = source_dir() + "/tests/machines/";
-  const std::string told = Told(folder + GetParam() + ".yaml").text();
+  Told machine(folder + GetParam() + ".yaml");
+  const std::string told = machine.text();
+  EXPECT_EQ(told.find("WARNING") == told.npos, machine.is_sound()) << "a warning that every sound machine has";
   const std::string file = folder + "golden/" + GetParam() + ".txt";
   if (std::getenv("HEADRACE_WRITE_GOLDEN")) std::ofstream(file) << told;
   std::ifstream golden(file);
@@ -220,6 +256,191 @@ INSTANTIATE_TEST_SUITE_P(Published, Machines, ::testing::ValuesIn(descriptions()
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
 });
+
+/// A row of the table of sound machines, on the page for new hardware.
+std::string row_of(const std::string& file) {
+  Told machine(file);
+  std::map<std::string, std::string> told;
+  std::map<system::Finding::Level, unsigned> levels;
+  unsigned gpus = 0;
+  for (const auto& section : machine.doctor())
+    for (const system::Finding& f : section) {
+      told.emplace(f.subject, f.text);
+      ++levels[f.level];
+      gpus += f.subject == fmt::format("gpu{}", gpus);
+    }
+  const auto first = [](const std::string& text) { return text.substr(0, text.find_first_of(",;")); };
+  const auto or_dash = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
+  const std::string rails = told["rails"].substr(0, told["rails"].find(" ("));
+  const auto ports = rails.empty() || rails.starts_with("none") ? 0 : 1 + std::count(rails.begin(), rails.end(), ',');
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", machine.title(),
+                     gpus == 0 ? "-" : fmt::format("{} x {}", gpus, first(told["gpu0"])),
+                     or_dash(first(told["gpu0 link"])), or_dash(first(told["gpu0 NVLinks"])),
+                     ports == 0 ? "-" : std::to_string(ports), levels[system::Finding::Level::note],
+                     levels[system::Finding::Level::warning]);
+}
+
+TEST(SoundMachines, AreOnThePageForNewHardware) {
+  std::string table =
+      "| machine | GPUs | link to the host | NVLinks | rails by RDMA | notes | warnings "
+      "|\n|---|---|---|---|---|---|---|\n";
+  for (const char* machine :
+       {"dgx-h100", "gb200-tray", "roce-bonds", "azure-nd-h100", "p5", "a100-pcie", "dgx-spark", "mi300x"})
+    table += row_of(source_dir() + "/tests/machines/" + machine + ".yaml");
+  const std::string page = source_dir() + "/docs/how-to/first-run-on-hardware.md";
+  std::ifstream file(page);
+  std::stringstream text;
+  text << file.rdbuf();
+  std::string whole = text.str();
+  const std::size_t begin = whole.find("| machine |"), end = whole.find("\n\n", begin);
+  ASSERT_NE(begin, whole.npos);
+  if (std::getenv("HEADRACE_WRITE_GOLDEN")) std::ofstream(page) << whole.replace(begin, end + 1 - begin, table);
+  EXPECT_NE(whole.find(table), whole.npos) << "HEADRACE_WRITE_GOLDEN=1 writes it anew:\n" << table;
+}
+
+struct Seeded {
+  const char* machine;
+  const char* subject;  // of a warning, in full
+  const char* says;     // in its text or advice
+  Sickness sick;
+};
+
+void put(const TemporaryFolder& root, const std::string& file, const std::string& text) {
+  std::ofstream(root / file) << text << "\n";
+}
+/// Of one port of one device.
+Sickness port_file(const std::string& device, const std::string& file, const std::string& text) {
+  return {
+      .files = [=](const TemporaryFolder& root) { put(root, "sys/class/infiniband/" + device + "/" + file, text); }};
+}
+/// Without a cable.
+Sickness down(const std::string& device) {
+  return {.files = [=](const TemporaryFolder& root) {
+    put(root, "sys/class/infiniband/" + device + "/ports/1/state", "1: DOWN");
+    put(root, "sys/class/infiniband/" + device + "/ports/1/phys_state", "2: Polling");
+  }};
+}
+template <class Change>
+Sickness gpu(unsigned index, Change change) {
+  return {.gpus = [=](std::vector<NvmlMockGpu>& all) { change(all.at(index)); }};
+}
+Sickness logged(const std::string& line) { return {.log = "4,100,5000000,-;" + line + "\n"}; }
+Sickness nccl(const char* name, const char* value) { return {.nccl = {{name, value, "/etc/nccl.conf"}}}; }
+
+std::vector<Seeded> seeded() {
+  std::vector<Seeded> all{
+      // Ports and their cards.
+      {"dgx-h100", "mlx5_4/1", "sisters, which run at 400", port_file("mlx5_4", "ports/1/rate", "200 Gb/sec (4X HDR)")},
+      {"dgx-h100", "mlx5_9/1", "lanes are lost", port_file("mlx5_9", "ports/1/rate", "200 Gb/sec (2X NDR)")},
+      {"dgx-h100", "mlx5_1/1", "lanes are lost", port_file("mlx5_1", "ports/1/rate", "50 Gb/sec (1X HDR)")},
+      {"dgx-h100", "mlx5_10/1", "look at the cable", down("mlx5_10")},
+      {"dgx-h100", "mlx5_0/1", "no subnet manager", port_file("mlx5_0", "ports/1/state", "2: INIT")},
+      {"dgx-h100", "mlx5_5/1", "PCI Express carries 126", port_file("mlx5_5", "device/current_link_width", "4")},
+      {"dgx-a100", "mlx5_7/1", "PCI Express carries 126",
+       port_file("mlx5_7", "device/current_link_speed", "8.0 GT/s PCIe")},
+      {"dgx-a100", "mlx5_2/1", "sisters, which run at 200", port_file("mlx5_2", "ports/1/rate", "100 Gb/sec (4X EDR)")},
+      {"mi300x", "mlx5_6/1", "sisters, which run at 400", port_file("mlx5_6", "ports/1/rate", "200 Gb/sec (2X NDR)")},
+      {"mi300x", "mlx5_3/1", "look at the cable", down("mlx5_3")},
+      {"mi300x", "mlx5_0/1", "less than it can take", port_file("mlx5_0", "device/current_link_width", "8")},
+      {"gb200-tray", "mlx5_4/1", "sisters, which run at 400",
+       port_file("mlx5_4", "ports/1/rate", "200 Gb/sec (4X HDR)")},
+      {"gb300-tray", "mlx5_1/1", "lanes are lost", port_file("mlx5_1", "ports/1/rate", "400 Gb/sec (2X XDR)")},
+      {"azure-nd-h100", "mlx5_ib3/1", "look at the cable", down("mlx5_ib3")},
+      {"roce-bonds",
+       "mlx5_bond_2/1",
+       "a leg of the bond is down",
+       {.files = [](const TemporaryFolder& root) { put(root, "sys/class/net/ens2f1np1/operstate", "down"); }}},
+      {"roce-bonds",
+       "ens1f0np0",
+       "sisters, which run at 200",
+       {.files = [](const TemporaryFolder& root) { put(root, "sys/class/net/ens1f0np0/speed", "100000"); }}},
+      {"dgx-spark",
+       "rocep1s0f0/1",
+       "PCI Express carries",
+       {.files =
+            [](const TemporaryFolder& root) {
+              put(root, "sys/class/infiniband/rocep1s0f0/device/current_link_width", "1");
+            }}},
+      {"a100-pcie", "mlx5_0/1", "PCI Express carries 63", port_file("mlx5_0", "device/current_link_width", "4")},
+      {"dgx-h100", "mlx5_3/1", "no address", {.ports = [](auto& ports) { ports.at(5).gids.clear(); }}},
+      // GPUs.
+      {"dgx-h100", "gpu5 NVLinks", "16 of 18 up", gpu(5, [](auto& one) { one.nvlinks_up = 16; })},
+      {"dgx-h100", "gpu3 link", "fewer lanes", gpu(3, [](auto& one) { one.width = 8; })},
+      {"dgx-h100", "gpu2 link", "its sisters have Gen5 x16",
+       gpu(2, [](auto& one) { one.generation = one.most_generation = 4; })},
+      {"dgx-h100", "gpu1 memory", "no spare row", gpu(1, [](auto& one) { one.remap_failed = true; })},
+      {"dgx-h100", "gpu6 memory", "waits to be remapped", gpu(6, [](auto& one) { one.remap_pending = true; })},
+      {"dgx-h100", "gpu7 fabric", "not set up: in progress", gpu(7, [](auto& one) { one.fabric = 2; })},
+      {"dgx-h100", "gpu0 fabric", "failed to register", gpu(0, [](auto& one) { one.fabric_status = 999; })},
+      {"dgx-h100", "gpu4 clocks", "thermal, by hardware", gpu(4, [](auto& one) { one.throttle = 0x40; })},
+      {"dgx-h100", "gpu2 compute mode", "prohibited", gpu(2, [](auto& one) { one.compute_mode = 2; })},
+      {"dgx-h100", "GPU at 0000:df:00.0 device", "the driver cannot use it", {.lost_gpus = 1}},
+      {"dgx-h100",
+       "GPU at 0000:df:00.0 past errors",
+       "Xid 79",
+       {.log = "4,1,1,-;NVRM: Xid (PCI:0000:df:00): 79, pid='<unknown>', GPU has fallen off the bus.\n",
+        .lost_gpus = 1}},
+      {"dgx-h100", "gpu4 past errors", "Xid 74", logged("NVRM: Xid (PCI:0000:9d:00): 74, pid=77, NVLink: fatal error")},
+      {"dgx-a100", "gpu0 past errors", "Xid 119", logged("NVRM: Xid (PCI:0000:07:00): 119, pid=1, Timeout after 6s")},
+      {"dgx-a100", "NVSwitch at 0000:c4:00.0 past errors", "SXid 20034",
+       logged("nvidia-nvswitch3: SXid (PCI:0000:c4:00.0): 20034, Fatal, Link 30 LTSSM Fault Up")},
+      {"gb200-tray", "gpu2 past errors", "Xid 149",
+       logged("NVRM: Xid (PCI:0018:01:00): 149, NETIR Fatal XC0 i0 Link 08")},
+      {"gb200-tray", "gpu1 fabric", "degraded bandwidth", gpu(1, [](auto& one) { one.fabric_health = 1; })},
+      {"gb200-tray", "gpu3 fabric", "failed to register", gpu(3, [](auto& one) { one.fabric_status = 999; })},
+      {"gb200-tray", "gpu0, gpu1, gpu3", "other GPUs of this node are in another",
+       gpu(2, [](auto& one) { one.clique = 1; })},
+      {"gb200-tray",
+       "IMEX",
+       "no channel",
+       {.files = [](const TemporaryFolder& root) { fs::remove_all(root / "dev/nvidia-caps-imex-channels"); }}},
+      {"gb200-tray", "gpu1 recovery", "a reset of the GPU", gpu(1, [](auto& one) { one.recovery = 1; })},
+      {"gb200-tray", "gpu3 link", "9 of 10", gpu(3, [](auto& one) { one.c2c_up = 9; })},
+      {"gb300-tray", "gpu0 NVLinks", "Xid 144 to 150", gpu(0, [](auto& one) { one.nvlinks_up = 17; })},
+      {"gb300-tray", "gpu2 fabric", "too few NVLinks", gpu(2, [](auto& one) { one.fabric_health = 5u << 8; })},
+      {"a100-pcie",
+       "gpu1 NVLinks",
+       "reseat the bridge",
+       {.gpus =
+            [](auto& all) {
+              for (NvmlMockGpu& one : all) one.nvlinks_up = 12;
+              all.at(1).nvlinks_up = 8;
+            }}},
+      {"a100-pcie", "gpu2 link", "fewer lanes", gpu(2, [](auto& one) { one.width = 4; })},
+      {"rtx-workstation", "gpu1 link", "its sisters have", gpu(1, [](auto& one) { one.width = one.most_width = 4; })},
+      {"p5", "gpu6 NVLinks", "0 of 18 up", gpu(6, [](auto& one) { one.nvlinks_up = 0; })},
+      {"pod", "gpu0 memory", "no spare row", gpu(0, [](auto& one) { one.remap_failed = true; })},
+      // What NCCL is told.
+      {"dgx-h100", "NCCL", "/etc/nccl.conf", nccl("NCCL_IB_HCA", "=mlx5_0,mlx5_22")},
+      {"dgx-h100", "NCCL", "selects nothing", nccl("NCCL_IB_HCA", "=mlx5")},
+      {"dgx-h100", "NCCL", "selects nothing", nccl("NCCL_IB_HCA", "^mlx5")},
+      {"roce-bonds", "NCCL", "selects nothing", nccl("NCCL_SOCKET_IFNAME", "ib0")},
+      {"mi300x", "NCCL", "TCP although", nccl("NCCL_IB_DISABLE", "1")}};
+  return all;
+}
+
+TEST(SeededSicknesses, AreNamedWithThePartAndNothingElseIs) {
+  const std::string folder = source_dir() + "/tests/machines/";
+  for (const Seeded& one : seeded()) {
+    SCOPED_TRACE(fmt::format("{}: {}: {}", one.machine, one.subject, one.says));
+    std::string others;
+    bool named = false;
+    for (const auto& section : Told(folder + one.machine + ".yaml", one.sick).doctor())
+      for (const system::Finding& f : section) {
+        if (f.level != system::Finding::Level::warning) continue;
+        const bool here = f.subject == one.subject && (f.text + f.advice).find(one.says) != std::string::npos;
+        named = named || here;
+        if (!here) others += fmt::format("{}: {} -> {}\n", f.subject, f.text, f.advice);
+      }
+    EXPECT_TRUE(named) << others;
+    // A GPU that left the bus is named twice, the other clique, too, and so are both attachments of one plug.
+    if (named && one.sick.lost_gpus == 0 && std::string(one.machine) != "dgx-spark" &&
+        std::string(one.subject).find(',') == std::string::npos) {
+      EXPECT_EQ(others, "");
+    }
+  }
+  EXPECT_GE(seeded().size(), 40u);
+}
 
 }  // namespace
 }  // namespace headrace::testing

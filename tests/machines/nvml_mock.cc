@@ -183,6 +183,7 @@ int nvmlDeviceGetCurrPcieLinkGeneration(void* d, unsigned* to) { return put(d, t
 int nvmlDeviceGetCurrPcieLinkWidth(void* d, unsigned* to) { return put(d, to, &NvmlMockGpu::width); }
 int nvmlDeviceGetMaxPcieLinkGeneration(void* d, unsigned* to) { return put(d, to, &NvmlMockGpu::most_generation); }
 int nvmlDeviceGetMaxPcieLinkWidth(void* d, unsigned* to) { return put(d, to, &NvmlMockGpu::most_width); }
+int nvmlDeviceGetGpuMaxPcieLinkGeneration(void* d, unsigned* to) { return put(d, to, &NvmlMockGpu::own_generation); }
 int nvmlDeviceGetMigMode(void* device, unsigned* now, unsigned* later) {
   const NvmlMockGpu* gpu = of(device);
   return gpu ? (*now = *later = gpu->mig, kSuccess) : kInvalid;
@@ -229,6 +230,8 @@ int nvmlDeviceGetGpuFabricInfoV(void* device, FabricInfo2* to) {
   to->info.state = gpu->fabric;
   to->info.status = gpu->fabric_status;
   to->health = gpu->fabric_health;
+  to->info.clique = gpu->clique;
+  std::memset(to->info.cluster, gpu->cluster, sizeof to->info.cluster);
   return kSuccess;
 }
 int nvmlDeviceGetTemperature(void* device, int, unsigned* to) {
@@ -272,6 +275,20 @@ int nvmlDeviceGetFieldValues(void* device, int count, FieldValue* values) {
         v->type = 3;  // unsigned long long
         v->code = gpu->symbol_errors && v->scope < gpu->nvlinks_up ? kSuccess : kNotSupported;
         if (v->code == kSuccess) v->value.large = gpu->symbol_errors[v->scope];
+        break;
+      case 215:
+        v->code = gpu->blackwell && v->scope < gpu->nvlinks ? kSuccess : kNotSupported;
+        v->value.whole = v->scope == 0 ? gpu->recoveries : 0;
+        break;
+      case 230:
+        v->code = gpu->blackwell ? kSuccess : kNotSupported;
+        v->value.whole = gpu->recovery;
+        break;
+      case 231:
+      case 232:
+      case 233:
+        v->code = gpu->blackwell && gpu->c2c > 0 ? kSuccess : kNotSupported;
+        v->value.whole = v->id == 232 ? gpu->c2c_errors : 0;
         break;
       default:
         v->code = kNotSupported;

@@ -27,7 +27,12 @@ struct NvmlMockGpu {
   unsigned c2c = 0, c2c_up = 0, c2c_mbps = 0;
   unsigned char fabric = 0;  // nvmlGpuFabricState_t
   int fabric_status = 0;     // nvmlReturn_t of the registration
-  unsigned fabric_health = 0;
+  unsigned fabric_health = 0, clique = 0;
+  unsigned char cluster = 0;    // each byte of its UUID
+  unsigned own_generation = 0;  // of PCI Express; 0 = not told
+  unsigned recovery = 0;        // nvmlDeviceGpuRecoveryAction_t
+  bool blackwell = false;       // tells of the fields below, and of its recovery
+  unsigned recoveries = 0, c2c_errors = 0;
   bool lost = false;  // has fallen off the bus
   unsigned remapped = 0;
   bool remap_pending = false, remap_failed = false;

@@ -139,5 +139,33 @@ TEST_F(NvmlReader, GpusThatItListsAndThoseThatItHasLost) {
   EXPECT_FALSE(nvml().is_lost(nullptr));
 }
 
+TEST_F(NvmlReader, RecoveriesAndGroupsOfNodes) {
+  gpus[0].fabric = 3;
+  gpus[0].nvlinks = gpus[0].nvlinks_up = 2;
+  gpus[0].c2c = gpus[0].c2c_up = 1;
+  GpuState state = nvml().state(device());
+  EXPECT_EQ(state.recovery, "");
+  EXPECT_FALSE(state.link_recoveries || state.c2c_errors) << "an older GPU has no such counters";
+  EXPECT_EQ(nvml().links().fabric_group(device()), "") << "its switches are this node's";
+  EXPECT_EQ(nvml().own_generation(device()), 0u);
+  gpus[0].blackwell = true;
+  gpus[0].recovery = 2;
+  gpus[0].recoveries = 4;
+  gpus[0].c2c_errors = 9;
+  gpus[0].cluster = 0xa1;
+  gpus[0].clique = 3;
+  gpus[0].own_generation = 5;
+  state = nvml().state(device());
+  EXPECT_EQ(state.recovery, "a reboot");
+  EXPECT_EQ(state.link_recoveries, 4u);
+  EXPECT_EQ(state.c2c_errors, 9u);
+  EXPECT_EQ(nvml().links().fabric_group(device()), "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1/3");
+  EXPECT_EQ(nvml().own_generation(device()), 5u);
+  gpus[0].recovery = 77;  // of a newer driver
+  EXPECT_EQ(nvml().state(device()).recovery, "recovery action 77");
+  gpus[0].fabric = 2;
+  EXPECT_EQ(nvml().links().fabric_group(device()), "") << "nothing is known yet";
+}
+
 }  // namespace
 }  // namespace headrace::testing

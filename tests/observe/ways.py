@@ -1,8 +1,8 @@
 """Training loops whose loaders are made in many ways, each with the limit that its name says. Says as its last line, as JSON, what was
 true of it.
 
-    ways.py DATA WAY [--batch N] [--step SECONDS] [--steps N] [--decode SECONDS] [--threads N] [--own SECONDS]
-              [--busy SECONDS] [--pause SECONDS]
+    ways.py DATA WAY [--batch N] [--step SECONDS] [--steps N] [--decode SECONDS] [--threads N] [--workers N]
+              [--own SECONDS] [--busy SECONDS] [--pause SECONDS]
 
 What decodes "in C" lets go of Python's interpreter lock. A step is a pause, as long as a GPU would take, unless the way says otherwise.
 """
@@ -233,7 +233,7 @@ WAYS = {
     "carried": lambda given: process_workers(given, carry=compute),
     "torch_alone": lambda given: torch_batches(given, 0),
     "torch_collate": torch_collate,
-    "torch_workers": lambda given: torch_batches(given, 2),
+    "torch_workers": lambda given: torch_batches(given, given.workers, persistent_workers=True),
     "spdl": spdl_batches,
     "arrow": arrow_batches,
 }
@@ -244,7 +244,7 @@ def main():
     parser.add_argument("data")
     parser.add_argument("way", choices=WAYS)
     for name, kind, usual in (("batch", int, 8), ("step", float, 0.05), ("steps", int, 60), ("decode", float, 0.0), ("own", float, 0.0),
-                              ("threads", int, 4), ("other", str, ""), ("port", int, 0), ("busy", float, 0.0), ("pause", float, 0.0)):
+                              ("threads", int, 4), ("workers", int, 2), ("other", str, ""), ("port", int, 0), ("busy", float, 0.0), ("pause", float, 0.0)):
         parser.add_argument("--" + name, type=kind, default=usual)
     given = parser.parse_args()
     batches = WAYS[given.way](given)

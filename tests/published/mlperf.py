@@ -4,7 +4,7 @@ import re
 import statistics
 
 from predictions import Prediction, Skipped, kind
-from tables import having
+from tables import having, number
 
 MODELS = {name: dict(vocabulary_count=128256, hidden_count=hidden, layers_count=layers, ffn_count=ffn, heads_count=heads, kv_heads_count=8)
           for name, hidden, layers, ffn, heads in (("llama3-8b", 4096, 32, 14336, 32), ("llama3-70b", 8192, 80, 28672, 128),
@@ -103,11 +103,14 @@ def fed_pairs(table, runs, found):
         place[r.row["workload"]] = max(place.get(r.row["workload"], 0), supply(r))
     pairs = [(by["a100"], by["h100"]) for by in largest(runs).values() if "a100" in by and "h100" in by]
 
-    def demand(r, rate):  # at the benchmark's limit of utilization
-        return dict(supply_bytes_per_s=rate, demand_per_gpu_bytes_per_s=r.batch * r.bytes / r.step, au_target_ratio=r.limit)
+    def demand(r, rate, target):
+        return dict(supply_bytes_per_s=rate, demand_per_gpu_bytes_per_s=r.batch * r.bytes / r.step, au_target_ratio=target)
 
-    fed = yield [("A30", demand(h[0], mean(a, supply)) | dict(client_bytes_per_s=PLENTY)) for a, h in pairs]
-    own = yield [("A22", demand(a[0], mean(a, supply))) for a, _ in pairs]
+    # The limit leaves the fill out, the mean rate of a run does not: the demand is that of the wall clock, with the loader of
+    # the run that is known.
+    share = yield [("A28", dict(steps_count=a[0].steps, requested_batches_count=a[0].asked, au_ratio=h[0].limit)) for a, h in pairs]
+    fed = yield [("A30", demand(h[0], mean(a, supply), u) | dict(client_bytes_per_s=PLENTY)) for (a, h), u in zip(pairs, share)]
+    own = yield [("A22", demand(a[0], mean(a, supply), u)) for (a, _), u in zip(pairs, share)]
     for i, (a, h) in enumerate(pairs):
         named = []
         if own[i] >= a[0].n + 1:
@@ -115,8 +118,12 @@ def fed_pairs(table, runs, found):
         others = [rate for job, rate in best_of_system[(a[0].family, a[0].hosts)].items() if job != a[0].row["workload"]]
         if others and max(others) > 1.1 * min(mean(a, supply), mean(h, supply)):
             named.append("host-bound, other job")
+        # tf.data's readers also parse; PyTorch's only wait.
+        processors = number(a[0].row["cpus_per_host"]) if a[0].row["data_loader"] == "tensorflow" else None
+        if processors and a[0].n * a[0].threads > a[0].hosts * processors:
+            named.append("more readers than processors")
         found.append(Prediction(table.name, "accelerators fed (H100 from A100)", f"{a[0].family} {a[0].row['workload']}, {a[0].hosts} hosts",
-                                h[0].n, fed[i], "count", "A30", named=", ".join(named), origin=h[0].row["organization"]))
+                                h[0].n, fed[i], "count", "A30 with A28", named=", ".join(named), origin=h[0].row["organization"]))
 
 
 def more_accelerators(table, runs, found):

@@ -41,7 +41,7 @@ class Cluster:
 
     def slowest(self, size):
         """As `headrace expect` has it (harness/judge/expectations/collectives.h)."""
-        changes = dict(intra_bytes_per_s=SLOW * LINKS[self.generation], latency_scale_ratio=SLOWEST_LATENCY)
+        changes = dict(intra_bytes_per_s=SLOW * LINKS[self.generation], latency_scale_ratio=SLOWEST_LATENCY, estimate="most")
         if self.nodes > 1:
             changes["node_network_bytes_per_s"] = SLOW * self.network
         return self.inputs(size, **changes)
@@ -87,11 +87,15 @@ def from_links(table, source, cluster, points):
     if cluster.nodes > 1 and cluster.network is None:
         return [Skipped(table.name, "the rate of the NICs is not published", len(points))]
     values = yield [("F28", cluster.inputs(size)) for size, _ in points]
-    fastest = yield [("F28", cluster.inputs(size, launch_time_s=0)) for size, _ in points]
+    fastest = yield [("F28", cluster.inputs(size, launch_time_s=0, estimate="least")) for size, _ in points]
     slowest = yield [("F28", cluster.slowest(size)) for size, _ in points]
     slow = points[-1][0] >= LEAST_LARGE and values[-1] < SLOW * points[-1][1]
-    return [prediction(table, source, "all-reduce from link rates", p, v, following, ["slow links"] if slow else [], (best, worst),
-                       cluster.nodes == 1)
+    # Sizes at which latency is half of the time or more.
+    late = 2 * values[0] if points[0][0] <= MOST_SMALL and values[0] < SLOW * points[0][1] else 0
+
+    def named(value):
+        return ["slow links"] * slow + ["slow hops"] * (value <= late)
+    return [prediction(table, source, "all-reduce from link rates", p, v, following, named(v), (best, worst), cluster.nodes == 1)
             for p, v, best, worst, following in zip(points, values, fastest, slowest, points[1:] + [None])]
 
 

@@ -37,13 +37,17 @@ class Found:
 
 KINDS = {}
 
-# Every reason that a row may be named by. Only "slow links" looks at a prediction, that of the largest size.
+# Every reason that a row may be named by. Only "slow links" and "slow hops" look at a prediction, that of one end of a table.
 RULES = {
     "below its limit": "the row that the prediction starts from had room left: by A22, its own rate feeds one accelerator more at the "
                        "benchmark's limit, so that its rate is a lower bound of what storage gives",
     "host-bound, other job": "with the same hosts and storage, another workload of the system read more than 1.1 times as fast as one row of "
                              "the pair: storage was not the limit of that row",
+    "more readers than processors": "a host of the row that the prediction starts from had more of tf.data's reader threads, which parse "
+                                    "samples, than processors: its processors may have been the limit",
     "slow links": "at the largest size of the table (64 MiB or more) the published bandwidth is below 0.8 of what the links allow (F28)",
+    "slow hops": "at the smallest size of the table (64 KiB or less) the published time is more than 1 / 0.8 of what NCCL's latencies give "
+                 "(F28); it names the sizes for which that latency is half of the predicted time or more",
     "slower than a larger one": "the row took longer than the next larger size of its table",
     "wrong data": "the source says that the results were wrong",
 }

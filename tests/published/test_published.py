@@ -48,6 +48,13 @@ def test_numbers_that_hold_go_on_holding(carried):
         assert len(runs) > 100 and sum(abs(p.error) <= 0.01 for p in runs) >= 0.8 * len(runs)
     assert max(abs(p.error) for p in of(found, "checkpoint size")) <= 0.001
     assert max(abs(p.error) for p in of(found, "unet3d: read bandwidth")) <= 0.001
+    reduces = of(found, "all-reduce from link rates")
+    errors = sorted(abs(p.error) for p in reduces if not p.named)
+    assert len(errors) > 60 and page.quantile(errors, 0.5) <= 0.08 and page.quantile(errors, 0.9) <= 0.2
+    for one_node in (True, False):
+        sound = [p for p in reduces if p.one_node == one_node and "slow links" not in p.named]
+        inside = sum(p.within[0] * 0.97 <= p.published <= p.within[1] * 1.03 for p in sound)
+        assert len(sound) >= 30 and inside >= 0.9 * len(sound), [p.row for p in sound]
     pairs = of(found, "accelerators fed (H100 from A100)")
     missed = [p for p in pairs if abs(p.predicted - p.published) > max(1, 0.1 * p.published) and not p.named]
     assert len(pairs) >= 30 and len(missed) <= 0.1 * len(pairs), [p.row for p in missed]

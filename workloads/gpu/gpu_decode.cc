@@ -62,7 +62,7 @@ class GpuDecode final : public Workload {
   void prepare(Node& node, const DataProgress& progress) override {
     GpuBackend& backend = node.backends().gpu();
     codec_ = &node.backends().codec(kCodec);
-    decode::SampleDecoder whole(*codec_, {.output = 0, .random_part = false, .scaling = false});
+    decode::SampleDecoder whole({codec_}, {.output = 0, .random_part = false, .scaling = false});
     held_.hold(node, progress, *codec_, whole);
     watch_.open(backend);
     lanes_.clear();

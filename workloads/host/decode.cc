@@ -73,7 +73,7 @@ class Decode final : public Workload {
     hands_.reserve(workers_);
     for (unsigned i = 0; i < workers_; ++i)
       hands_.emplace_back(decode::SampleDecoder(
-          codec,
+          node.backends().codecs(codec_),
           {.output = output_, .random_part = random_, .scaling = scaling_, .limits = DecodeLimits{.pixels = limit_}}));
     held_.hold(node, progress, codec, hands_.front().decoder);
     for (Hand& hand : hands_) hand.cpu_ns.resize(held_.all().size()), hand.times.resize(held_.all().size());

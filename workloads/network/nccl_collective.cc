@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
+#include <thread>
 #include <utility>
 
 #include "harness/backends/loader.h"
 #include "harness/backends/nccl_log.h"
+#include "harness/base/units.h"
 #include "harness/workload/ranks/all_or_none.h"
 #include "workloads/network/expected_sums.h"
 #include "workloads/network/rank_gpus.h"
@@ -20,11 +23,12 @@ struct NcclCollective::End {
         member(m),
         in(device.allocate(bytes)),
         out(in_place ? nullptr : device.allocate(bytes)),
+        staged(device.pinned(std::min(kPiece, bytes), false)),
         copies(device.stream()) {}
   NcclBuffers buffers() const { return {in->begin(), out ? out->begin() : in->begin()}; }
   Gpu& gpu;
   NcclMember member;
-  std::unique_ptr<GpuMemory> in, out;
+  std::unique_ptr<GpuMemory> in, out, staged;
   std::unique_ptr<GpuStream> copies;
 };
 
@@ -84,12 +88,12 @@ Numbers NcclCollective::numbers(Params& p, Collective what) {
 }
 
 Footprint NcclCollective::footprint() const {
-  // A processor makes and checks the numbers, at about so many bytes/s; both once more before and after.
-  constexpr double kFilled = 2e9;
-  const double fill_s = static_cast<double>(message_size_) / kFilled;
+  // Processors make and check the numbers of each GPU, at about so many elements/s: before the repetitions and after them.
+  constexpr double kFilled = 0.35e9;
+  const double fill_s = static_cast<double>(message_size_ / layout_of(of_.element).bytes) / kFilled;
   Footprint f;
-  f.repetition_s = kRepetition_s + 0.1 + fill_s;
-  f.around_s = 2 + 4 * fill_s;
+  f.repetition_s = kRepetition_s + 0.1;
+  f.around_s = 2 + (graph_ ? 6 : 4) * fill_s;
   if (calls_ != 0) f.repetition_s = f.around_s = 0;  // of the user's choice
   return f;
 }
@@ -115,6 +119,14 @@ std::optional<Skip> NcclCollective::check_here(Node& node) {
   if (std::string why = node.backends().nccl().why_not(of_.element); !why.empty()) return Skip{std::move(why)};
   if (registered_)
     if (std::string why = node.backends().nccl().why_no_registration(); !why.empty()) return Skip{std::move(why)};
+  GpuBackend& gpus = node.backends().gpu();
+  const std::uint64_t needed = message_size_ * (in_place_ ? 1 : 2);
+  for (unsigned i = 0; i < gpus.count(); ++i)
+    if (const GpuFacts& facts = gpus.gpu(i).facts();
+        facts.memory > 0 && needed > kMostMemory * static_cast<double>(facts.memory))
+      return Skip{fmt::format("gpu{} has {} of memory, and its buffers need {}", i,
+                              format_quantity(static_cast<double>(facts.memory), Dimension::bytes, true),
+                              format_quantity(static_cast<double>(needed), Dimension::bytes, true))};
   std::vector<RankPlace> places = places_of(node);
   if (places.size() < 2)
     return Skip{"one GPU moves nothing between GPUs: needs two, or several ranks (mpirun -n 8 headrace run ...)"};
@@ -129,7 +141,6 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
   const auto versions = in_concert(*team_, "make room for messages", kStep_s, [&] {
     for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
     // By way of a GPU of this process's own: in exclusive mode the others have theirs.
-    if (!parts_.empty()) staging_ = parts_.front().ends.front()->gpu.pinned(std::min(kPiece, message_size_), false);
     std::vector<unsigned> own;
     for (const Part& part : parts_)
       for (const NcclMember& m : part.members)
@@ -155,9 +166,7 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
 
 void NcclCollective::before_phase(unsigned, unsigned, std::uint64_t) {
   if (!broken_.empty()) throw RunError(broken_);
-  for (Part& part : parts_)
-    for (const auto& end : part.ends) fill(part, *end);
-  watch_.begin();
+  watch_.begin();  // what the buffers hold costs no time: check_data() fills them
 }
 
 void NcclCollective::run(Worker& worker) {
@@ -167,7 +176,7 @@ void NcclCollective::run(Worker& worker) {
     std::uint64_t begin = part.times.begin_ns, left = chosen_;
     for (const std::uint64_t end : part.times.batch_end_ns) {
       // The GPUs go through a batch by themselves: only its mean is known.
-      const std::uint64_t now = std::min(batch_, left);
+      const std::uint64_t now = std::min({batch_, most_at_once_, left});
       worker.recorder.ops(begin, end, static_cast<std::uint32_t>(now), now * part.bytes());
       begin = end;
       left -= now;
@@ -210,10 +219,7 @@ std::vector<WrongBlock> NcclCollective::verify(const DataProgress&) {
   return {};
 }
 
-void NcclCollective::cleanup(Node&) {
-  parts_.clear();
-  staging_.reset();
-}
+void NcclCollective::cleanup(Node&) { parts_.clear(); }
 
 std::vector<RankPlace> NcclCollective::places_of(Node& node) {
   std::vector<RankPlace> places;
@@ -268,7 +274,7 @@ void NcclCollective::operate(std::uint64_t times, double patience_s, bool meet) 
                         .reduction = of_.reduction,
                         .count = part.count,
                         .times = times,
-                        .batch = batch_,
+                        .batch = std::min(batch_, most_at_once_),
                         .patience_s = patience_s,
                         .graph = graph_ && connected_,
                         .meet = meet},
@@ -313,17 +319,17 @@ std::string NcclCollective::roll_call() const {
 }
 
 template <class Piece>
-void NcclCollective::in_pieces(std::uint64_t count, Piece piece) {
-  const std::uint64_t most = staging_->size() / layout_of(of_.element).bytes;
+void NcclCollective::in_pieces(const End& end, std::uint64_t count, Piece piece) const {
+  const std::uint64_t most = end.staged->size() / layout_of(of_.element).bytes;
   for (std::uint64_t at = 0; at < count; at += most) piece(at, std::min(most, count - at));
 }
 
 void NcclCollective::fill(const Part& part, End& end) {
   end.copies->attach();
   const ExpectedSums data = part.expected(what_, end);
-  unsigned char* const staged = staging_->begin();
+  unsigned char* const staged = end.staged->begin();
   const std::uint64_t each = layout_of(of_.element).bytes;
-  in_pieces(part.count, [&](std::uint64_t at, std::uint64_t n) {
+  in_pieces(end, part.count, [&](std::uint64_t at, std::uint64_t n) {
     data.fill(staged, at, n, in_place_);
     end.copies->copy(end.in->begin() + at * each, staged, n * each, CopyKind::h2d);
     end.copies->wait();
@@ -333,10 +339,10 @@ void NcclCollective::fill(const Part& part, End& end) {
 void NcclCollective::check(const Part& part, End& end) {
   end.copies->attach();
   const ExpectedSums data = part.expected(what_, end);
-  unsigned char* const staged = staging_->begin();
+  unsigned char* const staged = end.staged->begin();
   const std::uint64_t each = layout_of(of_.element).bytes;
   const unsigned char* out = static_cast<const unsigned char*>(end.buffers().out) + data.first(in_place_) * each;
-  in_pieces(data.results(), [&](std::uint64_t at, std::uint64_t n) {
+  in_pieces(end, data.results(), [&](std::uint64_t at, std::uint64_t n) {
     end.copies->copy(staged, out + at * each, n * each, CopyKind::d2h);
     end.copies->wait();
     if (const auto why = data.wrong(staged, at, n))
@@ -344,31 +350,59 @@ void NcclCollective::check(const Part& part, End& end) {
   });
 }
 
+/// A thread for each GPU. Throws what the first of them that failed threw.
+void NcclCollective::for_each_end(const std::function<void(const Part&, End&)>& step) {
+  std::vector<std::exception_ptr> failed;
+  std::vector<std::thread> threads;
+  for (const Part& part : parts_) failed.resize(failed.size() + part.ends.size());
+  std::size_t number = 0;
+  for (const Part& part : parts_)
+    for (const auto& end : part.ends)
+      threads.emplace_back([&step, &part, &end, why = &failed[number++]] {
+        try {
+          step(part, *end);
+        } catch (...) {
+          *why = std::current_exception();
+        }
+      });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::exception_ptr& why : failed)
+    if (why) std::rethrow_exception(why);
+}
+
 void NcclCollective::check_data() {
   in_concert(*team_, "bring known numbers", kStep_s, [&] {
-    for (Part& part : parts_)
-      for (const auto& end : part.ends) fill(part, *end);
+    for_each_end([&](const Part& part, End& end) { fill(part, end); });
     return std::string();
   });
   // The first operation connects the ranks.
   guarded("an operation of known numbers", kStep_s, [&] { operate(1, patience_s_ + join_s_, false); });
   in_concert(*team_, "check the data", kStep_s, [&] {
-    for (Part& part : parts_)
-      for (const auto& end : part.ends) check(part, *end);
+    for_each_end([&](const Part& part, End& end) { check(part, end); });
     return std::string();
   });
 }
 
+/// Of one operation of so many, as the slowest rank has it; the same on all ranks.
+double NcclCollective::seconds_of(unsigned times) {
+  guarded("operations to count", kStep_s, [&] { operate(times, patience_s_, true); });
+  double each_s = 1e-7;
+  for (const Part& part : parts_)
+    each_s = std::max(each_s, 1e-9 * static_cast<double>(part.times.batch_end_ns.back() - part.times.begin_ns) / times);
+  for (const std::string& said : team_->all_gather("the time of an operation", fmt::format("{}", each_s), kWords_s))
+    each_s = std::max(each_s, std::stod(said));
+  return each_s;
+}
+
 std::uint64_t NcclCollective::calls_for(double seconds) {
+  // One at first: over a slow fabric it may take seconds, and what is queued at once must end within the patience.
+  const double one_s = seconds_of(1);
   constexpr unsigned kTried = 5;
-  std::uint64_t calls = kMostCalls;
-  guarded("operations to count", kStep_s, [&] { operate(kTried, patience_s_, true); });
-  for (const Part& part : parts_) {
-    const std::uint64_t took_ns = part.times.batch_end_ns.back() - part.times.begin_ns;
-    const double each_s = std::max(1e-7, 1e-9 * static_cast<double>(took_ns) / kTried);
-    calls =
-        std::min(calls, static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, static_cast<double>(kMostCalls))));
-  }
+  constexpr double kShare = 0.25;  // of the patience
+  const double each_s = one_s < kShare * patience_s_ / kTried ? seconds_of(kTried) : one_s;
+  const double at_once = std::clamp(kShare * patience_s_ / each_s, 1.0, static_cast<double>(kMostCalls));
+  most_at_once_ = static_cast<std::uint64_t>(at_once);
+  auto calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, static_cast<double>(kMostCalls)));
   for (const std::string& said : team_->all_gather("the number of operations", std::to_string(calls), kWords_s))
     calls = std::min<std::uint64_t>(calls, std::stoull(said));
   return calls;

@@ -51,6 +51,7 @@ class NcclCollective : public Workload {
   static constexpr double kRepetition_s = 0.2;
   static constexpr std::uint64_t kPiece = std::uint64_t{64} << 20;  // filled and checked at once
   static constexpr std::uint64_t kMostCalls = 200'000;
+  static constexpr double kMostMemory = 0.9;  // of a GPU, for buffers: the driver and NCCL need some
 
   struct End;   // one GPU of this process
   struct Part;  // this process's members of one group
@@ -74,9 +75,10 @@ class NcclCollective : public Workload {
   /// Who does not answer any more, or is behind; "" when that tells nothing.
   std::string roll_call() const;
 
-  /// Calls `piece(first element, how many)` for elements 0..count, in pieces that the staging buffer holds.
+  /// Calls `piece(first element, how many)` for elements 0..count, in pieces that its staging buffer holds.
   template <class Piece>
-  void in_pieces(std::uint64_t count, Piece piece);
+  void in_pieces(const End& end, std::uint64_t count, Piece piece) const;
+  void for_each_end(const std::function<void(const Part&, End&)>& step);
 
   void fill(const Part& part, End& end);
   void check(const Part& part, End& end);
@@ -85,6 +87,7 @@ class NcclCollective : public Workload {
 
   /// So many operations as take about `seconds` in the slowest group: the same for all ranks.
   std::uint64_t calls_for(double seconds);
+  double seconds_of(unsigned times);
 
   /// What NCCL decided, on all ranks, and the settings that it found.
   void tell_facts(NcclBackend& nccl);
@@ -100,10 +103,10 @@ class NcclCollective : public Workload {
   std::unique_ptr<ranks::Team> team_;
   unsigned gpu_ = 0;  // of a process among several
   std::uint64_t chosen_ = 1;
-  bool connected_ = false;  // an operation was made: only what comes later is recorded as a graph
-  double slowest_s_ = 0;    // of this process's groups, all operations of a repetition
-  gpu::GpuWatch watch_;     // of this process's GPUs
-  std::unique_ptr<GpuMemory> staging_;
+  std::uint64_t most_at_once_ = kMostCalls;  // of operations, so that they end within the patience
+  bool connected_ = false;                   // an operation was made: only what comes later is recorded as a graph
+  double slowest_s_ = 0;                     // of this process's groups, all operations of a repetition
+  gpu::GpuWatch watch_;                      // of this process's GPUs
   std::vector<Part> parts_;
   std::string broken_;
   std::vector<std::string> notes_;

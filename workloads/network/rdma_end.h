@@ -13,6 +13,7 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/rdma.h"
 #include "harness/base/skip.h"
+#include "harness/machine/network/nccl_settings.h"
 #include "harness/machine/network/rdma_place.h"
 #include "harness/machine/node.h"
 #include "harness/machine/numa.h"
@@ -30,22 +31,28 @@ class RdmaEnd {
         device_(p.text(
             "device", "",
             "RDMA devices of this end, as NCCL_IB_HCA names them: mlx5_0,mlx5_3:1, or ^mlx5_1 for all others. Ranks of "
-            "a node take them in turn. Default: all ports of the most frequent link and rate, in PCI order")),
+            "a node take them in turn. Default: NCCL_IB_HCA, else all ports of the most frequent link and rate, in PCI "
+            "order")),
         port_(static_cast<unsigned>(p.count("port", 0, {.min = 0, .max = 255}, "of the device; 0: any"))),
-        gid_index_(static_cast<unsigned>(p.count("gid_index", 0, {.min = 0, .max = 65535},
-                                                 "address of this end; the RoCE v2 one that leads to the other end"))),
+        gid_index_(static_cast<unsigned>(
+            p.count("gid_index", 0, {.min = 0, .max = 65535},
+                    "address of this end; NCCL_IB_GID_INDEX, else the RoCE v2 one that leads to the "
+                    "other end"))),
         gid_given_(p.given("gid_index")),
-        traffic_class_(static_cast<unsigned>(
-            p.count("traffic_class", 0, {.min = 0, .max = 255}, "of the packets' IP headers (RoCE: DSCP * 4)"))),
+        traffic_class_(
+            static_cast<unsigned>(p.count("traffic_class", 0, {.min = 0, .max = 255},
+                                          "of the packets' IP headers (RoCE: DSCP * 4); NCCL_IB_TC where it is set"))),
+        class_given_(p.given("traffic_class")),
         flow_label_(static_cast<unsigned>(p.count("flow_label", 0, {.min = 0, .max = 0xfffff},
                                                   "of the route; RoCE: chooses the UDP source port, by which switches "
                                                   "spread connections"))),
         partition_(partition(p)),
         managed_(p.choice("connect", "exchange", {"exchange", "rdma_cm"},
-                          "exchange: as both ends agree; rdma_cm: by the kernel's connection manager, to the port's IP "
-                          "address, which chooses the route") == "rdma_cm"),
-        service_level_(
-            static_cast<unsigned>(p.count("service_level", 0, {.min = 0, .max = 15}, "InfiniBand: virtual lane"))),
+                          "exchange: as both ends agree; rdma_cm: by the kernel's connection manager, to the "
+                          "port's IP address, which chooses the route") == "rdma_cm"),
+        service_level_(static_cast<unsigned>(p.count("service_level", 0, {.min = 0, .max = 15},
+                                                     "InfiniBand: virtual lane; NCCL_IB_SL where it is set"))),
+        level_given_(p.given("service_level")),
         huge_pages_(p.flag("huge_pages", true, "buffers in huge pages, where there are any")),
         numa_(choice(p)),
         patience_s_(p.seconds("peer_timeout", 10, {.min = 0.1, .max = 3600},
@@ -116,8 +123,9 @@ class RdmaEnd {
     settings.managed = managed_;
     settings.flow_label = flow_label_;
     settings.mtu = mtu_;
-    settings.traffic_class = traffic_class_;
-    settings.service_level = service_level_;
+    settings.traffic_class = class_given_ ? traffic_class_ : nccl_.traffic_class.value_or(traffic_class_);
+    settings.service_level = level_given_ || managed_ ? service_level_ : nccl_.service_level.value_or(service_level_);
+    if (partition_ == 0 && !managed_ && nccl_.partition_index) settings.partition_index = *nccl_.partition_index;
     return rdma_->open(port(way), settings);
   }
 
@@ -169,6 +177,8 @@ class RdmaEnd {
 
   void add(RdmaPlace place, std::vector<std::string> before) {
     before.push_back(place.port->pci_address);
+    for (const std::string& one : {place.chosen, nccl_.words.empty() ? "" : "marked as NCCL does: " + nccl_.words})
+      if (!one.empty() && std::find(notes_.begin(), notes_.end(), one) == notes_.end()) notes_.push_back(one);
     notes_.insert(notes_.end(), place.notes.begin(), place.notes.end());
     std::string why;
     const NumaNode* numa = choose_numa_node(numa_, place.port->numa_node, nodes_, why);
@@ -179,6 +189,7 @@ class RdmaEnd {
   RdmaWish wish(const Peer* peer) const {
     RdmaWish wish{.device = device_, .port = port_, .partition = partition_};
     if (gid_given_) wish.gid_index = gid_index_;
+    wish.roce_gid_index = nccl_.roce_gid_index;
     if (peer) wish.local_address = peer->local_address();
     return wish;
   }
@@ -187,13 +198,17 @@ class RdmaEnd {
   const std::string device_;
   const unsigned port_, gid_index_;
   const bool gid_given_;
-  const unsigned traffic_class_, flow_label_;
+  const unsigned traffic_class_;
+  const bool class_given_;
+  const unsigned flow_label_;
   const std::uint16_t partition_;
   const bool managed_;
   const unsigned service_level_;
+  const bool level_given_;
   const bool huge_pages_;
   const NumaChoice numa_;
   const double patience_s_;
+  const NcclRdma nccl_ = nccl_rdma();  // the defaults of what no parameter gives
   RdmaBackend* rdma_ = nullptr;
   std::vector<Way> ways_;
   std::vector<NumaNode> nodes_ = numa_nodes();

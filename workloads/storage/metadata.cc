@@ -91,8 +91,11 @@ class Metadata final : public Workload {
   static std::span<const Metric> metrics() { return kMetadataMetrics; }
   Footprint footprint() const override {
     if (!users_.path.empty()) return {};
-    return {
-        .written_bytes = shape_.disk_bytes(), .read_bytes_per_repetition = 0, .memory_bytes = 0, .data_id = "metadata"};
+    return {.written_bytes = shape_.disk_bytes(),
+            .written_files = shape_.files() + shape_.folders(),
+            .read_bytes_per_repetition = 0,
+            .memory_bytes = 0,
+            .data_id = "metadata"};
   }
   unsigned workers() const override { return workers_; }
   std::vector<std::string> latency_parts() const override {

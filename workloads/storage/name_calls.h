@@ -19,7 +19,7 @@ namespace headrace {
 inline FileTable folders_of(const FileTable& files) {
   std::set<std::string, std::less<>> folders{"."};
   for (std::uint32_t i = 0; i < files.count(); ++i) {
-    const std::string_view path = files.path(i);
+    const std::string_view path = files.path(i);  // of a link what it leads to
     for (std::size_t end = path.rfind('/'); end != path.npos && end > 0; end = path.rfind('/', end - 1)) {
       if (!folders.emplace(path.substr(0, end)).second) break;
     }

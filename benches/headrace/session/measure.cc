@@ -8,18 +8,21 @@
 #include <filesystem>
 #include <optional>
 
-#include "benches/headrace/session/launch.h"
 #include "benches/headrace/session/run_folder.h"
 #include "benches/headrace/session/so_far.h"
 #include "benches/headrace/session/supervisor.h"
 #include "harness/analysis/comparison/noise.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/files/marked_folder.h"
+#include "harness/base/object_path.h"
 #include "harness/base/version.h"
+#include "harness/engine/explain/client_headroom.h"
 #include "harness/engine/explain/evidence.h"
+#include "harness/engine/launch.h"
 #include "harness/engine/rank_sync.h"
 #include "harness/judge/expectations/parts.h"
 #include "harness/machine/examine/fingerprint.h"
+#include "harness/machine/mount.h"
 #include "harness/results/result_store.h"
 #include "harness/workload/peer/tcp_peer.h"
 
@@ -87,6 +90,16 @@ int follow_here(const Plan& plan, Node& node, Audience& audience) {
   return 1;
 }
 
+/// What the ports of this host carry, where its data come over a network; else 0 [B/s].
+double ports_to_storage(const std::string& path, std::span<const expectations::Part> parts) {
+  const auto mount = is_object_path(path) ? std::nullopt : system::mount_of(path);
+  if (!is_object_path(path) && (!mount || !system::is_network_file_system(mount->type))) return 0;
+  double rate = 0;
+  for (const expectations::Part& part : parts)
+    if (part.up && part.kind.ends_with("_port")) rate += part.rate;
+  return rate;
+}
+
 /// All of it, in the process that measures. `launch`: how several processes were started.
 /// `waited_for`: false once the engine leads them.
 int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Node& node,
@@ -121,6 +134,7 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
   RunResult result = run_plan(plan, node, *observer, limits);
   complete(result);
   result.expected = expectations::hold(parts, wanted.table, engine::recorded(result.points));
+  tell_client_headrooms(result.points, node.cores(), ports_to_storage(plan.target_path, parts));
   result.parts = std::move(parts);
   if (!folder) return audience.finished(result, nullptr, {});
   result.noise = noise_beside(folder->path(), result);

@@ -112,8 +112,8 @@ std::vector<std::vector<Sample>> samples_of(const std::vector<const NodeRun*>& r
 
 void make_nodes(Work& work) {
   sort_metrics(work);
-  std::map<std::string, const Host*> hosts;
-  for (const Host& host : work.options.hosts) hosts[host.name] = &host;
+  std::vector<std::string> hosts;
+  for (const Host& host : work.options.hosts) hosts.push_back(host.name);
   std::vector<const NodeRun*> all;
   for (const NodeRun& run : work.collected.runs) all.push_back(&run);
   std::sort(all.begin(), all.end(), [](const NodeRun* a, const NodeRun* b) {
@@ -138,8 +138,8 @@ void make_nodes(Work& work) {
     one.node.started_utc = newest.started_utc;
     one.node.word = own_word(one.runs);
     one.node.runs = static_cast<unsigned>(one.runs.size());
-    if (const auto host = hosts.find(one.node.name); host != hosts.end())
-      one.node.attributes = host->second->attributes();
+    if (const auto host = host_named(hosts, one.node.name))
+      one.node.attributes = work.options.hosts[*host].attributes();
     one.place = place_of(one.node);
     made.push_back(std::move(one));
   }
@@ -159,10 +159,16 @@ void make_nodes(Work& work) {
 
 void name_missing(Work& work) {
   Fleet& fleet = work.fleet;
+  std::vector<std::string> hosts;
+  for (const Host& host : work.options.hosts) hosts.push_back(host.name);
   std::set<std::string> reported, unread;
-  for (const Node& node : fleet.nodes) reported.insert(node.name);
+  const auto report = [&](const std::string& name) {
+    const auto host = host_named(hosts, name);
+    reported.insert(host ? hosts[*host] : name);
+  };
+  for (const Node& node : fleet.nodes) report(node.name);
   for (const JudgedPairs& pairs : fleet.pairs)  // who took part in another's run was there
-    for (const std::string& name : nodes_of(pairs.matrix)) reported.insert(name);
+    for (const std::string& name : nodes_of(pairs.matrix)) report(name);
   for (const Unreadable& one : fleet.unreadable) unread.insert(one.node);
   const std::string usual = work.runs.empty() ? "headrace run -c CONFIG" : work.newest(0).measuring_command;
   for (const Host& host : work.options.hosts) {

@@ -8,13 +8,20 @@ if(NOT CUDAToolkit_FOUND OR NOT TARGET CUDA::cudart_static OR NOT CUDAToolkit_NV
 endif()
 
 # One small file of kernels: compiled by hand, because enabling the language CUDA costs every configuration seconds.
-# Machine code for the GPUs that training runs on; the driver compiles the intermediate code for all others from Turing.
+# Machine code for every GPU that training runs on and that this toolkit knows: drivers refuse intermediate code of a newer
+# toolkit. From intermediate code they compile for all others from Turing.
+execute_process(COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} --list-gpu-code OUTPUT_VARIABLE known_code)
+set(cuda_machine_code -gencode=arch=compute_75,code=compute_75)
+foreach(number 75 80 86 89 90 100 103 120 121)
+  if(known_code MATCHES "sm_${number}[^0-9]")
+    list(APPEND cuda_machine_code -gencode=arch=compute_${number},code=sm_${number})
+  endif()
+endforeach()
 set(cuda_kernels ${CMAKE_CURRENT_BINARY_DIR}/cuda_kernels.o)
 add_custom_command(OUTPUT ${cuda_kernels}
   COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -c ${CMAKE_CURRENT_LIST_DIR}/kernels.cu -o ${cuda_kernels} -O2 -std=c++17
           -ccbin ${CMAKE_CXX_COMPILER} -allow-unsupported-compiler -Xcompiler=-fPIC,-fvisibility=hidden
-          -I${PROJECT_SOURCE_DIR} -gencode=arch=compute_75,code=compute_75 -gencode=arch=compute_80,code=sm_80
-          -gencode=arch=compute_90,code=sm_90
+          -I${PROJECT_SOURCE_DIR} ${cuda_machine_code}
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels.cu ${CMAKE_CURRENT_LIST_DIR}/kernels.h
   COMMENT "Compiling CUDA kernels" VERBATIM)
 

@@ -96,7 +96,7 @@ class Reader final : public GpuFileReader {
                   "nvidia-fs");
     else
       way_ = fmt::format(
-          "not known whether direct ({}) or through host memory: neither cuFile (CUDA 12.9 and later) nor nvidia-fs "
+          "not known whether direct ({}) or through host memory: neither cuFile (CUDA 13.0 and later) nor nvidia-fs "
           "(rw_stats_enabled=1) counts reads here",
           ways.words);
   }

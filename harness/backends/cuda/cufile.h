@@ -113,7 +113,7 @@ class CuFile {
   Library library_{"libcufile.so.0", "libcufile.so"};
   Status (*open_)() = nullptr;
   Status (*properties_)(Properties*) = nullptr;
-  // From CUDA 12.9 on.
+  // From CUDA 13.0 on.
   Status (*set_level_)(int) = nullptr;
   Status (*get_level_)(int*) = nullptr;
   Status (*start_counting_)() = nullptr;

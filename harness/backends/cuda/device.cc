@@ -64,11 +64,13 @@ Device::Device(int index, std::string name) : index_(index), name_(std::move(nam
   const Nvml& nvml = Nvml::instance();
   nvml_ = nvml.device(facts_.pci_address);
   facts_.link_max = nvml.link_max(nvml_);
+  facts_.own_generation = nvml.own_generation(nvml_);
   facts_.slice = nvml.is_sliced(nvml_);
   facts_.refuses = nvml.refuses(nvml_);
   facts_.nvlinks = nvml.links().nvlinks(nvml_);
   facts_.c2c = nvml.links().c2c(nvml_);
   facts_.fabric = nvml.links().fabric(nvml_);
+  facts_.fabric_group = nvml.links().fabric_group(nvml_);
   nvml.watch_errors(nvml_);
 }
 

@@ -49,6 +49,7 @@ Nvml::Nvml() {
   library_.find("nvmlDeviceGetCurrPcieLinkWidth", width_);
   library_.find("nvmlDeviceGetMaxPcieLinkGeneration", max_generation_);
   library_.find("nvmlDeviceGetMaxPcieLinkWidth", max_width_);
+  library_.find("nvmlDeviceGetGpuMaxPcieLinkGeneration", own_generation_);
   library_.find("nvmlDeviceGetPowerUsage", power_);
   library_.find("nvmlDeviceGetPcieReplayCounter", replays_);
   if (!library_.find("nvmlDeviceGetCurrentClocksEventReasons", reasons_))  // before driver 535
@@ -105,6 +106,11 @@ PcieLink Nvml::link_max(void* device) const {
   return link;
 }
 
+unsigned Nvml::own_generation(void* device) const {
+  unsigned number = 0;
+  return device && own_generation_ && own_generation_(device, &number) == 0 ? number : 0;
+}
+
 bool Nvml::is_sliced(void* device) const {
   unsigned now = 0, later = 0;
   return device && mig_ && mig_(device, &now, &later) == 0 && now == 1;
@@ -146,6 +152,9 @@ GpuState Nvml::state(void* device) const {
   state.ecc_uncorrected = uncorrected(device);
   state.nvlink_errors = links_.errors(device);
   state.nvlinks_up = links_.up(device);
+  state.link_recoveries = links_.recoveries(device);
+  state.c2c_errors = links_.c2c_errors(device);
+  state.recovery = links_.recovery(device);
   unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
   if (remapped_ && remapped_(device, &corrected, &uncorrected, &pending, &failed) == 0) {
     state.remapped_rows = std::uint64_t{corrected} + uncorrected;

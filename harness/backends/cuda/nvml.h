@@ -24,7 +24,8 @@ class Nvml {
   void* device(const std::string& pci_address) const;
   PcieLink link(void* device) const;
   PcieLink link_max(void* device) const;
-  bool is_sliced(void* device) const;  // MIG mode is on
+  unsigned own_generation(void* device) const;  // that a better slot would give it; 0 = not told
+  bool is_sliced(void* device) const;           // MIG mode is on
   /// Of its compute mode: "all processes" (prohibited), "a second process" (exclusive process), "".
   std::string refuses(void* device) const;
   GpuState state(void* device) const;
@@ -53,7 +54,8 @@ class Nvml {
   mutable std::map<void*, std::vector<unsigned>> xids_;  // not asked for yet
   Code (*driver_version_)(char*, unsigned) = nullptr;
   Code (*by_address_)(const char*, void**) = nullptr;
-  Number *generation_ = nullptr, *width_ = nullptr, *max_generation_ = nullptr, *max_width_ = nullptr;
+  Number *generation_ = nullptr, *width_ = nullptr, *max_generation_ = nullptr, *max_width_ = nullptr,
+         *own_generation_ = nullptr;
   Number *power_ = nullptr, *replays_ = nullptr;
   Long* reasons_ = nullptr;
   Code (*clock_)(void*, int, unsigned*) = nullptr;

@@ -13,7 +13,13 @@ constexpr unsigned kMostLinks = 36;  // NVML_NVLINK_MAX_LINKS
 constexpr unsigned kNvlinkSpeed = 90;  // [MB/s], common to all
 constexpr unsigned kC2cCount = 170, kC2cStatus = 171, kC2cMostRate = 172;
 constexpr unsigned kSymbolErrors = 221;  // of the links since generation 5, whose older counters are gone
-constexpr unsigned kToSwitch = 2;        // NVML_NVLINK_DEVICE_TYPE_SWITCH
+constexpr unsigned kRecoveries = 215;    // NVLinks that were brought up again, or were to be
+constexpr unsigned kRecoveryAction = 230;
+constexpr std::array<unsigned, 3> kC2cErrors{231, 232, 233};  // interrupts, replays, replays back to back
+// nvmlDeviceGpuRecoveryAction_t
+constexpr std::array<const char*, 5> kRecoveryActions{"", "a reset of the GPU", "a reboot", "a drain of its NVLinks",
+                                                      "a drain, then a reset of the GPU"};
+constexpr unsigned kToSwitch = 2;  // NVML_NVLINK_DEVICE_TYPE_SWITCH
 // NVML_NVLINK_ERROR_DL_*: replay, recovery, CRC of flits, CRC of data
 constexpr std::array<int, 4> kErrors{0, 1, 2, 3};
 // NVML_GPU_FABRIC_STATE_*
@@ -192,6 +198,43 @@ std::string NvmlLinks::fabric(void* device) const {
     if (is(one)) wrong += (wrong.empty() ? "" : ", ") + std::string(one.words);
   if (!wrong.empty()) return wrong;
   return std::any_of(std::begin(kFabricRecovers), std::end(kFabricRecovers), is) ? GpuFacts::kFabricInProgress : "";
+}
+
+std::string NvmlLinks::fabric_group(void* device) const {
+  FabricInfo info{};
+  if (!fabric_info(device, info) || info.state != kFabricCompleted) return "";
+  std::string cluster;
+  bool any = false;
+  for (const unsigned char byte : info.cluster) {
+    constexpr const char* kDigits = "0123456789abcdef";
+    any = any || byte != 0;
+    cluster += {kDigits[byte >> 4], kDigits[byte & 0xf]};
+  }
+  return any ? cluster + "/" + std::to_string(info.clique) : "";
+}
+
+std::optional<std::uint64_t> NvmlLinks::recoveries(void* device) const {
+  std::optional<std::uint64_t> sum;
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    const auto own = field(device, kRecoveries, link);
+    if (!own) break;  // no such link, or a GPU whose links have other counters
+    sum = sum.value_or(0) + static_cast<std::uint64_t>(*own);
+  }
+  return sum;
+}
+
+std::optional<std::uint64_t> NvmlLinks::c2c_errors(void* device) const {
+  std::optional<std::uint64_t> sum;
+  for (const unsigned id : kC2cErrors)
+    if (const auto own = field(device, id, 0)) sum = sum.value_or(0) + static_cast<std::uint64_t>(*own);
+  return sum;
+}
+
+std::string NvmlLinks::recovery(void* device) const {
+  const auto action = field(device, kRecoveryAction, 0).value_or(0);
+  if (action <= 0) return "";
+  return action < kRecoveryActions.size() ? kRecoveryActions[static_cast<std::size_t>(action)]
+                                          : "recovery action " + std::to_string(static_cast<int>(action));
 }
 
 std::optional<unsigned> NvmlLinks::up(void* device) const {

@@ -20,6 +20,12 @@ class NvmlLinks {
   C2cLinks c2c(void* device) const;
   /// As GpuFacts::fabric.
   std::string fabric(void* device) const;
+  /// As GpuFacts::fabric_group.
+  std::string fabric_group(void* device) const;
+  /// As GpuState has them.
+  std::optional<std::uint64_t> recoveries(void* device) const;
+  std::optional<std::uint64_t> c2c_errors(void* device) const;
+  std::string recovery(void* device) const;
   /// PCI addresses of all GPUs that it gives a handle for; nothing where it does not tell.
   std::optional<std::vector<std::string>> addresses() const;
   std::optional<unsigned> up(void* device) const;

@@ -48,8 +48,14 @@ constexpr const char* what_to_do(cudaError_t code) {
       return "the kernel's driver and its libraries are of different versions: reboot, or load the module anew";
     case cudaErrorCompatNotSupportedOnDevice:
       return "the driver's compatibility libraries do not run on this GPU: install the driver itself";
+    case cudaErrorUnsupportedPtxVersion:
+      return "this headrace has no machine code for this GPU, and its CUDA Toolkit is newer than the driver. Build it "
+             "with "
+             "a toolkit of the driver's version or older, or install a newer driver";
+    case cudaErrorNoKernelImageForDevice:
+      return "this headrace has no code for this GPU: build it with a CUDA Toolkit that knows it";
     case cudaErrorNvlinkUncorrectable:
-      return "an NVLink failed: dmesg names it (Xid 74)";
+      return "an NVLink failed: dmesg names it (Xid 74; since Blackwell 144 to 150)";
     case cudaErrorECCUncorrectable:
       return "its memory has an error: nvidia-smi -q -d ECC,ROW_REMAPPER, then reset it";
     case cudaErrorUnknown:

@@ -1,29 +1,80 @@
 #include "harness/backends/decode/sample_decoder.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstring>
+#include <utility>
 
 namespace headrace::decode {
 
-SampleDecoder::SampleDecoder(const Codec& codec, const Recipe& recipe)
-    : recipe_(recipe), images_(codec.image_decoder(recipe.limits)), frames_(codec.byte_decoder(recipe.limits)) {
-  if (recipe.output == 0) return;
+namespace {
+
+bool begins(std::span<const unsigned char> bytes, std::string_view with) noexcept {
+  return bytes.size() >= with.size() && std::memcmp(bytes.data(), with.data(), with.size()) == 0;
+}
+
+/// "WebP" and others that no codec here decodes; "": not known.
+std::string_view image_format(std::span<const unsigned char> bytes) noexcept {
+  using namespace std::string_view_literals;
+  if (begins(bytes, "RIFF"sv) && bytes.size() > 12 && begins(bytes.subspan(8), "WEBP"sv)) return "WebP";
+  if (begins(bytes, "GIF8"sv)) return "GIF";
+  if (begins(bytes, "BM"sv)) return "BMP";
+  if (begins(bytes, "II*\0"sv) || begins(bytes, "MM\0*"sv)) return "TIFF";
+  if (begins(bytes, "\xff\x0a"sv) || begins(bytes, "\0\0\0\x0cJXL "sv)) return "JPEG XL";
+  if (begins(bytes, "\0\0\0\x0cjP  "sv)) return "JPEG 2000";
+  if (bytes.size() > 12 && begins(bytes.subspan(4), "ftyp"sv)) return "HEIF or AVIF";
+  return "";
+}
+
+}  // namespace
+
+SampleDecoder::SampleDecoder(const std::vector<const Codec*>& codecs, const Recipe& recipe)
+    : recipe_(recipe), frames_(codecs.front()->byte_decoder(recipe.limits)) {
+  for (const Codec* codec : codecs)
+    if (auto decoder = codec->image_decoder(recipe.limits))
+      images_.push_back({std::move(decoder), codec->beginnings()});
+  if (recipe_.output == 0) return;
   resizer_.emplace(recipe.output);
   out_.resize(std::size_t{3} * recipe.output * recipe.output);
+}
+
+ImageDecoder& SampleDecoder::decoder_for(std::span<const unsigned char> stored) noexcept {
+  for (std::size_t i = 0; i < images_.size(); ++i)
+    for (const std::string_view one : images_[i].beginnings)
+      if (begins(stored, one)) {
+        of_others_ += i > 0;
+        return *images_[i].decoder;
+      }
+  return *images_.front().decoder;
+}
+
+bool SampleDecoder::open(ImageDecoder& images, std::span<const unsigned char> stored, ImageSize& size) noexcept {
+  if (images.open(stored, size, error_)) return true;
+  if (const std::string_view format = image_format(stored); !format.empty()) {
+    std::array<char, 160> what{};
+    std::snprintf(what.data(), what.size(),
+                  "it is %.*s, which is not decoded here (--calibrate uses the job's decoder)",
+                  static_cast<int>(format.size()), format.data());
+    error_.set(0, what.data());
+  }
+  return false;
 }
 
 bool SampleDecoder::run(std::span<const unsigned char> stored, Random& random, std::uint64_t& pixels) noexcept {
   if (frames_) return decode_frame(stored, pixels);
   ImageSize size;
-  if (!images_->open(stored, size, error_)) return false;
+  ImageDecoder& images = decoder_for(stored);
+  if (!open(images, stored, size)) return false;
   pixels = size.pixels();
   Region part{0, 0, size.width, size.height};
   if (recipe_.random_part) part = random_part(size, random);
-  const unsigned scale = scale_of(part);
+  const unsigned scale = scale_of(images, part);
   const auto end = [scale](std::uint32_t at) { return (at + scale - 1) / scale; };
   const Region scaled{part.x / scale, part.y / scale, end(part.x + part.width) - part.x / scale,
                       end(part.y + part.height) - part.y / scale};
   Pixels got;
-  if (!images_->decode(scaled, scale, got, error_)) return false;
+  if (!images.decode(scaled, scale, got, error_)) return false;
   if (resizer_) resizer_->run(got, random.next() & 1, out_.data());
   return true;
 }
@@ -32,9 +83,10 @@ bool SampleDecoder::run_whole(std::span<const unsigned char> stored, std::uint64
   if (frames_) return decode_frame(stored, pixels);
   ImageSize size;
   Pixels got;
-  if (!images_->open(stored, size, error_)) return false;
+  ImageDecoder& images = decoder_for(stored);
+  if (!open(images, stored, size)) return false;
   pixels = size.pixels();
-  return images_->decode({0, 0, size.width, size.height}, 1, got, error_);
+  return images.decode({0, 0, size.width, size.height}, 1, got, error_);
 }
 
 bool SampleDecoder::decode_frame(std::span<const unsigned char> stored, std::uint64_t& bytes) noexcept {
@@ -44,9 +96,9 @@ bool SampleDecoder::decode_frame(std::span<const unsigned char> stored, std::uin
   return true;
 }
 
-unsigned SampleDecoder::scale_of(const Region& part) const noexcept {
+unsigned SampleDecoder::scale_of(const ImageDecoder& images, const Region& part) const noexcept {
   unsigned scale = 1;
-  if (!recipe_.scaling || !images_->scales()) return scale;
+  if (!recipe_.scaling || !images.scales()) return scale;
   while (scale < 8 && std::min(part.width, part.height) >= 2 * scale * recipe_.output) scale *= 2;
   return scale;
 }

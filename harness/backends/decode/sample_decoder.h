@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "harness/backends/codec.h"
@@ -24,7 +25,8 @@ struct Recipe {
 /// Of one worker.
 class SampleDecoder {
  public:
-  SampleDecoder(const Codec& codec, const Recipe& recipe);
+  /// `codecs`: the data's own, and others of images, which decode what begins as their files do, whatever its name is.
+  SampleDecoder(const std::vector<const Codec*>& codecs, const Recipe& recipe);
   /// `pixels`: of the stored image, or decoded bytes of what is none. False: error() says why.
   bool run(std::span<const unsigned char> stored, Random& random, std::uint64_t& pixels) noexcept;
   /// All of it and nothing more: what is broken anywhere is found.
@@ -32,17 +34,27 @@ class SampleDecoder {
   const DecodeError& error() const noexcept { return error_; }
   /// Are samples images?
   bool images() const noexcept { return frames_ == nullptr; }
+  /// Samples of other codecs than the data's own that were decoded.
+  std::uint64_t of_others() const noexcept { return of_others_; }
 
  private:
-  unsigned scale_of(const Region& part) const noexcept;
+  struct Images {
+    std::unique_ptr<ImageDecoder> decoder;
+    std::vector<std::string_view> beginnings;
+  };
+  /// By its first bytes.
+  ImageDecoder& decoder_for(std::span<const unsigned char> stored) noexcept;
+  bool open(ImageDecoder& images, std::span<const unsigned char> stored, ImageSize& size) noexcept;
+  unsigned scale_of(const ImageDecoder& images, const Region& part) const noexcept;
   bool decode_frame(std::span<const unsigned char> stored, std::uint64_t& bytes) noexcept;
 
   const Recipe recipe_;
-  std::unique_ptr<ImageDecoder> images_;
+  std::vector<Images> images_;  // that of the data first
   std::unique_ptr<ByteDecoder> frames_;
   std::optional<Resizer> resizer_;
   std::vector<float> out_;
   DecodeError error_;
+  std::uint64_t of_others_ = 0;
 };
 
 }  // namespace headrace::decode

@@ -17,4 +17,25 @@ Format format_by_name(std::string_view name) noexcept;
 /// By the first bytes.
 Format format_by_content(const BytesAt& from);
 
+/// Files and folders that hold no data and that loaders pass by: what desktops, NFS and FUSE clients, Spark, Databricks, version
+/// control and notebooks leave, and hidden ones. By the name alone, without its folder. Why, or "".
+std::string_view by_product(std::string_view name) noexcept;
+
+/// The same of a path or an object's key, each part of it; a key that ends in '/' is the marker of a folder.
+std::string_view by_product_on_path(std::string_view path) noexcept;
+
+/// By its name's end a file next to shards or images that holds none of them: .json, .idx, .txt, .parquet ...
+bool is_side_file(std::string_view name) noexcept;
+
+/// Extensions that torchvision's ImageFolder takes.
+bool has_image_extension(std::string_view name) noexcept;
+
+/// A data format that no workload parses.
+struct Foreign {
+  std::string_view name;     // "HDF5"; "": none that is known
+  std::string_view nearest;  // how to measure it all the same
+};
+/// By the name, then by the first bytes.
+Foreign foreign_format(std::string_view name, const BytesAt& from);
+
 }  // namespace headrace::formats

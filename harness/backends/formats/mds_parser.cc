@@ -146,14 +146,16 @@ class MdsParser final : public SampleParser {
     const Bytes sample = keep_->bytes();
     if (!same_settings_ || sample.size() != length) return {};
     std::uint64_t size_at = 0, at = sizes_length();
+    Bytes other;
     for (const auto& fixed : columns_->sizes) {
       const std::uint64_t size = fixed ? *fixed : little_endian_32(&sample[size_at]);
       if (!fixed) size_at += 4;
       const Bytes part = sample.subspan(at, size);
       if (keep_->fits(part)) return part;
+      if (other.empty() && keep_->fits_others(part)) other = part;
       at += size;
     }
-    return {};
+    return other;
   }
 
   std::uint64_t sizes_length() const noexcept { return 4 * columns_->variable; }

@@ -7,8 +7,10 @@
 
 namespace headrace::formats {
 
-Payload::Payload(std::vector<std::string_view> beginnings, std::uint64_t room) : beginnings_(std::move(beginnings)) {
-  for (const std::string_view one : beginnings_) longest_ = std::max(longest_, one.size());
+Payload::Payload(std::vector<std::string_view> beginnings, std::uint64_t room, std::vector<std::string_view> others)
+    : beginnings_(std::move(beginnings)), others_(std::move(others)) {
+  for (const auto* all : {&beginnings_, &others_})
+    for (const std::string_view one : *all) longest_ = std::max(longest_, one.size());
   if (!make_room(std::max<std::uint64_t>(room, 4096))) throw std::bad_alloc();
 }
 
@@ -19,7 +21,7 @@ Payload::Payload(std::uint64_t room) : all_(true) {
 Flaw Payload::flaw() const noexcept {
   if (too_large_) return Flaw::too_large;
   if (all_) return Flaw::none;
-  return chosen_ || (size_ > 0 && fits(bytes())) ? Flaw::none : Flaw::nothing_to_decode;
+  return is_own() || spare_size_ > 0 || (size_ > 0 && fits_others(bytes())) ? Flaw::none : Flaw::nothing_to_decode;
 }
 
 void Payload::begin_part(std::uint64_t at) noexcept {
@@ -29,8 +31,14 @@ void Payload::begin_part(std::uint64_t at) noexcept {
   }
   passes_by_ = chosen_ || too_large_;
   if (passes_by_) return;
+  if (is_spare_ || (spare_size_ == 0 && size_ > 0 && fits_others({memory_.get() + first_, size_}))) {
+    spare_size_ = size_;
+    spare_at_ = at_ + first_;
+  }
+  is_spare_ = false;
+  first_ = spare_size_;
   size_ = 0;
-  at_ = at;
+  at_ = at - first_;
 }
 
 void Payload::begin_whole(std::uint64_t at) noexcept {
@@ -41,16 +49,18 @@ void Payload::begin_whole(std::uint64_t at) noexcept {
 
 void Payload::add(std::span<const unsigned char> bytes) noexcept {
   if (passes_by_ || too_large_ || bytes.empty()) return;
-  if (!make_room(size_ + bytes.size())) {
+  if (!make_room(first_ + size_ + bytes.size())) {
     too_large_ = true;
     size_ = 0;
     return;
   }
-  std::memcpy(memory_.get() + size_, bytes.data(), bytes.size());
+  std::memcpy(memory_.get() + first_ + size_, bytes.data(), bytes.size());
   size_ += bytes.size();
-  if (all_ || chosen_ || size_ < longest_) return;
-  chosen_ = fits({memory_.get(), size_});
-  passes_by_ = !chosen_;
+  if (all_ || chosen_ || is_spare_ || size_ < longest_) return;
+  const std::span<const unsigned char> part(memory_.get() + first_, size_);
+  chosen_ = fits(part);
+  is_spare_ = !chosen_ && spare_size_ == 0 && fits_others(part);
+  passes_by_ = !chosen_ && !is_spare_;
   if (passes_by_) size_ = 0;
 }
 
@@ -61,10 +71,10 @@ void Payload::choose(std::span<const unsigned char> part) noexcept {
   size_ = part.size();
 }
 
-bool Payload::fits(std::span<const unsigned char> part) const noexcept {
-  return all_ || std::any_of(beginnings_.begin(), beginnings_.end(), [part](std::string_view one) {
-           return part.size() >= one.size() && std::memcmp(part.data(), one.data(), one.size()) == 0;
-         });
+bool Payload::begins(std::span<const unsigned char> part, const std::vector<std::string_view>& with) noexcept {
+  return std::any_of(with.begin(), with.end(), [part](std::string_view one) {
+    return part.size() >= one.size() && std::memcmp(part.data(), one.data(), one.size()) == 0;
+  });
 }
 
 bool Payload::make_room(std::uint64_t wanted) noexcept {
@@ -73,7 +83,7 @@ bool Payload::make_room(std::uint64_t wanted) noexcept {
   const std::uint64_t room = std::min(kMost, std::max(wanted, 2 * room_));
   std::unique_ptr<unsigned char[]> more(new (std::nothrow) unsigned char[room]);
   if (!more) return false;
-  if (size_ > 0) std::memcpy(more.get(), memory_.get(), size_);
+  if (first_ + size_ > 0) std::memcpy(more.get(), memory_.get(), first_ + size_);
   memory_ = std::move(more);
   room_ = room;
   return true;

@@ -128,6 +128,13 @@ std::optional<std::string_view> pax_value(std::string_view records, std::string_
   return found;
 }
 
+std::optional<std::string_view> pax_path(std::string_view records) noexcept {
+  const auto sparse = pax_value(records, "GNU.sparse.name");
+  return sparse ? sparse : pax_value(records, "path");
+}
+
+bool is_sparse(std::string_view records) noexcept { return records.find("GNU.sparse.") != records.npos; }
+
 SampleName sample_name(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
@@ -166,11 +173,16 @@ std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64
       to.resize(bytes);
       if (from(at, reinterpret_cast<unsigned char*>(to.data()), bytes) != static_cast<std::int64_t>(bytes)) break;
       if (header->type == 'L') to = to.c_str();
-    } else if (header->type == '0') {
+    } else if (header->type == '0' || header->type == 'S') {
+      for (unsigned char more = header->type == 'S' ? block[kSparseGoesOn] : 0; more != 0; at += kTarBlock) {
+        unsigned char map[kTarBlock];
+        if (from(at, map, kTarBlock) != static_cast<std::int64_t>(kTarBlock)) break;
+        more = map[kMapGoesOn];
+      }
       char room[kLongest];
       std::string name = long_name;
       if (name.empty()) name.assign(room, tar_name(TarBlock(block), header->has_prefix, room));
-      if (const auto path = pax_value(records, "path")) name = *path;
+      if (const auto path = pax_path(records)) name = *path;
       if (const auto told = pax_value(records, "size"))
         std::from_chars(told->data(), told->data() + told->size(), bytes);
       long_name.clear();

@@ -32,6 +32,13 @@ std::size_t tar_name(TarBlock block, bool has_prefix, std::span<char> out) noexc
 /// The value of one pax record (path, size); nothing when there is none.
 std::optional<std::string_view> pax_value(std::string_view records, std::string_view key) noexcept;
 
+/// The name that pax records give a member: of a sparse file the one that GNU tar keeps apart.
+std::optional<std::string_view> pax_path(std::string_view records) noexcept;
+/// Do pax records say that the member is a sparse file, whose bytes in the archive are those between its holes?
+bool is_sparse(std::string_view records) noexcept;
+/// Of GNU's type 'S': in its header, and in each further block of its map before its bytes, says whether one more follows.
+inline constexpr std::size_t kSparseGoesOn = 482, kMapGoesOn = 504;
+
 /// How WebDataset cuts a member's name: key up to the first dot of its last part, then what part of the sample it is.
 struct SampleName {
   std::string_view key, part;  // "n01/a", "seg.png"; an empty key: no sample has it

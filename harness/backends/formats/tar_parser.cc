@@ -26,7 +26,7 @@ class TarParser final : public SampleParser {
     at_ = filled_ = left_ = samples_ = 0;
     forget_names();
     forget_sample();
-    ended_ = told_ = keeps_ = kept_one_ = false;
+    ended_ = any_ = told_ = keeps_ = kept_one_ = false;
     lost_ = {};
     if (keep_ != nullptr) keep_->begin();
   }
@@ -57,7 +57,7 @@ class TarParser final : public SampleParser {
     if (in_header && at_ == filled_ && looks_compressed(std::span(block_).first(filled_)))
       return bad(Flaw::compressed, 0);
     if (in_body || in_header) return bad(Flaw::truncated, key_length_ > 0 ? sample_at_ : at_);
-    if (samples_ == 0) return bad(Flaw::no_sample, 0);
+    if (samples_ == 0 && (!ended_ || any_)) return bad(Flaw::no_sample, 0);  // tarfile passes by one that is empty
     return {.kind = Found::Kind::over};
   }
 
@@ -75,10 +75,7 @@ class TarParser final : public SampleParser {
     if (keeps_ && left_ > padding_) keep_->add(bytes.first(std::min(part, left_ - padding_)));
     left_ -= part;
     at_ += part;
-    if (left_ == 0) {
-      if (state_ == State::text) close_text();
-      state_ = State::header;
-    }
+    if (left_ == 0 && std::exchange(state_, State::header) == State::text) close_text();
     return {};
   }
 
@@ -105,6 +102,7 @@ class TarParser final : public SampleParser {
     const auto header = tar_header(TarBlock(block_));
     if (!header || header->size > kLargest)
       return give_up(begin == 0 && looks_compressed(block_) ? Flaw::compressed : Flaw::bad_header, begin);
+    any_ = true;
     switch (header->type) {
       case '0':
         return member(*header, begin);
@@ -115,8 +113,11 @@ class TarParser final : public SampleParser {
         text_length_ = header->size;
         have_ = 0;
         return goes_on(State::text, header->size);
-      case 'S':
-        return give_up(Flaw::unsupported, begin);  // a sparse file: its bytes are not those of a sample
+      case 'S': {
+        const Found found = member(*header, begin);
+        if (block_[kSparseGoesOn] != 0) read_map(left_, padding_);
+        return found;
+      }
       default:
         // Links, devices and folders have no bytes; a name that was told was theirs.
         forget_names();
@@ -142,7 +143,7 @@ class TarParser final : public SampleParser {
         key_length_ = sample.key.size();
         sample_at_ = begin;
       }
-      keeps_ = keep_ != nullptr;
+      keeps_ = keep_ != nullptr && !sparse_ && header.type != 'S';  // a file with holes is read, and not decoded
       part_at_ = at_;
       if (keeps_ && !kept_one_) keep_->begin_part(at_);
       sample_bytes_ += size;
@@ -168,12 +169,30 @@ class TarParser final : public SampleParser {
   }
   void close_text() noexcept {
     const std::string_view text(text_.data(), text_length_);
+    if (text_of_ == 'S') {
+      if (text[kMapGoesOn] != 0) return read_map(body_left_, body_padding_);
+      left_ = body_left_;
+      padding_ = body_padding_;
+      state_ = left_ > 0 ? State::body : State::header;
+      return;
+    }
     if (text_of_ == 'L') return keep_name(text.substr(0, text.find('\0')));
-    if (const auto path = pax_value(text, "path")) keep_name(*path);
+    sparse_ = is_sparse(text);
+    if (const auto path = pax_path(text)) keep_name(*path);
     if (const auto told = pax_value(text, "size")) {
       std::uint64_t size = 0;
       if (std::from_chars(told->data(), told->data() + told->size(), size).ec == std::errc{}) size_ = size;
     }
+  }
+  /// A further block of the map of a sparse file, before its bytes.
+  void read_map(std::uint64_t left, std::uint64_t padding) noexcept {
+    body_left_ = left;
+    body_padding_ = padding;
+    text_of_ = 'S';
+    text_length_ = kTarBlock;
+    have_ = 0;
+    keeps_ = false;
+    goes_on(State::text, kTarBlock);
   }
   void keep_name(std::string_view name) noexcept {
     name_length_ = std::min(name.size(), name_.size());
@@ -181,6 +200,7 @@ class TarParser final : public SampleParser {
   }
   void forget_names() noexcept {
     name_length_ = 0;
+    sparse_ = false;
     size_.reset();
   }
 
@@ -233,10 +253,12 @@ class TarParser final : public SampleParser {
   Payload* const keep_;
   State state_ = State::header;
   std::array<unsigned char, kTarBlock> block_{};
-  std::uint64_t at_ = 0, filled_ = 0;       // in the shard; of block_
-  std::uint64_t left_ = 0, padding_ = 0;    // of what follows a header; the padding is part of it
-  char text_of_ = 0;                        // 'x' or 'L'
-  std::size_t text_length_ = 0, have_ = 0;  // in text_
+  std::uint64_t at_ = 0, filled_ = 0;               // in the shard; of block_
+  std::uint64_t left_ = 0, padding_ = 0;            // of what follows a header; the padding is part of it
+  std::uint64_t body_left_ = 0, body_padding_ = 0;  // of a sparse file whose map is being read
+  bool sparse_ = false;                             // the next member, by its pax records
+  char text_of_ = 0;                                // 'x', 'L', or 'S': a sparse file's map
+  std::size_t text_length_ = 0, have_ = 0;          // in text_
   std::vector<char> text_;
   std::array<char, kLongest> name_{};
   std::size_t name_length_ = 0;  // 0 = the header's own
@@ -253,6 +275,7 @@ class TarParser final : public SampleParser {
   bool keeps_ = false;         // its bytes are for keep_
   bool kept_one_ = false;      // which still has the sample before
   bool doubled_ = false, ended_ = false, told_ = false;
+  bool any_ = false;  // member of the archive
 };
 
 }  // namespace

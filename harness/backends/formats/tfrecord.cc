@@ -51,8 +51,10 @@ bool get_varint(Bytes& from, std::uint64_t& value) noexcept {
 /// Of a tf.train.Example (below) the way from the message to a value of bytes.
 constexpr std::array<std::uint64_t, 5> kToValue{1, 1, 2, 1, 1};
 
-/// The first value of bytes in `message` that `keep` wants; `depth` of kToValue have been gone.
-Bytes find_value(Bytes message, const Payload& keep, std::size_t depth = 0) noexcept {
+using Fits = bool (Payload::*)(Bytes) const noexcept;
+
+/// The first value of bytes in `message` that `keep` wants, by `fits`; `depth` of kToValue have been gone.
+Bytes find_value(Bytes message, const Payload& keep, Fits fits, std::size_t depth = 0) noexcept {
   while (!message.empty()) {
     std::uint64_t tag, length;
     if (!get_varint(message, tag)) return {};
@@ -67,7 +69,7 @@ Bytes find_value(Bytes message, const Payload& keep, std::size_t depth = 0) noex
     message = message.subspan(length);
     if (tag != (kToValue[depth] << 3 | 2)) continue;
     const bool last = depth + 1 == kToValue.size();
-    const Bytes found = !last ? find_value(field, keep, depth + 1) : keep.fits(field) ? field : Bytes{};
+    const Bytes found = !last ? find_value(field, keep, fits, depth + 1) : (keep.*fits)(field) ? field : Bytes{};
     if (!found.empty()) return found;
   }
   return {};
@@ -139,7 +141,10 @@ class RecordParser final : public SampleParser {
     if (told != masked(crc_)) return bad(Flaw::data_crc);
     if (keep_ != nullptr) {
       const Bytes record = keep_->bytes();
-      keep_->choose(keep_->fits(record) ? record : find_value(record, *keep_));
+      Bytes found;
+      for (const Fits fits : {&Payload::fits, &Payload::fits_others})
+        if (found.empty()) found = (keep_->*fits)(record) ? record : find_value(record, *keep_, fits);
+      keep_->choose(found);
     }
     return {.kind = Found::Kind::sample, .bytes = length_, .offset = begin_};
   }

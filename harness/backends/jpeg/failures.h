@@ -23,19 +23,10 @@ struct Failures {
   std::longjmp(failures->back, 1);
 }
 
-/// What the library goes on after. Pixels that it makes up for data that is missing or broken are none.
+/// Loaders decode an image over which the library only warns (Pillow, OpenCV, TensorFlow). But a file that ends early is an
+/// error to them.
 inline void judge_warning(j_common_ptr any, int level) noexcept {
-  if (level >= 0) return;  // a trace message
-  switch (any->err->msg_code) {
-    case JWRN_ADOBE_XFORM:
-    case JWRN_BOGUS_ICC:
-    case JWRN_EXTRANEOUS_DATA:
-    case JWRN_JFIF_MAJOR:
-    case JWRN_TOO_MUCH_DATA:
-      return;
-    default:
-      jump_back(any);
-  }
+  if (level < 0 && any->err->msg_code == JWRN_JPEG_EOF) jump_back(any);
 }
 
 inline jpeg_error_mgr* prepare(Failures& failures) noexcept {

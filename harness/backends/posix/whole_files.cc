@@ -25,6 +25,7 @@ class PosixWholeFiles final : public WholeFileReader {
         flags_(kReadFlags | (options.direct ? O_DIRECT : 0)),
         to_end_(!options.direct && is_fuse(files.root_fd())),
         buffers_(1, block_, options.huge_pages) {
+    require_direct(files, options);
     notes.add_pages(buffers_, options.huge_pages);
   }
 

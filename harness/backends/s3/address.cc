@@ -52,10 +52,15 @@ Address::Address(const Settings& settings, const std::string& bucket) {
   std::string scheme = "https", host = fmt::format("s3.{}.amazonaws.com", settings.region);
   if (settings.region.starts_with("cn-")) host += ".cn";
   const bool own = !settings.endpoint.empty();
+  std::string path = "/";
   if (own) {
     const std::size_t colon = settings.endpoint.find("://");
     scheme = settings.endpoint.substr(0, colon);
     host = settings.endpoint.substr(colon + 3);
+    if (const std::size_t slash = host.find('/'); slash != host.npos) {
+      path = host.substr(slash) + "/";
+      host.resize(slash);
+    }
   }
   virtual_host_ =
       settings.style == Style::virtual_host || (settings.style == Style::automatic && !own && is_label(bucket));
@@ -64,7 +69,7 @@ Address::Address(const Settings& settings, const std::string& bucket) {
   if (host.ends_with(usual)) host.resize(host.size() - usual.size());
   host_ = virtual_host_ ? bucket + "." + host : host;
   origin_ = scheme + "://" + host_;
-  base_ = "/";
+  base_ = path;
   if (virtual_host_) return;
   append_encoded(base_, bucket, false);
   base_ += '/';

@@ -102,16 +102,19 @@ void add_proxy_passwords(const std::function<std::optional<std::string>(const ch
 void check_endpoint(std::string& endpoint) {
   while (endpoint.ends_with('/')) endpoint.pop_back();
   if (endpoint.empty()) return;
+  for (std::size_t i = 0; i < endpoint.find("://") && i < endpoint.size(); ++i)
+    if (endpoint[i] >= 'A' && endpoint[i] <= 'Z') endpoint[i] = static_cast<char>(endpoint[i] | 0x20);
   const bool known = endpoint.starts_with("http://") || endpoint.starts_with("https://");
   const std::size_t host = endpoint.find("://") + 3;
-  if (!known || host >= endpoint.size() || endpoint.find_first_of("/?#@ ", host) != std::string::npos)
-    throw RunError(
-        "the endpoint of the object store is no URL of a host: AWS_ENDPOINT_URL=https://HOST[:PORT], without a path");
+  if (!known || host >= endpoint.size() || endpoint[host] == '/' ||
+      endpoint.find_first_of("?#@ ", host) != std::string::npos)
+    throw RunError("the endpoint of the object store is no URL of a host: AWS_ENDPOINT_URL=https://HOST[:PORT][/PATH]");
 }
 
 }  // namespace
 
 Sections parse_sections(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // what some editors put before UTF-8
   Sections sections;
   Section* section = nullptr;
   std::string nested;
@@ -157,6 +160,9 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
   };
   const std::string asked = first_of({"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
   const std::string name = asked.empty() ? "default" : asked;
+  const auto none_but = [](std::string value) {
+    return value.empty() ? std::nullopt : std::optional(std::move(value));
+  };
   const Sections keys = sections_of("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials");
   const Sections config = sections_of("AWS_CONFIG_FILE", "/.aws/config");
   Section profile;
@@ -171,6 +177,14 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
   settings.secret = first_of({"AWS_SECRET_ACCESS_KEY"});
   settings.token = first_of({"AWS_SESSION_TOKEN"});
   settings.source = "the environment";
+  if (settings.key_id.empty() && settings.secret.empty() && asked.empty() && !profile.contains("aws_access_key_id"))
+    for (const char* role : {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"})
+      if (variable(role))
+        throw RunError(
+            fmt::format("{} gives this process the keys of a role, which are not fetched here: put them in the "
+                        "environment first, as `aws configure export-credentials --format env` prints them",
+                        role));
   if (settings.key_id.empty() && settings.secret.empty()) {
     settings.key_id = value_of(profile, "aws_access_key_id");
     settings.secret = value_of(profile, "aws_secret_access_key");
@@ -188,11 +202,21 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
       to = std::move(value);
   };
   set(settings.region, {"AWS_REGION", "AWS_DEFAULT_REGION"}, "region");
-  set(settings.endpoint, {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}, "endpoint_url");
-  if (const std::string own = value_of(profile, "s3.endpoint_url");
-      settings.endpoint.empty() || first_of({"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"}).empty())
-    if (!own.empty()) settings.endpoint = own;
+  const std::string services = value_of(profile, "services");
+  const auto service = config.find("services " + services);
+  if (!services.empty() && service == config.end())
+    throw RunError(fmt::format("profile {} names the services {}, and the configuration has no [services {}]", name,
+                               services, services));
+  const std::string ignored = none_but(first_of({"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"}))
+                                  .value_or(value_of(profile, "ignore_configured_endpoint_urls"));
+  if (ignored != "true" && ignored != "True")
+    // In the order of the SDKs; s3.endpoint_url of the profile itself is a plugin's of the command line.
+    for (std::string one : {first_of({"AWS_ENDPOINT_URL_S3"}), first_of({"AWS_ENDPOINT_URL"}),
+                            services.empty() ? "" : value_of(service->second, "s3.endpoint_url"),
+                            value_of(profile, "s3.endpoint_url"), value_of(profile, "endpoint_url")})
+      if (settings.endpoint.empty()) settings.endpoint = std::move(one);
   set(settings.ca_bundle, {"AWS_CA_BUNDLE"}, "ca_bundle");
+  if (settings.ca_bundle.empty()) settings.ca_bundle = first_of({"REQUESTS_CA_BUNDLE"});
   check_endpoint(settings.endpoint);
   check_region(settings.region);
   std::vector<std::string> secrets{settings.key_id, settings.secret, settings.token};

@@ -17,7 +17,7 @@ enum class Style { automatic, path, virtual_host };
 struct Settings {
   std::string key_id, secret, token;  // "" = requests are not signed
   std::string region = "us-east-1";
-  std::string endpoint;  // "http://127.0.0.1:8333", without '/' at its end; "" = Amazon's
+  std::string endpoint;  // "http://127.0.0.1:8333", perhaps with a path, without '/' at its end; "" = Amazon's
   std::string ca_bundle;
   Style style = Style::automatic;
   std::string source;  // of the keys: "the environment", "profile default"

@@ -40,6 +40,7 @@ class UringWholeFiles final : public WholeFileReader {
         poll_submission_(options.poll_submission),
         buffers_(options.queue_depth, block_, options.huge_pages),
         slots_(options.queue_depth) {
+    require_direct(files, options);
     notes.add_pages(buffers_, options.huge_pages);
     if (cached_first_) notes.add(kCachedFirst);
     for (std::uint32_t i = options.queue_depth; i > 0; --i) free_.push_back(i - 1);

@@ -10,9 +10,15 @@
 
 namespace headrace::system {
 
-/// Opens `path` for reading; only owners may ask that the access time stay. Below an open `folder` no symbolic link is
-/// followed, wherever on the way it is; from AT_FDCWD all are. Errors are in errno.
+/// Opens `path` for reading; only owners may ask that the access time stay. Below an open `folder`, or from the top where the
+/// path is absolute, no symbolic link is followed, wherever on the way it is; from AT_FDCWD all are. Errors are in errno.
 inline UniqueFd open_quiet(int folder, const char* path, int flags = 0) {
+  UniqueFd top;
+  if (folder != AT_FDCWD && path[0] == '/') {
+    top = UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    folder = top.get();
+    ++path;
+  }
   const auto open = [&](int more) {
     const int all = O_RDONLY | O_CLOEXEC | flags | more;
     return UniqueFd(folder == AT_FDCWD ? ::openat(folder, path, all) : open_beneath(folder, path, all));

@@ -14,6 +14,7 @@
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
 #include "harness/base/random.h"
+#include "harness/machine/network/nccl_settings.h"
 #include "harness/machine/network/rdma_place.h"
 #include "harness/machine/network/rdma_wire.h"
 #include "harness/machine/numa.h"
@@ -80,7 +81,8 @@ const RdmaPort& port_named(const RdmaBackend& rdma, const std::string& name) {
 
 RdmaPlace place_at(const RdmaBackend& rdma, const std::string& name) {
   const RdmaPort& port = port_named(rdma, name);
-  return choose_rdma_place(rdma.ports(), {.device = port.device, .port = port.number});
+  return choose_rdma_place(rdma.ports(),
+                           {.device = port.device, .port = port.number, .roce_gid_index = nccl_rdma().roce_gid_index});
 }
 
 const NumaNode* near(const RdmaPort& port, const std::vector<NumaNode>& nodes) {
@@ -174,7 +176,9 @@ class RdmaPair::Ends {
     return {.gid_index = place_.gid_index,
             .queue_pairs = queue_pairs,
             .tx_depth = depth,
-            .partition_index = place_.partition_index,
+            .traffic_class = nccl_.traffic_class.value_or(0),
+            .service_level = nccl_.service_level.value_or(0),
+            .partition_index = nccl_.partition_index.value_or(place_.partition_index),
             .relaxed_ordering = relaxed};
   }
   unsigned char* sink() const { return memory_.begin() + kArea; }
@@ -335,6 +339,7 @@ class RdmaPair::Ends {
 
   const RdmaPairPlan plan_;
   const RdmaPlace place_;
+  const NcclRdma nccl_ = nccl_rdma();
   const std::vector<NumaNode> nodes_;
   const NumaNode* node_;
   std::optional<OnNumaNode> placing_;  // while memory is made

@@ -8,10 +8,13 @@
 #include <functional>
 #include <iterator>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "harness/backends/gpu_faults.h"
 #include "harness/base/units.h"
 #include "harness/machine/network/host_list.h"
+#include "harness/machine/network/hosts_file.h"
 
 namespace headrace::bringup {
 namespace {
@@ -55,7 +58,20 @@ constexpr Rule kGpuRules[] = {
     {"memory", FaultWhen::less, "nvidia-smi -q: retired pages, or MIG"},
     {"link_at_most", FaultWhen::unlike, "look at the slot and the firmware's settings: lspci -vv"},
     {"nvlinks", FaultWhen::unlike, "nvidia-smi nvlink -s; the fabric manager's log"},
+    {"c2c_links", FaultWhen::unlike, "links to the processor are down: have the module looked at"},
+    {"fabric_group", FaultWhen::never, "look at the partitions of the NVLink switches: other cliques are not reached"},
     {"mig", FaultWhen::unlike, "nvidia-smi -mig"},
+};
+
+// Of each network port, for which there is a section of its own.
+constexpr std::string_view kPort = "port ", kNccl = "nccl.";
+constexpr Rule kPortRules[] = {
+    {"rate", FaultWhen::less, "look at the cable, the switch's port and its settings"},
+    {"mtu", FaultWhen::less, "set the interface's MTU as the others have it: ip link set NAME mtu SIZE"},
+    {"host_link", FaultWhen::never, "look at the slot, its riser and the firmware's settings"},
+    {"driver", FaultWhen::never, kSameImage},
+    {"driver_version", FaultWhen::never, kSameImage},
+    {"firmware", FaultWhen::never, "bring the card's firmware to the version of the others"},
 };
 
 /// A number that a value begins with, in the base of its unit; nothing where there is none.
@@ -137,6 +153,38 @@ void hold_fact(const All& all, const std::string& key, const Rule& rule, std::ve
       telling, key, [&](const Answered& one) { return fact(one, key); }, rule.when, rule.fix, found);
 }
 
+/// Sections of facts whose names begin so.
+std::set<std::string> sections(const All& all, std::string_view prefix) {
+  std::set<std::string> names;
+  for (const Answered& one : all)
+    for (auto at = one.facts.facts.lower_bound(std::string(prefix)); at != one.facts.facts.end(); ++at) {
+      if (!at->first.starts_with(prefix)) break;
+      names.insert(at->first.substr(0, at->first.rfind('.')));
+    }
+  return names;
+}
+
+/// Ports of the same name, where that is up; which ports are missed, pairs tell.
+void hold_ports(const All& all, std::vector<Difference>& found) {
+  for (const std::string& port : sections(all, kPort)) {
+    All having = all;
+    std::erase_if(having, [&](const Answered& one) { return !one.facts.facts.contains(port + ".kind"); });
+    if (having.size() < kFewestToCompare) continue;
+    for (const Rule& rule : kPortRules) hold_fact(having, fmt::format("{}.{}", port, rule.key), rule, found);
+  }
+}
+
+void hold_nccl(const All& all, std::vector<Difference>& found) {
+  std::set<std::string> keys;
+  for (const Answered& one : all)
+    for (const auto& [key, value] : one.facts.facts)
+      if (key.starts_with(kNccl)) keys.insert(key);
+  for (const std::string& key : keys)
+    hold(
+        all, key.substr(kNccl.size()), [&](const Answered& one) { return fact(one, key); }, FaultWhen::never,
+        "give all nodes the same settings of NCCL", found);
+}
+
 std::string gpus(const Answered& one) {
   unsigned count = 0;
   while (one.facts.facts.contains(fmt::format("gpu{}.name", count))) ++count;
@@ -194,7 +242,10 @@ void hold_clocks(const All& all, std::vector<Difference>& found) {
   }
 }
 
-std::string short_name(const std::string& name) { return name.substr(0, name.find('.')); }
+/// By its whole name, or its first label alone.
+bool is_called(const std::string& in_file, const std::string& own) {
+  return host_named(std::vector{in_file}, own).has_value();
+}
 
 /// Names that hosts have for themselves: several of one name are told apart by the hosts file alone, and by MPI's ranks not
 /// at all; another name than that of the file may be another host than was meant.
@@ -203,13 +254,12 @@ void hold_names(const All& all, std::vector<Difference>& found) {
   for (const Answered& one : all) ++count[one.facts.host];
   for (const Answered& one : all) {
     const std::string& own = one.facts.host;
-    if (one.kept) continue;
+    if (one.kept || (count[own] == 1 && is_called(one.name, own))) continue;
     if (count[own] > 1)
       found.push_back({one.host, "name", fmt::format("name: calls itself {}, as {} others do", own, count[own] - 1),
                        "give each host a name of its own: hostnamectl set-hostname"});
-    else if (std::any_of(all.begin(), all.end(), [&](const Answered& other) {
-               return other.host != one.host && short_name(other.name) == short_name(own);
-             }))
+    else if (std::any_of(all.begin(), all.end(),
+                         [&](const Answered& other) { return other.host != one.host && is_called(other.name, own); }))
       found.push_back({one.host, "name",
                        fmt::format("name: calls itself {}, which the hosts file has for another", own),
                        "hosts file, name service and host disagree: getent hosts"});
@@ -227,6 +277,12 @@ void judge_health(const All& all, std::vector<Difference>& found) {
           name.starts_with(kFaultKey) ? find_fault_count(name.substr(kFaultKey.size())) : nullptr;
       if (count != nullptr && count->always)
         found.push_back({one.host, part, fmt::format("{}: {}", part, text), std::string(count->fix), true});
+      else if (name == "recovery")
+        found.push_back({one.host, part, fmt::format("{}: the driver wants {}", part, text),
+                         "drain the node, and do what the driver wants; nvidia-smi -q shows it", true});
+      else if (name == "past_errors")
+        found.push_back({one.host, part, fmt::format("{}: logged since the kernel started: {}", part, text),
+                         "drain the node unless this was mended since; dmesg has the rest", false});
       else if (name == "held_back" && !slowed_by_hardware(text).empty())
         found.push_back({one.host, part, fmt::format("{}: held back: {}", part, text),
                          "look at cooling and power of this GPU", false});
@@ -256,6 +312,8 @@ std::vector<Difference> differences(const std::vector<Answered>& hosts) {
                     [&](const Answered& one) { return !one.facts.facts.contains(fmt::format("gpu{}.name", gpu)); });
       hold_fact(having, fmt::format("gpu{}.{}", gpu, rule.key), rule, found);
     }
+  hold_ports(all, found);
+  hold_nccl(all, found);
   hold_paths(all, found);
   hold_clocks(all, found);
   return found;

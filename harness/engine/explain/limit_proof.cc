@@ -10,7 +10,6 @@ namespace {
 
 constexpr double kWorthTelling = 1.1;
 constexpr double kBusy = 0.9;  // of the time of the GPUs' processes: they are what is waited for
-constexpr double kFed = 0.95;  // of what GPUs take: they wait for less than that they could gain
 
 std::string rate(double value) {
   const std::string text = format_quantity(value, Dimension::per_second);
@@ -67,11 +66,12 @@ LimitProof prove_limit(const LoaderRates& r) {
     return {Limit::unknown,
             r.unproven.empty() ? "not proven: the loader alone was not measured" : unproven_sentence(r)};
   const Estimate& loader = *r.loader;
-  if (loader.low >= kFed * r.taken)
+  // GPUs that waited are not fed, whatever short repetitions without them give: those hold what is read ahead, too.
+  if (loader.low >= kFed * r.taken && !r.starved)
     return {Limit::gpus, fmt::format("the GPUs limit: they take {} samples/s, and the loader alone reaches {}; faster "
                                      "storage or more workers would gain nothing",
                                      rate(r.taken), rate(loader))};
-  if (loader.high >= kFed * r.taken)
+  if (loader.high >= kFed * r.taken && !r.starved)
     return {Limit::unknown, fmt::format("not proven: the loader alone gives {} to {} samples/s, about what the GPUs "
                                         "take, {}",
                                         rate(loader.low), rate(loader.high), rate(r.taken))};
@@ -89,6 +89,11 @@ LimitProof prove_limit(const LoaderRates& r) {
   }
   if (memory) return {Limit::storage, storage_sentence(r)};
   if (no_decode) return {Limit::decoding, decoding_sentence(r)};
+  if (loader.value >= kFed * r.taken)
+    return {Limit::unknown,
+            fmt::format("not proven: the loader alone gives {} samples/s, which is what the GPUs take, {}, and "
+                        "they wait all the same: batches come unevenly, and more of them ahead may help",
+                        rate(loader), rate(r.taken))};
   const bool tried = r.no_decode || r.in_memory || r.more_workers;
   return {Limit::unknown,
           fmt::format("not proven: the loader alone gives {} samples/s, where the GPUs would take {}, "

@@ -24,6 +24,7 @@ std::string in_bounds(const Estimate& e, Shown shown) {
 struct LoaderRates {
   double taken = 0;                      // by GPUs that never wait
   double handed = 0;                     // at most, by the GPUs' own processes, which take batches; 0 = not known
+  bool starved = false;                  // they waited in the job's own pipeline, beyond its bounds
   double taking_share = 0;               // of those processes' time beside `loader`, in which they take batches
   std::optional<Estimate> loader;        // as it is, GPUs taking batches as fast as they come
   std::optional<Estimate> no_decode;     // reads alone; empty also where nothing is decoded
@@ -65,6 +66,9 @@ constexpr std::string_view to_string(Limit limit) {
   }
   return "";
 }
+
+/// Of what GPUs take: they wait for less than that they could gain.
+inline constexpr double kFed = 0.95;
 
 /// Does `more` give more than `less`, beyond the bounds of both and by more than is worth telling?
 bool gives_more(const Estimate& more, const Estimate& less);

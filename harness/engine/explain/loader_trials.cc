@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <set>
+
 #include "harness/engine/explain/measured_point.h"
 #include "harness/engine/explain/rehearsal.h"
 #include "harness/engine/plan/rehearsal.h"
@@ -44,11 +46,14 @@ std::optional<LoaderTrials> loader_trials(const Plan& plan, const std::vector<Po
   const auto label = [](const char* begin) { return fmt::format("{}/{}", rehearsal::kPipeline, begin); };
   const std::string by_workers = label(rehearsal::kWorkers), by_prefetch = label(rehearsal::kPrefetch);
   LoaderTrials trials;
+  std::set<double> workers, prefetch;
   for (const Point& point : plan.points) {
     if (point.id == label(rehearsal::kJob)) trials.gpus = param(point, "gpus");
-    if (point.id.starts_with(by_workers)) trials.workers.push_back(param(point, "workers") / trials.gpus);
-    if (point.id.starts_with(by_prefetch)) trials.prefetch.push_back(param(point, "prefetch_factor"));
+    if (point.id.starts_with(by_workers)) workers.insert(param(point, "workers") / trials.gpus);
+    if (point.id.starts_with(by_prefetch)) prefetch.insert(param(point, "prefetch_factor"));
   }
+  trials.workers.assign(workers.begin(), workers.end());
+  trials.prefetch.assign(prefetch.begin(), prefetch.end());
   if (trials.workers.empty() && trials.prefetch.empty()) return std::nullopt;
   bool& unseen = trials.client_cache_unseen;
   for (const PointResult& p : points)
@@ -63,7 +68,7 @@ std::optional<LoaderTrials> loader_trials(const Plan& plan, const std::vector<Po
   trials.taken = taken_by(*whole->point, 1);
   const auto alone =
       from_storage(measured_point(points, rehearsal::kPipeline, rehearsal::kNoStep), "sample_rate", unseen);
-  trials.fast_enough = alone && alone->low / whole->processes >= trials.taken * plan.job->step.target_utilization;
+  if (alone) trials.alone = alone->low / whole->processes;
   if (const PointResult* decoding = measured_point(points, "decode", rehearsal::kJob))
     trials.cpu_time_s = median_of(*decoding, "cpu_time_per_sample");
   return trials;

@@ -19,14 +19,24 @@ using job::LoaderKind;
 
 constexpr double kGains = 1.05;  // times the rate of fewer workers: less is nothing gained
 
-/// The job's and others with its prefetch_factor (`by_workers`), or with its workers; rising.
-std::vector<TriedLoader> series(const LoaderTrials& trials, bool by_workers) {
-  std::vector<TriedLoader> all{*trials.own};
+std::vector<TriedLoader> rising(const LoaderTrials& trials, double TriedLoader::*same, double value,
+                                double TriedLoader::*by) {
+  std::vector<TriedLoader> all;
+  if ((*trials.own).*same == value) all.push_back(*trials.own);
   for (const TriedLoader& one : trials.others)
-    if (by_workers ? one.prefetch_factor == trials.own->prefetch_factor : one.workers == trials.own->workers)
-      all.push_back(one);
-  std::ranges::sort(all, {}, by_workers ? &TriedLoader::workers : &TriedLoader::prefetch_factor);
+    if (one.*same == value) all.push_back(one);
+  std::ranges::sort(all, {}, by);
   return all;
+}
+
+/// With the job's prefetch_factor, by workers.
+std::vector<TriedLoader> by_workers(const LoaderTrials& trials) {
+  return rising(trials, &TriedLoader::prefetch_factor, trials.own->prefetch_factor, &TriedLoader::workers);
+}
+
+/// With so many workers, by prefetch_factor.
+std::vector<TriedLoader> by_prefetch(const LoaderTrials& trials, double workers) {
+  return rising(trials, &TriedLoader::workers, workers, &TriedLoader::prefetch_factor);
 }
 
 bool reaches(const TriedLoader& one, double target) { return one.utilization.low >= target; }
@@ -71,11 +81,24 @@ bool gains_nothing(const std::vector<TriedLoader>& rising) {
   return more.rate < kGains * best;
 }
 
+/// Do so many workers give what the GPUs need, on average?
+bool fast_enough(const LoaderTrials& trials, double workers, double target) {
+  return trials.alone * std::min(1.0, workers / trials.own->workers) >= trials.taken * target;
+}
+
+/// The next larger prefetch_factor with so many workers, which miss the target with those that were tried.
+std::optional<double> more_ahead(const LoaderTrials& trials, double workers, double target) {
+  const std::vector<TriedLoader> all = by_prefetch(trials, workers);
+  const auto [enough, too_few] = bracket(all, target);
+  const double most = too_few == nullptr ? trials.own->prefetch_factor : too_few->prefetch_factor;
+  return enough == nullptr ? between(trials.prefetch, most, INFINITY, most + 1) : std::nullopt;
+}
+
 /// Is it not the loader's rate that is missing, and does another prefetch_factor mend that, or may one?
 bool prefetch_helps(const LoaderTrials& trials, double target) {
-  const std::vector<TriedLoader> rising = series(trials, false);
-  const auto [enough, too_few] = bracket(rising, target);
-  return trials.fast_enough && (enough != nullptr || between(trials.prefetch, too_few->prefetch_factor, INFINITY, 0));
+  const std::vector<TriedLoader> all = by_prefetch(trials, trials.own->workers);
+  return fast_enough(trials, trials.own->workers, target) &&
+         (bracket(all, target).enough != nullptr || more_ahead(trials, trials.own->workers, target));
 }
 
 /// As the framework of the job's loader has it.
@@ -114,18 +137,25 @@ std::string per_second(double value) {
 std::string answer(const Job& job, const TriedLoader& own, const TriedLoader& use, double target) {
   const std::string gain = fmt::format("{} -> {} samples/s, {} -> {}", per_second(own.rate), per_second(use.rate),
                                        utilization(own), ratio(use.utilization.value));
+  const std::string with = use.prefetch_factor == own.prefetch_factor
+                               ? std::string()
+                               : fmt::format(" and prefetch_factor={:.0f}", use.prefetch_factor);
+  const bool alone = job.loader.workers_per_gpu == 0.0;  // no worker: the training process reads itself
   if (use.workers > own.workers)
-    return fmt::format("{} {} too few: use {}={:.0f} ({})", workers(own.workers), own.workers == 1 ? "is" : "are",
-                       workers_word(job), use.workers, gain);
+    return fmt::format("{} {} too few: use {}={:.0f}{} ({})", alone ? "no worker process" : workers(own.workers),
+                       own.workers == 1 ? "is" : "are", workers_word(job), use.workers, with, gain);
+  if (alone && use.prefetch_factor > own.prefetch_factor)
+    return fmt::format("no worker process is too few: use {}=1{} ({})", workers_word(job), with, gain);
   if (use.prefetch_factor > own.prefetch_factor)
     return fmt::format("{} read fast enough, but {:.0f} batches ahead are too few: use prefetch_factor={:.0f} ({})",
                        workers(own.workers), own.prefetch_factor, use.prefetch_factor, gain);
   if (use.workers < own.workers)
-    return fmt::format("{} are more than it takes: {}={:.0f} reaches {} of {:.2f} asked for", workers(own.workers),
-                       workers_word(job), use.workers, utilization(use), target);
+    return fmt::format("{} are more than it takes: {}={:.0f}{} reaches {} of {:.2f} asked for", workers(own.workers),
+                       workers_word(job), use.workers, with, utilization(use), target);
   if (use.prefetch_factor < own.prefetch_factor)
     return fmt::format("{} are as many as it takes, and prefetch_factor={:.0f} reaches {} of {:.2f} asked for",
                        workers(own.workers), use.prefetch_factor, utilization(use), target);
+  if (alone) return fmt::format("no worker process is enough: {} of {:.2f} asked for", utilization(own), target);
   return fmt::format("{} with {:.0f} batches ahead reach {} of {:.2f} asked for", workers(own.workers),
                      own.prefetch_factor, utilization(own), target);
 }
@@ -161,17 +191,15 @@ std::string fewer(const TriedLoader* too_few, double advised) {
 
 /// What the advice takes, and what it leaves open.
 std::string not_tried(const LoaderTrials& trials, const LoaderTuning& t) {
-  const std::vector<TriedLoader> by_workers = series(trials, true);
-  const double used = t.advised ? t.advised->workers : by_workers.back().workers;
+  const std::vector<TriedLoader> all = by_workers(trials);
+  const double used = t.advised ? t.advised->workers : all.back().workers;
   std::vector<std::string> open;
   if (t.advised)
-    open.push_back(fewer(bracket(by_workers, t.target).too_few, used));
-  else if (!gains_nothing(by_workers))
+    open.push_back(fewer(bracket(all, t.target).too_few, used));
+  else if (!gains_nothing(all))
     open.push_back(fmt::format("more than {} were not tried", workers(used)));
-  if (series(trials, false).size() < 2)
+  if (by_prefetch(trials, used).size() < 2)
     open.push_back(fmt::format("other prefetch_factors than {:.0f} were not tried", trials.own->prefetch_factor));
-  else if (used != trials.own->workers)
-    open.push_back(fmt::format("other prefetch_factors were not tried with {}", workers(used)));
   if (t.advised)
     open.push_back(
         fmt::format("it takes up to {} of prefetched batches{}", format_quantity(t.memory, Dimension::bytes),
@@ -185,13 +213,13 @@ std::string not_tried(const LoaderTrials& trials, const LoaderTuning& t) {
 
 std::optional<double> next_workers(const LoaderTrials& trials, double target) {
   if (!trials.own) return std::nullopt;
-  const std::vector<TriedLoader> rising = series(trials, true);
-  const auto [enough, too_few] = bracket(rising, target);
+  const std::vector<TriedLoader> all = by_workers(trials);
+  const auto [enough, too_few] = bracket(all, target);
   // So many at least, as no worker does more beside others than alone.
   const double by_rate =
       too_few == nullptr ? 0 : std::ceil(too_few->workers * target / too_few->utilization.high - 0.01);
   if (enough == nullptr) {
-    if (gains_nothing(rising) || prefetch_helps(trials, target)) return std::nullopt;
+    if (gains_nothing(all) || prefetch_helps(trials, target)) return std::nullopt;
     return between(trials.workers, too_few->workers, INFINITY, std::max(by_rate, too_few->workers + 1));
   }
   const double low = too_few == nullptr ? 0 : too_few->workers;
@@ -201,18 +229,30 @@ std::optional<double> next_workers(const LoaderTrials& trials, double target) {
   return untried && *untried >= by_rate ? untried : std::nullopt;
 }
 
-std::optional<double> next_prefetch(const LoaderTrials& trials, double target) {
+std::optional<LoaderSetting> next_prefetch(const LoaderTrials& trials, double target) {
   if (!trials.own) return std::nullopt;
-  const std::vector<TriedLoader> all_workers = series(trials, true);
-  const Bracket by_workers = bracket(all_workers, target);
-  const std::vector<TriedLoader> rising = series(trials, false);
-  const auto [enough, too_few] = bracket(rising, target);
-  if (enough == nullptr)
-    return trials.fast_enough && by_workers.enough == nullptr
-               ? between(trials.prefetch, too_few->prefetch_factor, INFINITY, too_few->prefetch_factor + 1)
-               : std::nullopt;
-  if (by_workers.enough != nullptr && by_workers.enough->workers != trials.own->workers) return std::nullopt;
-  return between(trials.prefetch, too_few == nullptr ? 0 : too_few->prefetch_factor, enough->prefetch_factor, INFINITY);
+  const auto with = [](double workers, std::optional<double> ahead) {
+    return ahead ? std::optional(LoaderSetting{workers, *ahead}) : std::nullopt;
+  };
+  const std::vector<TriedLoader> all = by_workers(trials);
+  const TriedLoader* const reaching = bracket(all, target).enough;
+  if (reaching == nullptr) {
+    const double own = trials.own->workers;
+    if (!fast_enough(trials, own, target)) return std::nullopt;
+    if (const auto more = with(own, more_ahead(trials, own, target))) return more;
+  }
+  double used = reaching == nullptr ? trials.own->workers : reaching->workers;
+  const double fewer = used - 1;
+  if (reaching != nullptr && fewer >= 1 && fast_enough(trials, fewer, target)) {
+    if (const auto more = with(fewer, more_ahead(trials, fewer, target))) return more;
+    const std::vector<TriedLoader> of_fewer = by_prefetch(trials, fewer);
+    if (bracket(of_fewer, target).enough != nullptr) used = fewer;
+  }
+  const std::vector<TriedLoader> tried = by_prefetch(trials, used);
+  const auto [enough, too_few] = bracket(tried, target);
+  if (enough == nullptr) return std::nullopt;
+  return with(used, between(trials.prefetch, too_few == nullptr ? 0 : too_few->prefetch_factor, enough->prefetch_factor,
+                            INFINITY));
 }
 
 LoaderTuning tune_loader(const Job& job, const LoaderTrials& trials) {
@@ -227,7 +267,7 @@ LoaderTuning tune_loader(const Job& job, const LoaderTrials& trials) {
   std::ranges::sort(t.tried, {}, [](const TriedLoader& one) { return std::tuple(one.workers, one.prefetch_factor); });
   const auto found = std::ranges::find_if(t.tried, [&](const TriedLoader& one) { return reaches(one, t.target); });
   if (found == t.tried.end()) {
-    t.told = {no_answer(t.tried, t.target, gains_nothing(series(trials, true))), not_tried(trials, t)};
+    t.told = {no_answer(t.tried, t.target, gains_nothing(by_workers(trials))), not_tried(trials, t)};
     return t;
   }
   t.advised = *found;

@@ -33,11 +33,11 @@ struct LoaderTrials {
   double gpus = 1;                        // of the node
   double taken = 0;                       // samples/s that they take when they never wait
   std::optional<TriedLoader> own;         // the job's setting; none: it was not measured
-  std::vector<TriedLoader> others;        // one thing is another than in the job's
+  std::vector<TriedLoader> others;        // any other settings
   std::vector<double> workers, prefetch;  // that can be tried beside the job's, rising
   double busy_share = 0;                  // of the time of the job's workers: they read or decode; 0 = not known
   double cpu_time_s = 0;             // what decoding one sample was measured to cost; 0: the job tells it, or none is
-  bool fast_enough = false;          // on average the job's loader gives what the GPUs need
+  double alone = 0;                  // samples/s of the job's own workers when nothing computes; 0: not measured
   bool client_cache_unseen = false;  // no counter proves that what was tried came from storage
 };
 
@@ -46,9 +46,13 @@ struct LoaderTrials {
 /// ahead come first, as the job's workers are fast enough on average.
 std::optional<double> next_workers(const LoaderTrials& trials, double target);
 
-/// Likewise of batches ahead, with the job's own workers: more where those are fast enough on average and miss the target,
-/// fewer where no other number of workers is advised.
-std::optional<double> next_prefetch(const LoaderTrials& trials, double target);
+struct LoaderSetting {
+  double workers = 0, prefetch_factor = 0;
+};
+
+/// Then batches ahead. More of them where workers are fast enough on average and miss the target: the job's own, or one fewer
+/// than reach it. Fewer with the workers that reach it.
+std::optional<LoaderSetting> next_prefetch(const LoaderTrials& trials, double target);
 
 LoaderTuning tune_loader(const job::Job& job, const LoaderTrials& trials);
 

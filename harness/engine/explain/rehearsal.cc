@@ -23,6 +23,13 @@ using rehearsal::kPipeline;
 
 /// A prediction that is as close says what happens; the numbers that decide about GPUs are no finer.
 constexpr double kClose = 0.03;
+/// Real loaders differ by so much of a value (docs/explanation/rehearsal-accuracy.md): no bounds are closer to it.
+constexpr double kOfLoaders = 0.03;
+
+void widen(Estimate& utilization) {
+  utilization.low = std::min(utilization.low, (1 - kOfLoaders) * utilization.value);
+  utilization.high = std::max(utilization.high, std::min(1.0, (1 + kOfLoaders) * utilization.value));
+}
 
 /// Of what is proven, where anything is; else of all, to be reported and to decide nothing.
 std::optional<Estimate> measured(const PointResult* point, std::string_view name) {
@@ -291,6 +298,8 @@ LoaderRates loader_rates(const std::vector<PointResult>& points, const PointResu
   const auto rate = [&](const char* label) { return proven(measured_point(points, kPipeline, label), "sample_rate"); };
   LoaderRates rates;
   rates.taken = taken_by(*whole.point, whole.processes);
+  const auto utilization = proven(&whole, "accelerator_utilization");
+  rates.starved = utilization && utilization->high < kFed && value(&whole, "stall_fraction") >= pipeline::kNoStall;
   rates.loader = rate(rehearsal::kNoStep);
   rates.no_decode = rate(rehearsal::kNoDecode);
   rates.in_memory = rate(rehearsal::kInMemory);
@@ -343,8 +352,14 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   // Few repetitions of one session lie closer together than what a long epoch would give: their own windows tell more.
   r.utilization.low = std::min(r.utilization.low, value(whole, "accelerator_utilization_low"));
   r.utilization.high = std::max(r.utilization.high, value(whole, "accelerator_utilization_high"));
-  if (const auto fill = proven(whole, "first_step_wait_s"))
-    r.wall_clock = job::wall_clock_of(*plan.job, fill->value, r.utilization.value);
+  widen(r.utilization);
+  if (r.predicted) widen(r.predicted->utilization);
+  const auto fill = proven(whole, "first_step_wait_s"), wall = proven(whole, "wall_clock_utilization");
+  if (fill && wall)
+    r.wall_clock = {.steps = param(*whole->point, "epoch_steps"),
+                    .fill_s = fill->value * plan.job->step.micro_batch / param(*whole->point, "batch_size"),
+                    .by_rule = r.utilization.value,
+                    .utilization = wall->value};
   if (const auto trials = loader_trials(plan, points)) r.tuning = tune_loader(*plan.job, *trials);
   for (const PointResult& p : points)
     if (has_unproven(p)) r.not_cold.push_back(p.point->id);
@@ -361,11 +376,11 @@ std::vector<std::string> told(const Rehearsal& r) {
       r.copies ? fmt::format(", for copies to them {}", format_percent(*r.copies)) : std::string(), 100 * r.ready));
 
   if (r.wall_clock)
-    all.push_back(
-        fmt::format("that excludes filling the pipeline, as MLPerf's rule does. An epoch of {:.0f} steps begins with "
-                    "{} of it, so GPUs compute {} of its wall clock (A27)",
-                    r.wall_clock->steps, format_quantity(r.wall_clock->fill_s, Dimension::seconds),
-                    format_percent(r.wall_clock->utilization)));
+    all.push_back(fmt::format(
+        "that excludes filling the pipeline, as MLPerf's rule does. An epoch of {:.0f} steps begins with {} of it, so "
+        "GPUs compute {} of its wall clock (A27). The verdict uses this share",
+        r.wall_clock->steps, format_quantity(r.wall_clock->fill_s, Dimension::seconds),
+        format_percent(r.wall_clock->utilization)));
   if (r.nodes) all.push_back(told_of(*r.nodes));
   if (r.stalled > 0)
     all.push_back(

@@ -46,7 +46,7 @@ class Points {
           "the job has {:.0f} nodes, and this run measures the share of one. For all nodes at once use a launcher, "
           "such as mpirun -n {:.0f} headrace qualify JOB",
           nodes, nodes);
-    const double each = job.loader.workers_per_gpu.value_or(1);
+    const double each = std::max(1.0, job.loader.workers_per_gpu.value_or(1));
     workers_ = static_cast<unsigned>(std::clamp(each * job.cluster.gpus_per_node, 1.0, double{kMostWorkers}));
     if (!job.loader.workers_per_gpu)
       remark("the job has no loader.workers_per_gpu: one reading worker per GPU is assumed");
@@ -174,10 +174,11 @@ class Points {
                  static_cast<std::uint64_t>(std::min(spread->second * data.samples_per_file, double(size) / 3)));
     }
     if (data.samples_per_file != 1) set.put("samples_per_file", fmt::format("{:.15g}", data.samples_per_file));
-    const char* const calls = !waits()                        ? nullptr
-                              : profile() == ReadProfile::pil ? "pil"
-                              : profile() == ReadProfile::npz ? "npz"
-                                                              : nullptr;
+    const char* const calls = !waits()                         ? nullptr
+                              : profile() == ReadProfile::pil  ? "pil"
+                              : profile() == ReadProfile::npz  ? "npz"
+                              : profile() == ReadProfile::mmap ? "mmap"
+                                                               : nullptr;
     if (calls == nullptr) set.size("block_size", request());
     const Entry base = set;
     if (calls != nullptr) set.put("read_profile", calls);

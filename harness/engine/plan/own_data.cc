@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "harness/backends/engines.h"
+#include "harness/backends/formats/format.h"
 #include "harness/backends/loader.h"
 #include "harness/base/error.h"
 #include "harness/base/object_path.h"
@@ -26,11 +27,11 @@ std::string compact(double value) { return compact_quantity(value, Dimension::by
 
 bool is_alike(double a, double b) { return a <= b * kAlike && b <= a * kAlike; }
 
-FileTable walked(const std::string& path) {
+FileTable walked(const std::string& path, const WalkRules& rules = {}) {
   try {
-    if (!is_object_path(path)) return std::move(walk(path, {}, {}).files);
+    if (!is_object_path(path)) return std::move(walk(path, rules, {}).files);
     Node node("");
-    return std::move(list_objects(*node.backends().storage(object_engine()).object_store(), path, {}).files);
+    return std::move(list_objects(*node.backends().storage(object_engine()).object_store(), path, rules, {}).files);
   } catch (const RunError& e) {
     throw UsageError(fmt::format("the job's data set: {}", e.what()));
   }
@@ -40,9 +41,13 @@ FileTable walked(const std::string& path) {
 
 bool is_parquet(const std::string& path) {
   const FileTable files = walked(path);
+  std::uint32_t others = 0;
   for (std::uint32_t file = 0; file < files.count(); ++file)
-    if (!std::string_view(files.path(file)).ends_with(".parquet")) return false;
-  return files.count() > 0;
+    if (!files.name(file).ends_with(".parquet")) {
+      if (!formats::is_side_file(files.name(file))) return false;
+      ++others;
+    }
+  return files.count() > others;
 }
 
 double files_of_own_data(const std::string& path) { return walked(path).count(); }
@@ -70,10 +75,18 @@ std::string count_overhead(job::Job& job, const FileTable& files) {
                      compact(std::round(added)), compact(data.sample_size), compact(std::round(own.stored_size)));
 }
 
+/// Does the job take images, a file each, as ImageFolder does?
+bool reads_images(const job::Job& job) {
+  using job::SampleCodec;
+  const auto& data = job.dataset;
+  const bool image = data.codec == SampleCodec::jpeg || data.codec == SampleCodec::png;
+  return image && data.layout == Layout::files && data.samples_per_file == 1;
+}
+
 }  // namespace
 
 std::vector<std::string> check_own_data(job::Job& job, const std::string& path) {
-  const FileTable files = walked(path);
+  const FileTable files = walked(path, {.images = reads_images(job)});
   std::vector<std::string> remarks;
   if (std::string added = count_overhead(job, files); !added.empty()) remarks.push_back(std::move(added));
   const auto& data = job.dataset;

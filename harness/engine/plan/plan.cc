@@ -11,6 +11,7 @@
 #include "harness/backends/loader.h"
 #include "harness/base/config/layers.h"
 #include "harness/base/config/value_reader.h"
+#include "harness/base/data_path.h"
 #include "harness/base/glob.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
@@ -56,7 +57,8 @@ class Planner {
     if (plan_.job) {
       for (const auto& [key, text] : plan_.job->values) names["job." + key] = text;
       if (const auto& each = plan_.job->loader.workers_per_gpu)
-        names["job.loader.workers_per_node"] = fmt::format("{:.0f}", *each * plan_.job->cluster.gpus_per_node);
+        names["job.loader.workers_per_node"] =
+            fmt::format("{:.0f}", std::max(1.0, *each) * plan_.job->cluster.gpus_per_node);
       const auto& data = plan_.job->dataset;
       const bool files = data.layout == job::Layout::files;
       names["job.dataset.file_size"] =
@@ -127,7 +129,7 @@ class Planner {
     Node node("");
     Means means;
     means.budget_s = options_.budget_s.value_or(kBudget_s);
-    means.data = options_.data.empty() ? plan_.job->dataset.path : options_.data;
+    means.data = data_path(options_.data.empty() ? plan_.job->dataset.path : options_.data);
     if (!means.data.empty() && !is_object_path(means.data))
       means.data = std::filesystem::absolute(means.data).lexically_normal().string();
     std::vector<std::string> of_data;

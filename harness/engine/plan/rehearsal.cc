@@ -20,6 +20,7 @@
 #include "harness/engine/plan/rehearsal/tier.h"
 #include "harness/engine/plan/rehearsal/tries.h"
 #include "harness/engine/plan/time_share.h"
+#include "harness/job/epoch_steps.h"
 
 namespace headrace {
 namespace {
@@ -86,12 +87,17 @@ class Rehearsal {
                              2 * workers * means_.processes <= files_of_own_data(means_.data);
     if (2 * workers <= kMostWorkers && shards_left)
       add(with(free, "workers", fmt::format("{:.0f}", 2 * workers)), rehearsal::kDoubleWorkers);
-    for (const double each : others_)
-      add(with(without, "workers", fmt::format("{:.0f}", each * workers / own_workers_)),
-          fmt::format("{}{:.0f}", rehearsal::kWorkers, each).c_str(), time_share::kTried);
+    const auto ahead_by = [](Value entry, double ahead) {
+      return with(std::move(entry), "prefetch_factor", fmt::format("{:.0f}", ahead));
+    };
+    for (const double each : others_) {
+      const Value other = with(without, "workers", fmt::format("{:.0f}", each * workers / own_workers_));
+      add(other, rehearsal::setting_label(each, 0).c_str(), time_share::kTried);
+      for (const double ahead : aheads_)
+        add(ahead_by(other, ahead), rehearsal::setting_label(each, ahead).c_str(), time_share::kTried);
+    }
     for (const double ahead : aheads_)
-      add(with(without, "prefetch_factor", fmt::format("{:.0f}", ahead)),
-          fmt::format("{}{:.0f}", rehearsal::kPrefetch, ahead).c_str(), time_share::kTried);
+      add(ahead_by(without, ahead), fmt::format("{}{:.0f}", rehearsal::kPrefetch, ahead).c_str(), time_share::kTried);
     add(rehearsal::entry_of("host_facts", alone, {}), "", 0);
     if (decoding && on_gpus()) add(rehearsal::decoded_on_gpus(*decoding), rehearsal::kGpuDecode);
     if (decoding && rehearsal::decodes(job_)) add(std::move(*decoding), rehearsal::kJob);
@@ -222,7 +228,8 @@ class Rehearsal {
     const double wanted = std::max(kSteps, kStepsOfEachWorker * at_once / parts);
     const double least =
         (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : rows_of_group(entry);
-    longest_s_ = time_share::repetition_s(measuring_s() * time_share::kRehearsed / weights());
+    longest_s_ =
+        time_share::repetition_s(measuring_s() * time_share::kRehearsed / weights(), time_share::kFewest, beside());
     // A benchmark's batch is its own as long as there is data for a few: fewer steps are told, other batches are another
     // workload.
     const bool by_rules = !means_.rules.empty();
@@ -238,8 +245,8 @@ class Rehearsal {
                       "worker: --max-write SIZE, or fewer GPUs (--set job.cluster.gpus_per_node=1)",
                       gpus, std::floor(samples), format_quantity(data_bytes_, Dimension::bytes)));
     if (kFewestSteps * step_s > longest_s_) {
-      const double budget = kFewestSteps * step_s * time_share::kFewest * time_share::kBeside * weights() /
-                            time_share::kRehearsed / (1 - making());
+      const double budget =
+          kFewestSteps * step_s * time_share::kFewest * beside() * weights() / time_share::kRehearsed / (1 - making());
       throw UsageError(
           fmt::format("no rehearsal: a step takes {}, and {} of --budget have no room for {:.0f} of them "
                       "in each repetition: --budget {:.0f}min has",
@@ -266,6 +273,9 @@ class Rehearsal {
                                    .host_memory = means_.host_memory});
     }
     if (!by_rules) entry = with(std::move(entry), "settled", "true");
+    // Smaller batches fill the pipeline as much sooner as their steps are shorter.
+    if (const auto epoch = job::epoch_steps_of(job_); epoch && !by_rules)
+      entry = with(std::move(entry), "epoch_steps", fmt::format("{:.0f}", *epoch));
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
     if (job_.loader.cpu_time_per_batch)  // of smaller batches less: what a sample costs is the same
@@ -294,6 +304,10 @@ class Rehearsal {
   }
   /// The share of the budget that goes to data: they are there already, or may have to be made.
   double making() const { return means_.data.empty() ? time_share::kMaking : 0; }
+  /// What each worker reads ahead of a shard is much of a short repetition.
+  double beside() const {
+    return job_.dataset.layout == Layout::files ? time_share::kBeside : time_share::kBesideShards;
+  }
   double measuring_s() const { return means_.budget_s * (1 - making()); }
   /// Of all points that are expected to be measured: the whole pipeline, five or six others, and settings that are tried.
   double weights() const {
@@ -312,9 +326,10 @@ class Rehearsal {
       const bool epochs = entry.find("use")->text == "local_cache";
       const bool stepped = weights_[i] == time_share::kTried;
       // What stands for an epoch of storage alone lasts as long as what it predicts.
-      const double each_s = whole || reads(entry) ? longest_s_
-                            : stepped ? std::max(time_share::repetition_s(own_s, kFewestBeside), kFewestSteps * step_s_)
-                                      : time_share::repetition_s(own_s, kFewestBeside) / (epochs ? 2 : 1);
+      const double each_s =
+          whole || reads(entry) ? longest_s_
+          : stepped ? std::max(time_share::repetition_s(own_s, kFewestBeside, beside()), kFewestSteps * step_s_)
+                    : time_share::repetition_s(own_s, kFewestBeside, beside()) / (epochs ? 2 : 1);
       entry = with(std::move(entry), "duration", fmt::format("{:.3g}s", each_s));
       entry.set("repeat", time_share::repeat_within(own_s, whole ? 0 : kFewestBeside));
     }
@@ -335,6 +350,11 @@ class Rehearsal {
 };
 
 }  // namespace
+
+std::string rehearsal::setting_label(double workers, double prefetch_factor) {
+  const std::string label = fmt::format("{}{:.0f}", kWorkers, workers);
+  return prefetch_factor > 0 ? fmt::format("{}-{}{:.0f}", label, kPrefetch, prefetch_factor) : label;
+}
 
 FromJob rehearsal_from_job(const Job& asked, Means means) {
   Job job = asked;
@@ -399,12 +419,16 @@ void judge_rehearsal(Plan& plan) {
     return;
   }
   plan.needs.clear();
-  plan.declared_needs.push_back({.id = "accelerator_utilization",
-                                 .metric = "input_pipeline.accelerator_utilization",
+  // A job waits for its pipeline to fill, whatever MLPerf's rule counts.
+  const bool whole = plan.rules.empty() && job::epoch_steps_of(*plan.job).has_value();
+  const std::string metric = whole ? "wall_clock_utilization" : "accelerator_utilization";
+  plan.declared_needs.push_back({.id = metric,
+                                 .metric = "input_pipeline." + metric,
                                  .at_least = true,
                                  .value = plan.job->step.target_utilization,
                                  .unit = "ratio",
-                                 .source = "step.target_utilization of the job",
+                                 .source = whole ? "step.target_utilization of the job, over an epoch's wall clock"
+                                                 : "step.target_utilization of the job",
                                  .with = of_job(plan.points),
                                  .where = {}});
 }

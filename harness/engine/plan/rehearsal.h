@@ -1,6 +1,8 @@
 // The points of a rehearsal: the job's input pipeline as a whole, and counter-experiments that show which stage limits it.
 #pragma once
 
+#include <string>
+
 #include "harness/engine/plan/from_job.h"
 #include "harness/engine/plan/plan.h"
 
@@ -19,6 +21,9 @@ inline constexpr const char* kWorkers = "workers-";    // so many workers of eac
 inline constexpr const char* kGpuDecode = "job";       // of gpu_decode: what GPUs would take off the processors
 inline constexpr const char* kTier = "job";            // of local_cache: the job's tier, filled and read
 inline constexpr const char* kPrefetch = "prefetch-";  // prefetch_factor follows: --tune may try it
+
+/// Of a point with other workers than the job's, and another prefetch_factor; 0: the job's.
+std::string setting_label(double workers, double prefetch_factor);
 }  // namespace rehearsal
 
 /// The points of `job` on one of its nodes, the whole pipeline first; the last one measures storage alone as `qualify`

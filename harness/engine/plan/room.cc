@@ -8,6 +8,7 @@
 #include <set>
 #include <system_error>
 
+#include "harness/base/data_path.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
 #include "harness/machine/node.h"
@@ -21,13 +22,18 @@ namespace fs = std::filesystem;
 
 std::string bytes(std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); }
 
+struct Written {
+  std::uint64_t bytes = 0, files = 0;
+};
+
 /// By data set, those that nobody shares under names of their own.
-std::map<std::string, std::uint64_t> written_by_set(const Plan& plan) {
-  std::map<std::string, std::uint64_t> sets;
+std::map<std::string, Written> written_by_set(const Plan& plan) {
+  std::map<std::string, Written> sets;
   for (const Point& point : plan.points) {
     const Footprint footprint = point.workload->footprint();
-    std::uint64_t& size = sets[footprint.data_id.empty() ? "point " + point.id : footprint.data_id];
-    size = std::max(size, footprint.written_bytes);
+    Written& set = sets[footprint.data_id.empty() ? "point " + point.id : footprint.data_id];
+    set.bytes = std::max(set.bytes, footprint.written_bytes);
+    set.files = std::max(set.files, footprint.written_files);
   }
   return sets;
 }
@@ -36,7 +42,7 @@ std::map<std::string, std::uint64_t> written_by_set(const Plan& plan) {
 
 std::uint64_t bytes_to_write(const Plan& plan) {
   std::uint64_t total = 0;
-  for (const auto& [set, size] : written_by_set(plan)) total += size;
+  for (const auto& [set, written] : written_by_set(plan)) total += written.bytes;
   return total;
 }
 
@@ -47,8 +53,7 @@ void check_room(const Plan& plan) {
   for (const Point& point : plan.points) {
     const auto given = point.params.find("path");
     const std::string* path = given == point.params.end() ? nullptr : std::get_if<std::string>(&given->second);
-    if (path == nullptr || path->empty() || is_object_path(*path) || fs::exists(*path, ignored) ||
-        !told.insert(*path).second)
+    if (path == nullptr || path->empty() || is_object_path(*path) || is_data_at(*path) || !told.insert(*path).second)
       continue;
     problems.error(point.where, fmt::format("{}: path: nothing is at {}", point.info->name, *path));
   }
@@ -59,10 +64,18 @@ void check_room(const Plan& plan) {
                                "target.max_write={}B), or leave points out (--skip)",
                                bytes(all), bytes(plan.max_write), all));
   if (is_object_path(plan.target_path)) return problems.throw_if_any();  // nobody knows what is free there
-  std::uint64_t missing = 0;
-  for (const auto& [set, size] : written_by_set(plan))
-    if (!fs::exists(fs::path(plan.target_path) / kDataFolder / set, ignored)) missing += size;
-  const std::uint64_t free = Node("").free_bytes(plan.target_path);
+  std::uint64_t missing = 0, files = 0;
+  for (const auto& [set, written] : written_by_set(plan))
+    if (!fs::exists(fs::path(plan.target_path) / kDataFolder / set, ignored))
+      missing += written.bytes, files += written.files;
+  const Node node("");
+  const std::uint64_t free = node.free_bytes(plan.target_path), inodes = node.free_inodes(plan.target_path);
+  if (files > inodes)
+    problems.error(
+        {plan.config_file, 0, 0},
+        fmt::format("target.path: the run would make {} files and folders, and {} has only {} inodes left: name "
+                    "another folder (--set target.path=FOLDER), or leave points out (--skip)",
+                    files, plan.target_path, inodes));
   if (missing > free)
     problems.error({plan.config_file, 0, 0},
                    fmt::format("target.path: the run would write {}, and only {} are free at {}: name another folder "

@@ -9,8 +9,8 @@ namespace headrace::time_share {
 
 using config::Value;
 
-double repetition_s(double own_s, unsigned repetitions) {
-  return std::clamp(own_s / repetitions / kBeside, kShortest_s, kLongest_s);
+double repetition_s(double own_s, unsigned repetitions, double beside) {
+  return std::clamp(own_s / repetitions / beside, kShortest_s, kLongest_s);
 }
 
 Value repeat_within(double own_s, unsigned one_look) {

@@ -1,4 +1,4 @@
-// All-reduce of a node's GPUs by size, from what its NVLinks carry: before anything was measured, and beside it.
+// All-reduce by size, from what NVLinks and the network carry: before anything was measured, and beside it.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,12 @@
 
 namespace headrace::expectations {
 
-/// Time of one size. Fastest: F28 in a CUDA graph, with NCCL's own latencies and all that its links carry. Slowest:
-/// launched, with latencies kSlowestLatency times those and kSoundShare of the links.
+/// Time of one size (job::AllReduceInterval).
 struct AllReduceTime {
   double bytes = 0, fastest_s = 0, slowest_s = 0;
   double busbw(double seconds) const { return seconds > 0 ? factor * bytes / seconds : 0; }
   double factor = 0;  // F1
 };
-inline constexpr double kSlowestLatency = 2, kSoundShare = 0.8, kLaunch = 5e-6;
 
 struct AllReduceProspect {
   unsigned gpus = 0;
@@ -31,19 +29,27 @@ struct AllReduceProspect {
 /// their generation.
 std::optional<AllReduceProspect> all_reduce_prospect(std::span<const Part> parts);
 
-/// The same of one size, of `gpus` GPUs with such links.
-std::optional<AllReduceTime> all_reduce_time(const Part& nvlink, unsigned gpus, double bytes);
+/// GPUs that reduce together. `node_network`: what all NICs of a node carry that its GPUs use [B/s, one way].
+struct Together {
+  unsigned gpus = 0, nodes = 1;
+  double node_network = 0;
+};
+/// The same of one size, of GPUs with such links; nothing where the nodes are unlike, or their network is not known.
+std::optional<AllReduceTime> all_reduce_time(const Part& nvlink, const Together& together, double bytes);
 
-/// A measured all-reduce beside its interval. A transport that fell back shows as slower.
+/// A measured all-reduce beside its interval.
 struct MeasuredAllReduce {
-  std::string point;
+  std::string point{};
   double time_s = 0;  // the median of what counts
   AllReduceTime expected;
+  std::string links{};      // of several nodes: "8 RDMA ports, 3.2 Tbit/s"
+  std::string transport{};  // of one that is slower, over several nodes: what its time says of TCP instead of RDMA
   std::string_view standing() const {  // "within" | "slower" | "faster"
     return time_s > expected.slowest_s ? "slower" : time_s < expected.fastest_s ? "faster" : "within";
   }
 };
-/// Of the points of nccl_all_reduce whose one group lies on one node, in their order; none without parts as above.
+/// Of the points of nccl_all_reduce that have one group, in their order; none without parts as above. Other nodes are
+/// taken for nodes like this one.
 std::vector<MeasuredAllReduce> measured_all_reduces(std::span<const Part> parts,
                                                     std::span<const judging::RecordedPoint> points);
 

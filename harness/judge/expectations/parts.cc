@@ -108,7 +108,8 @@ void add_gpus(std::vector<Part>& parts, Node& node) {
 }
 
 void add_ports(std::vector<Part>& parts, const std::string& root) {
-  for (const system::NetworkLink& link : system::network_links(root + "/sys")) {
+  const std::vector<system::NetworkLink> all = system::network_links(root + "/sys");
+  for (const system::NetworkLink& link : all) {
     Part part{.kind = link.rdma ? "rdma_port" : "ethernet_port", .name = link.name, .model = link.driver};
     part.up = link.up;
     part.link = link.kind;
@@ -121,10 +122,14 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
     } else if (link.rate == 0) {
       part.how = link.up ? "its rate is not reported, as with virtual cards" : "it is not up";
     } else {
-      part.rate = link.rate;
-      part.how = fmt::format("{} at {:g} Gbit/s", link.kind, link.rate * 8e-9);
-      if (link.host_link && pcie_rate(link.host_link->generation, link.host_link->lanes) < link.rate)
-        part.how += fmt::format(", which {} cannot carry", system::in_words(*link.host_link));
+      const unsigned legs = std::max(1u, link.legs);
+      part.rate = link.rate / legs;
+      part.how = fmt::format("{} at {:g} Gbit/s{}", link.kind, part.rate * 8e-9,
+                             legs > 1 ? fmt::format(", one of {} legs: several queue pairs use all", legs) : "");
+      if (const double host = system::host_rate(link, all); host > 0 && host < link.rate) {
+        part.rate = host;
+        part.how += fmt::format(", of which {} carries {:.3g}", system::in_words(*link.host_link), host * 8e-9);
+      }
     }
     parts.push_back(std::move(part));
   }
@@ -154,8 +159,10 @@ Part disk_part(const std::string& name, const std::string& sys_path, const std::
     part.how = fmt::format("the total rate of {} is not reported", join(settings.members));
   } else if (const auto link = system::host_link_of(folder + "/device/device"); link && settings.transport == "nvme") {
     part.link = "PCIe";
-    part.rate = pcie_rate(link->most_generation, link->most_lanes);
-    part.how = pcie_words(link->most_generation, link->most_lanes);
+    part.rate = pcie_rate(link->generation, link->lanes);
+    part.how = pcie_words(link->generation, link->lanes);
+    if (link->degraded())
+      part.how += fmt::format(", where the disk could have {}", pcie_words(link->most_generation, link->most_lanes));
   } else if (settings.rotational.value_or(false) && (settings.transport == "scsi")) {
     part.link = "rotating";
     part.model = "rotating disk";

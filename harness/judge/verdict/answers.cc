@@ -263,7 +263,9 @@ void hold_decoder(const RecordedPoint& point, const std::string& metric, Judgeme
   const auto codec = point.params.find("codec");
   const bool images = codec != point.params.end() && (codec->second == ParamValue(std::string("jpeg")) ||
                                                       codec->second == ParamValue(std::string("png")));
-  if (!images || metric != "accelerator_utilization" || j.outcome != Outcome::pass) return;
+  if (!images || (metric != "accelerator_utilization" && metric != "wall_clock_utilization") ||
+      j.outcome != Outcome::pass)
+    return;
   const std::vector<double> room = point.values(kDecodeHeadroom);
   const double least = room.empty() ? 0 : *std::ranges::min_element(room);
   if (least >= kSlowestDecoder) return;

@@ -14,6 +14,7 @@
 #include "harness/base/error.h"
 #include "harness/base/system/kernel_files.h"
 #include "harness/base/system/unique_fd.h"
+#include "harness/machine/kernel_log.h"
 
 namespace headrace::system {
 namespace {
@@ -171,28 +172,6 @@ std::string nvidia(const std::string& root) {
   return text;
 }
 
-/// What the kernel said of devices, the last of it; needs root where dmesg is restricted.
-std::string kernel_log(const std::string& root) {
-  const UniqueFd log(::open((root + "/dev/kmsg").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!log) return "not readable: the kernel's log is root's\n";
-  constexpr std::size_t kMost = 256 << 10;
-  std::string text;
-  char record[8192];
-  while (true) {
-    const ssize_t got = ::read(log.get(), record, sizeof record);
-    if (got < 0 && errno == EPIPE) continue;  // overwritten meanwhile
-    if (got <= 0) break;
-    std::string_view line(record, static_cast<std::size_t>(got));
-    const bool kept = std::any_of(kDeviceWords.begin(), kDeviceWords.end(),
-                                  [&](std::string_view word) { return line.find(word) != line.npos; });
-    if (!kept) continue;
-    line = line.substr(0, line.find('\n'));
-    text += std::string(line) + "\n";
-    if (text.size() > 2 * kMost) text.erase(0, text.size() - kMost);
-  }
-  return text;
-}
-
 bool ends_path(char c) {
   return std::isspace(static_cast<unsigned char>(c)) || c == '"' || c == '\'' || c == ',' || c == ';' || c == ')' ||
          c == '(' || c == '<' || c == '>' || c == '\\';
@@ -263,16 +242,17 @@ std::string scrubbed(std::string_view text) {
 }
 
 std::vector<BundleFile> kernel_bundle(const std::string& root) {
-  std::vector<BundleFile> files{{"pci.txt", pci(root)},
-                                {"rdma.txt", rdma(root)},
-                                {"network.txt", network(root)},
-                                {"numa.txt", numa(root)},
-                                {"processors.txt", processors(root)},
-                                {"memory.txt", read_text(root + "/proc/meminfo").value_or("")},
-                                {"kernel.txt", read_text(root + "/proc/version").value_or("")},
-                                {"modules.txt", read_text(root + "/proc/modules").value_or("")},
-                                {"nvidia.txt", nvidia(root)},
-                                {"kernel-log.txt", kernel_log(root)}};
+  std::vector<BundleFile> files{
+      {"pci.txt", pci(root)},
+      {"rdma.txt", rdma(root)},
+      {"network.txt", network(root)},
+      {"numa.txt", numa(root)},
+      {"processors.txt", processors(root)},
+      {"memory.txt", read_text(root + "/proc/meminfo").value_or("")},
+      {"kernel.txt", read_text(root + "/proc/version").value_or("")},
+      {"modules.txt", read_text(root + "/proc/modules").value_or("")},
+      {"nvidia.txt", nvidia(root)},
+      {"kernel-log.txt", kernel_log(root, kDeviceWords).value_or("not readable: the kernel's log is root's\n")}};
   std::erase_if(files, [](const BundleFile& file) { return file.text.empty(); });
   for (BundleFile& file : files) file.text = scrubbed(file.text);
   return files;

@@ -185,6 +185,9 @@ void device(Report& report, const std::string& path) {
   report.add(Level::good, "device", text);
 
   const bool solid = settings.rotational && !*settings.rotational;
+  if (settings.logical_block && *settings.logical_block > 4096)
+    report.add(Level::note, "sectors", size_in_words(*settings.logical_block),
+               "direct I/O takes multiples of that; headrace's own of files ends at multiples of 4 KiB and is refused");
   if (!settings.scheduler.empty()) {
     const bool costly = solid && settings.scheduler != "none" && settings.scheduler != "mq-deadline";
     report.add(costly ? Level::warning : Level::good, "scheduler", settings.scheduler,
@@ -238,6 +241,13 @@ void storage(Report& report, const std::string& path, Node& node) {
   const bool tight = free < (std::uint64_t{8} << 30);
   report.add(tight ? Level::warning : Level::good, "free space", size_in_words(free),
              tight ? "cold reads need data sets larger than memory: plan says how much a config writes" : "");
+  const std::uint64_t inodes = node.free_inodes(path);
+  constexpr std::uint64_t kFew = 100'000;
+  if (inodes != ~std::uint64_t{0})
+    report.add(inodes < kFew ? Level::warning : Level::good, "free inodes", fmt::format("{} more files", inodes),
+               inodes < kFew
+                   ? "data sets of many files do not fit: mkfs.ext4 -N, tmpfs nr_inodes=, a quota of the owner"
+                   : "");
   device(report, path);
   layers(report, path);
 }

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "harness/backends/gpu_faults.h"
+#include "harness/base/system/kernel_files.h"
 #include "harness/base/units.h"
 #include "harness/machine/lost_gpus.h"
 
@@ -42,6 +45,15 @@ void c2c_link(GpuSection& section, const std::string& name, const C2cLinks& link
     section.add(Level::good, name + " link", text);
 }
 
+/// A card whose NVLinks lead to others by a bridge, which may be left out; a module's links are on its board.
+bool takes_a_bridge(const std::string& name) {
+  const auto has = [&](const char* word) { return name.find(word) != name.npos; };
+  if (has("PCIe") || has("PCIE") || has(" NVL")) return true;
+  for (const char* module : {"SXM", "HBM", "H100", "H200", "H20", "H800", "B100", "B200", "B300", "GB", "GH"})
+    if (has(module)) return false;
+  return true;
+}
+
 /// `most`: of any GPU of this node.
 void nvlinks(GpuSection& section, const std::string& name, const GpuFacts& facts, unsigned most) {
   if (!facts.fabric.empty() && !facts.fabric_failed())
@@ -56,30 +68,47 @@ void nvlinks(GpuSection& section, const std::string& name, const GpuFacts& facts
                                        links.generation > 0 ? fmt::format(", generation {}", links.generation) : "",
                                        links.each > 0 ? fmt::format(", {} each", gigabytes(links.each)) : "",
                                        links.to_switch ? ", to switches" : "");
-  if (links.count < there)
+  constexpr unsigned kXidOfEachLink = 5;  // the generation since which there is one for each kind of failure
+  const bool bridged = takes_a_bridge(facts.name);
+  if (bridged && most == 0)
+    section.add(Level::note, name + " NVLinks", text + ": no bridge to another GPU is fitted");
+  else if (links.count < there)
     section.add(Level::warning, name + " NVLinks", text,
-                "look for Xid 74 in the kernel's log (dmesg), and reseat the GPU or have its board looked at");
+                fmt::format("look for Xid {} in the kernel's log (dmesg), and {}",
+                            links.generation >= kXidOfEachLink ? "144 to 150" : "74",
+                            bridged ? "reseat the bridge" : "reseat the GPU or have its board looked at"));
   else
     section.add(Level::good, name + " NVLinks", text);
 }
 
-/// The link sleeps at a lower generation when it is idle; its width does not change.
-void gpu_link(GpuSection& section, const std::string& name, const GpuFacts& facts, const PcieLink& now) {
+/// The link sleeps at a lower generation when it is idle; its width does not change. `best`: of any GPU of this model here.
+void gpu_link(GpuSection& section, const std::string& name, const GpuFacts& facts, const PcieLink& now,
+              const PcieLink& best) {
   if (facts.beside_pcie()) return c2c_link(section, name, facts.c2c);
-  if (now.generation == 0 && facts.link_max.generation == 0) return;
-  const std::string text = fmt::format("{}; at most {}", link_in_words(now), link_in_words(facts.link_max));
-  if (now.width < facts.link_max.width)
+  const PcieLink& most = facts.link_max;
+  if (now.generation == 0 && most.generation == 0) return;
+  const std::string text = fmt::format("{}; at most {}", link_in_words(now), link_in_words(most));
+  if (now.width < most.width)
     section.add(Level::warning, name + " link", text,
                 "fewer lanes than GPU and slot have: reseat the GPU or look at its riser");
-  else if (now.generation < facts.link_max.generation)
+  else if (most.generation < best.generation || most.width < best.width)
+    section.add(Level::warning, name + " link", text,
+                fmt::format("its sisters have {}: look at the slot, its riser and the firmware's settings",
+                            link_in_words(best)));
+  else if (now.generation < most.generation)
     section.add(Level::note, name + " link", text,
                 "an idle link sleeps; h2d shows whether it wakes fully: metric link_trained");
+  else if (most.generation < facts.own_generation)
+    section.add(Level::note, name + " link", text,
+                fmt::format("the GPU could have Gen{}, and the slot has less: h2d and d2h are slower for it",
+                            facts.own_generation));
   else
     section.add(Level::good, name + " link", text);
 }
 
+/// `built_so`: fewer NUMA nodes have network cards than have GPUs.
 void gpu_place(GpuSection& section, const std::string& name, const GpuFacts& facts,
-               const std::vector<NetworkLink>& nics) {
+               const std::vector<NetworkLink>& nics, bool built_so) {
   if (facts.numa_node < 0) return;
   const bool near =
       std::any_of(nics.begin(), nics.end(), [&](const NetworkLink& nic) { return nic.numa_node == facts.numa_node; });
@@ -92,9 +121,10 @@ void gpu_place(GpuSection& section, const std::string& name, const GpuFacts& fac
     std::string others;
     for (const NetworkLink& nic : nics)
       others += fmt::format("{}{} on node {}", others.empty() ? "" : ", ", nic.name, *nic.numa_node);
-    section.add(Level::warning, name + " place", text + ", no RDMA NIC there: " + others,
-                "its network traffic crosses sockets: move NIC or GPU, or give the job GPUs that "
-                "are near one");
+    section.add(built_so ? Level::note : Level::warning, name + " place", text + ", no RDMA NIC there: " + others,
+                built_so ? "its network traffic crosses NUMA nodes"
+                         : "its network traffic crosses sockets: move NIC or GPU, or give the job GPUs that "
+                           "are near one");
   }
 }
 
@@ -123,21 +153,84 @@ void gpu_health(GpuSection& section, const std::string& name, const GpuFacts& fa
   if (!state.remap_failed && !state.remap_pending && state.remapped_rows.value_or(0) > 0)
     section.add(Level::note, name + " memory",
                 fmt::format("{} rows were remapped to spare ones", *state.remapped_rows));
+  if (!state.recovery.empty())
+    section.add(Level::warning, name + " recovery", "the driver wants " + state.recovery,
+                "drain the node, and do what the driver wants; nvidia-smi -q shows it");
+  if (state.link_recoveries.value_or(0) > 0)
+    section.add(Level::note, name + " NVLink recoveries",
+                fmt::format("{} times a link was brought up again since the driver was loaded", *state.link_recoveries),
+                "a number that grows during a job means a bad link");
+  if (state.c2c_errors.value_or(0) > 0)
+    section.add(Level::note, name + " C2C errors", fmt::format("{} since the driver was loaded", *state.c2c_errors),
+                "a number that grows during a job means a bad module");
   for (const unsigned xid : state.xids)
     if (const Xid* known = find_xid(xid); known == nullptr || !known->fatal)
       section.add(Level::warning, name + " Xid", xid_in_words(xid), "the kernel's log (dmesg) has the rest");
 }
 
+/// What the driver logged before this process started. Programs cause most Xids that are not fatal.
+void past_errors(GpuSection& section, GpuBackend& backend, const std::optional<std::vector<LoggedError>>& log) {
+  if (!log)
+    return section.add(Level::note, "past errors", "not known: the kernel's log cannot be read here",
+                       "run doctor as root on the host");
+  for (const LoggedError& error : *log) {
+    std::string name = (error.of_switch ? "NVSwitch at " : "GPU at ") + error.address;
+    for (unsigned i = 0; i < backend.count() && !error.of_switch; ++i)
+      if (backend.gpu(i).facts().pci_address == error.address) name = fmt::format("gpu{}", i);
+    const Xid* const known = error.of_switch ? nullptr : find_xid(error.number);
+    const bool fatal = error.fatal || (known != nullptr && known->fatal);
+    section.add(fatal ? Level::warning : Level::note, name + " past errors",
+                fmt::format("{}{}, the last {} after the kernel started",
+                            error.of_switch ? error.name() : xid_in_words(error.number),
+                            error.times > 1 ? fmt::format(", {} times", error.times) : "",
+                            format_quantity(error.last_s, Dimension::seconds)),
+                fatal ? "drain the node unless this was mended since; dmesg has the rest" : "");
+  }
+}
+
+/// NVLink over several nodes: GPUs of one node belong together, and share memory with others by channels of nvidia-imex.
+void fabric_of_nodes(GpuSection& section, GpuBackend& backend, const std::string& root) {
+  std::map<std::string, std::string> members;  // by group
+  for (unsigned i = 0; i < backend.count(); ++i)
+    if (const std::string& group = backend.gpu(i).facts().fabric_group; !group.empty())
+      members[group] += fmt::format("{}gpu{}", members[group].empty() ? "" : ", ", i);
+  if (members.empty()) return;
+  if (members.size() > 1)
+    for (const auto& [group, gpus] : members)
+      section.add(Level::warning, gpus, "clique " + group + ", and other GPUs of this node are in another",
+                  "look at the partitions of the NVLink switches: GPUs of different cliques do not talk by NVLink");
+  else
+    section.add(Level::good, "NVLink fabric", "all GPUs in clique " + members.begin()->first);
+  if (entries(root + "/dev/nvidia-caps-imex-channels").empty())
+    section.add(
+        Level::warning, "IMEX", "no channel: /dev/nvidia-caps-imex-channels has none",
+        "start nvidia-imex and let it make channels; without one GPUs of other nodes are not reached by NVLink");
+  else
+    section.add(Level::good, "IMEX", "there are channels");
+}
+
 }  // namespace
 
-std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<NetworkLink>& links) {
+std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<NetworkLink>& links,
+                                  const std::optional<std::vector<LoggedError>>& log, const std::string& root) {
   GpuSection section;
   std::vector<NetworkLink> nics;
+  std::set<int> nodes_of_nics;
   for (const NetworkLink& link : links)
-    if (link.rdma && link.numa_node) nics.push_back(link);
+    if (link.rdma && link.numa_node) {
+      nics.push_back(link);
+      nodes_of_nics.insert(*link.numa_node);
+    }
   unsigned most_nvlinks = 0;
-  for (unsigned i = 0; i < backend.count(); ++i)
-    most_nvlinks = std::max(most_nvlinks, backend.gpu(i).facts().nvlinks.count);
+  std::map<std::string, PcieLink> best;  // by model
+  std::set<int> nodes;
+  for (unsigned i = 0; i < backend.count(); ++i) {
+    const GpuFacts& facts = backend.gpu(i).facts();
+    most_nvlinks = std::max(most_nvlinks, facts.nvlinks.count);
+    PcieLink& link = best[facts.name];
+    link = {std::max(link.generation, facts.link_max.generation), std::max(link.width, facts.link_max.width)};
+    nodes.insert(facts.numa_node);
+  }
   for (unsigned i = 0; i < backend.count(); ++i) {
     Gpu& gpu = backend.gpu(i);
     const GpuFacts& facts = gpu.facts();
@@ -152,13 +245,15 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
       section.add(facts.refuses == "all processes" ? Level::warning : Level::note, name + " compute mode",
                   facts.refuses == "all processes" ? "prohibited" : "exclusive process",
                   fmt::format("it refuses {} (nvidia-smi -c DEFAULT lets all in)", facts.refuses));
-    gpu_link(section, name, facts, state.link);
+    gpu_link(section, name, facts, state.link, best[facts.name]);
     nvlinks(section, name, facts, most_nvlinks);
-    gpu_place(section, name, facts, nics);
+    gpu_place(section, name, facts, nics, nodes_of_nics.size() < nodes.size());
     gpu_health(section, name, facts, state);
   }
   if (const auto listed = listed_gpus(backend))
-    for (const std::string& address : lost_gpus(*listed)) fault(section, lost_gpu(address));
+    for (const std::string& address : lost_gpus(*listed, root)) fault(section, lost_gpu(address));
+  fabric_of_nodes(section, backend, root);
+  past_errors(section, backend, log);
   const auto why = backend.no_file_reader();
   section.add(why ? Level::missing : Level::good, "cuFile", why.value_or("GPUDirect Storage can be tried"));
   return section.take();

@@ -1,11 +1,13 @@
 #include "harness/machine/examine/examine_network.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <set>
 #include <string_view>
 
+#include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
 
 namespace headrace::system {
@@ -32,6 +34,7 @@ std::string rate_in_words(double bytes_per_s) { return fmt::format("{:g} Gbit/s"
 std::string in_words(const NetworkLink& link) {
   std::string text = link.kind;
   if (link.rate > 0) text += ", " + rate_in_words(link.rate);
+  if (link.legs > 0) text += fmt::format(" over {} of {} legs of a bond", link.legs_up, link.legs);
   if (link.lanes > 0) text += fmt::format(" on {} lane{}", link.lanes, link.lanes == 1 ? "" : "s");
   if (link.mtu > 0) text += fmt::format(", MTU {}", link.mtu);
   if (link.host_link) text += ", " + in_words(*link.host_link);
@@ -41,49 +44,98 @@ std::string in_words(const NetworkLink& link) {
   return text;
 }
 
-/// The fastest port of the same kind and driver: what this one should be, too.
-double fastest_sister(const NetworkLink& link, const std::vector<NetworkLink>& all) {
-  double most = link.rate;
+/// Data of one lane [B/s]: cards and switches of one generation have the same.
+double lane_rate(const NetworkLink& link) { return link.lanes > 0 ? link.rate / link.lanes : 0; }
+
+/// Functions and ports of the card.
+std::size_t ports_of_card(const NetworkLink& link, const std::vector<NetworkLink>& all) {
+  std::set<std::string> plugs;
   for (const NetworkLink& other : all)
-    if (other.up && other.kind == link.kind && other.driver == link.driver) most = std::max(most, other.rate);
-  return most;
+    if (other.rdma == link.rdma && !link.card.empty() && other.card == link.card) plugs.insert(other.plug);
+  return plugs.size();
 }
 
-/// The most lanes of any port of the same kind and driver.
-unsigned most_lanes(const NetworkLink& link, const std::vector<NetworkLink>& all) {
-  unsigned most = link.lanes;
+/// Is the other port made to be as this one is? Cards of one model with as many ports are; storage and front-end cards are
+/// others. Where no model is told, the same driver and the same slot are all that is known.
+bool are_sisters(const NetworkLink& one, const NetworkLink& other, const std::vector<NetworkLink>& all) {
+  if (one.kind != other.kind || one.rdma != other.rdma || one.driver != other.driver || one.model != other.model)
+    return false;
+  if (!one.model.empty()) return ports_of_card(one, all) == ports_of_card(other, all);
+  const auto slot = [](const NetworkLink& link) {
+    return link.host_link ? std::pair(link.host_link->most_generation, link.host_link->most_lanes) : std::pair(0u, 0u);
+  };
+  return slot(one) == slot(other) && lane_rate(one) == lane_rate(other);
+}
+
+std::vector<const NetworkLink*> sisters_up(const NetworkLink& link, const std::vector<NetworkLink>& all) {
+  std::vector<const NetworkLink*> sisters;
   for (const NetworkLink& other : all)
-    if (other.up && other.kind == link.kind && other.driver == link.driver) most = std::max(most, other.lanes);
-  return most;
+    if (&other != &link && other.up && are_sisters(link, other, all)) sisters.push_back(&other);
+  return sisters;
+}
+
+/// A port without a cable is no fault where others carry the traffic, unless it is the only one of its model that has none.
+Level level_of_down(const NetworkLink& link, const std::vector<NetworkLink>& all) {
+  const bool others = std::any_of(all.begin(), all.end(), [&](const NetworkLink& other) {
+    return other.up && other.rdma == link.rdma && other.physical == link.physical;
+  });
+  constexpr std::size_t kRails = 3;
+  std::set<std::string> cards;
+  bool own_up = false;
+  for (const NetworkLink* sister : sisters_up(link, all)) {
+    cards.insert(sister->card);
+    own_up = own_up || sister->card == link.card;
+  }
+  const bool rail = link.rdma && !link.model.empty() && !link.card.empty() && !own_up && cards.size() >= kRails;
+  return others && !rail ? Level::note : Level::warning;
 }
 
 void port(PortSection& section, const NetworkLink& link, const std::vector<NetworkLink>& all) {
   const std::string text = in_words(link);
   if (!link.up) {
-    // A port without a cable is no fault where others carry the traffic.
-    const bool alone = std::none_of(all.begin(), all.end(), [&](const NetworkLink& other) {
-      return other.up && other.rdma == link.rdma && other.physical == link.physical;
-    });
     const bool half_up = link.state.find("LinkUp") != std::string::npos;
-    section.add(alone || half_up ? Level::warning : Level::note, link.name,
+    section.add(half_up ? Level::warning : level_of_down(link, all), link.name,
                 fmt::format("{}: {}", text, link.state.empty() ? "not up" : link.state),
                 half_up                      ? "the cable is good, but no subnet manager has set the port up"
                 : link.rdma && link.physical ? "look at the cable, and at the switch's port"
                                              : "");
     return;
   }
-  if (link.lanes > 0 && (link.lanes < kSplitLanes || link.lanes < most_lanes(link, all)))
+  if (link.legs_up < link.legs)
+    return section.add(Level::warning, link.name, text,
+                       "a leg of the bond is down: look at its cable and switch's port");
+  unsigned lanes = link.lanes;
+  double fastest = link.rate;
+  for (const NetworkLink* sister : sisters_up(link, all)) {
+    if (lane_rate(*sister) == lane_rate(link)) lanes = std::max(lanes, sister->lanes);
+    fastest = std::max(fastest, sister->rate);
+  }
+  // Ethernet loses no lanes: 10 and 25 Gbit/s have one.
+  const bool infiniband = link.kind == "InfiniBand";
+  if (infiniband && link.lanes > 0 && (link.lanes < kSplitLanes || link.lanes < lanes))
     return section.add(Level::warning, link.name, text, "lanes are lost: clean or change the cable");
-  const double sisters = fastest_sister(link, all);
-  if (link.rate > 0 && link.rate < sisters)
+  if (link.rate > 0 && link.rate < fastest)
     return section.add(Level::warning, link.name, text,
                        fmt::format("slower than its sisters, which run at {}: look at the cable, the switch's "
                                    "port and its settings",
-                                   rate_in_words(sisters)));
-  if (link.host_link && link.host_link->degraded())
+                                   rate_in_words(fastest)));
+  const double host = host_rate(link, all);
+  if (host > 0 && host < link.rate)
     return section.add(Level::warning, link.name, text,
-                       "the card is in a slot, or on a riser, that gives less than it can take");
-  if (link.lanes == kSplitLanes)
+                       fmt::format("PCI Express carries {} of its {}: the card is in a slot, or on a riser, that gives "
+                                   "less than it can take",
+                                   rate_in_words(host), rate_in_words(link.rate)));
+  if (link.host_link && link.host_link->degraded()) {
+    const auto sisters = sisters_up(link, all);
+    const bool alike = link.rate > 0 && std::none_of(sisters.begin(), sisters.end(), [&](const NetworkLink* sister) {
+                         return sister->host_link && (sister->host_link->generation > link.host_link->generation ||
+                                                      sister->host_link->lanes > link.host_link->lanes);
+                       });
+    return section.add(alike ? Level::note : Level::warning, link.name, text,
+                       alike ? "the slot gives less than the card can take, and enough for this port's rate"
+                             : "the card is in a slot, or on a riser, that gives less than it can take");
+  }
+  if (infiniband && link.lanes == kSplitLanes)
     return section.add(Level::note, link.name, text,
                        "two lanes are right for a port at a split cable (HDR100, NDR200); else two are lost");
   section.add(Level::good, link.name, text);
@@ -111,63 +163,102 @@ void packet_size(PortSection& section, const NetworkLink& link, const std::vecto
   }
 }
 
-void setting(PortSection& section, const Setting& s, const std::vector<NetworkLink>& links) {
-  const std::string text = s.name + "=" + s.value;
+/// Something that NCCL may be asked to use.
+struct Usable {
+  std::string shown, name;  // "mlx5_0/1", "mlx5_0"
+  int port = -1;
+  bool up = false;
+};
+
+/// A list of names, expanded by NCCL's own rules.
+void list_setting(PortSection& section, const NcclSetting& s, const std::vector<Usable>& all, const char* what) {
+  const NcclList list(s.value);
+  std::vector<std::string> selected, down, nothing, more;
+  for (const Usable& one : all)
+    if (list.selects(one.name, one.port)) (one.up ? selected : down).push_back(one.shown);
+  for (const NcclList::Entry& entry : list.entries) {
+    bool any = false, itself = false;
+    std::vector<std::string> others;
+    for (const Usable& one : all) {
+      if (!list.names(entry, one.name, one.port)) continue;
+      any = true;
+      itself = itself || one.name == entry.name;
+      if (one.name != entry.name && std::find(others.begin(), others.end(), one.name) == others.end())
+        others.push_back(one.name);
+    }
+    if (!any) nothing.push_back(entry.port == -1 ? entry.name : fmt::format("{}:{}", entry.name, entry.port));
+    if (itself && !others.empty()) more.push_back(fmt::format("{} takes {}, too", entry.name, join(others)));
+  }
+  const std::string text = s.in_words() + ": " + (selected.empty() ? "selects nothing that is up" : join(selected));
+  // Lists of a whole cluster name interfaces that some hosts lack; a rail's card that is not there is missed.
+  const bool missed = !list.all_but && (selected.empty() || s.name == "NCCL_IB_HCA");
+  if (!nothing.empty())
+    return section.add(missed ? Level::warning : Level::note, "NCCL",
+                       fmt::format("{}; no {} here is named {}", text, what, join(nothing)),
+                       missed ? "mend the list or unset it" : "");
+  if (selected.empty())
+    return section.add(Level::warning, "NCCL", down.empty() ? text : fmt::format("{}; not up: {}", text, join(down)),
+                       fmt::format("NCCL will find no {}: mend or unset it", what));
+  if (!more.empty())
+    return section.add(Level::note, "NCCL", fmt::format("{}; {}", text, join(more, "; ")),
+                       fmt::format("a name takes all that begin with it; for whole names write {}={}={}", s.name,
+                                   list.all_but ? "^" : "", s.value.substr(list.all_but ? 1 : 0)));
+  if (!down.empty() && !list.all_but)
+    return section.add(Level::note, "NCCL", fmt::format("{}; not up: {}", text, join(down)), "");
+  section.add(Level::good, "NCCL", text);
+}
+
+void setting(PortSection& section, const NcclSetting& s, const std::vector<NetworkLink>& links,
+             const std::vector<IpInterface>& interfaces) {
   const bool on = !s.value.empty() && s.value != "0";
   const bool has_rdma = std::any_of(links.begin(), links.end(), [](const NetworkLink& l) { return l.rdma && l.up; });
-  const auto there = [&](std::string_view name) {
-    return std::any_of(links.begin(), links.end(),
-                       [&](const NetworkLink& l) { return std::string_view(l.name).starts_with(name); });
-  };
   if (s.name == "NCCL_IB_DISABLE" && on && has_rdma)
-    return section.add(Level::warning, "NCCL", text + ": NCCL will use TCP although RDMA ports are up", "unset it");
+    return section.add(Level::warning, "NCCL", s.in_words() + ": NCCL will use TCP although RDMA ports are up",
+                       "unset it");
   if ((s.name == "NCCL_P2P_DISABLE" || s.name == "NCCL_SHM_DISABLE") && on)
-    return section.add(Level::warning, "NCCL", text + ": GPUs of this node will not talk directly",
+    return section.add(Level::warning, "NCCL", s.in_words() + ": GPUs of this node will not talk directly",
                        "unset it, unless it works around a known fault");
-  if (s.name == "NCCL_SOCKET_IFNAME" || s.name == "NCCL_IB_HCA") {
-    // "^name" leaves out, "=name" is exact, "dev:port" names a port; a list is parted by commas.
-    std::string_view rest = s.value;
-    if (rest.starts_with('^')) return section.add(Level::good, "NCCL", text);
-    if (rest.starts_with('=')) rest.remove_prefix(1);
-    bool any = false;
-    while (!rest.empty()) {
-      const std::size_t comma = std::min(rest.find(','), rest.size());
-      const std::string_view one = rest.substr(0, comma);
-      any = any || there(one.substr(0, one.find(':')));
-      rest.remove_prefix(std::min(comma + 1, rest.size()));
+  std::vector<Usable> all;
+  if (s.name == "NCCL_IB_HCA") {
+    for (const NetworkLink& link : links) {
+      if (!link.rdma) continue;
+      const std::size_t slash = link.name.rfind('/');
+      all.push_back({link.name, link.name.substr(0, slash), std::atoi(link.name.c_str() + slash + 1), link.up});
     }
-    return any ? section.add(Level::good, "NCCL", text)
-               : section.add(Level::warning, "NCCL", text + ": nothing here has such a name",
-                             "NCCL will find no interface: mend or unset it");
+    return list_setting(section, s, all, "RDMA port");
   }
-  section.add(Level::note, "NCCL", text);
+  if (s.name == "NCCL_SOCKET_IFNAME") {
+    for (const IpInterface& one : interfaces) all.push_back({one.name, one.name, -1, one.up});
+    return list_setting(section, s, all, "network interface");
+  }
+  section.add(Level::note, "NCCL", s.in_words());
 }
 
 }  // namespace
 
-std::vector<Setting> nccl_settings() {
-  std::vector<Setting> settings;
-  for (char** e = environ; *e != nullptr; ++e) {
-    const std::string_view one(*e);
-    const std::size_t equals = one.find('=');
-    if (one.starts_with("NCCL_") && equals != one.npos)
-      settings.push_back({std::string(one.substr(0, equals)), std::string(one.substr(equals + 1))});
-  }
-  std::sort(settings.begin(), settings.end(), [](const Setting& a, const Setting& b) { return a.name < b.name; });
-  return settings;
-}
-
-std::vector<Finding> examine_network(const std::vector<NetworkLink>& links, const std::vector<Setting>& settings) {
+std::vector<Finding> examine_network(const std::vector<NetworkLink>& links, const std::vector<NcclSetting>& settings,
+                                     const std::vector<IpInterface>& interfaces) {
   PortSection section;
   for (const NetworkLink& link : links) {
     if (!link.rdma && !link.physical) continue;  // bridges, tunnels: as good as what is below them
+    // Of a port that is seen twice its RDMA device tells.
+    const bool twice = !link.rdma && std::any_of(links.begin(), links.end(), [&](const NetworkLink& other) {
+      return other.rdma &&
+             std::find(other.interfaces.begin(), other.interfaces.end(), link.name) != other.interfaces.end();
+    });
+    if (twice) {
+      section.add(link.up ? Level::good : Level::note, link.name,
+                  in_words(link) + (link.up ? "" : ": " + (link.state.empty() ? "not up" : link.state)));
+      errors(section, link);
+      continue;
+    }
     port(section, link, links);
     errors(section, link);
     packet_size(section, link, links);
   }
   if (std::none_of(links.begin(), links.end(), [](const NetworkLink& l) { return l.rdma; }))
     section.add(Level::missing, "RDMA", "no RDMA device: /sys/class/infiniband has none");
-  for (const Setting& s : settings) setting(section, s, links);
+  for (const NcclSetting& s : settings) setting(section, s, links, interfaces);
   return section.take();
 }
 

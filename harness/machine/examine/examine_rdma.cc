@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/units.h"
+#include "harness/machine/network/host_list.h"
 #include "harness/machine/network/rdma_place.h"
 #include "harness/machine/network/rdma_rails.h"
 
@@ -29,11 +32,12 @@ Finding address_of(const RdmaBackend& backend, const RdmaPort& port) {
 /// Which of several ports ranks go by, in their turn.
 Finding rails_of(const RdmaBackend& backend) {
   try {
-    const RdmaRails rails = rdma_rails(backend.ports(), "", 0);
+    const RdmaRails rails = rdma_rails(backend.ports(), "", 0);  // as NCCL_IB_HCA selects, too
     std::vector<std::string> names;
     for (const RdmaPort* port : rails.ports)
       names.push_back(port->active ? port->name() : fmt::format("{} ({})", port->name(), port->state));
-    return {rails.left_out.empty() ? Level::good : Level::note, "RDMA", "rails", join(names), rails.left_out};
+    const std::string why = rails.chosen.empty() ? "" : fmt::format("; {}", rails.chosen);
+    return {rails.left_out.empty() ? Level::good : Level::note, "RDMA", "rails", join(names) + why, rails.left_out};
   } catch (const Unsupported&) {
     return {Level::note, "RDMA", "rails", "none: no port can be used", ""};  // why, each port's own line tells
   } catch (const RunError& e) {
@@ -43,16 +47,25 @@ Finding rails_of(const RdmaBackend& backend) {
 
 }  // namespace
 
-std::vector<Finding> examine_rdma(const RdmaBackend& backend, const Limit& locked, bool root) {
+std::vector<Finding> examine_rdma(const RdmaBackend& backend, const Limit& locked, bool unlimited) {
   std::vector<Finding> findings;
-  for (const RdmaPort& port : backend.ports())
-    if (port.active) findings.push_back(address_of(backend, port));
+  std::map<std::string, std::vector<std::string>> unusable;  // by the reason
+  for (const RdmaPort& port : backend.ports()) {
+    if (!port.active) continue;
+    if (port.unusable.empty())
+      findings.push_back(address_of(backend, port));
+    else
+      unusable[port.unusable].push_back(port.name());
+  }
+  for (const auto& [why, names] : unusable)
+    findings.push_back({Level::note, "RDMA", compressed(names), fmt::format("{} ports: {}", names.size(), why),
+                        "rdma points are skipped; NCCL uses such ports by a plug-in (aws-ofi-nccl)"});
   if (backend.ports().size() > 1) findings.push_back(rails_of(backend));
   // A gibibyte holds the buffers of every point of configs/rdma.yaml, and NCCL's of eight GPUs.
   constexpr std::uint64_t kEnough = 1u << 30;
-  const bool enough = root || locked.soft >= kEnough;
+  const bool enough = unlimited || locked.soft >= kEnough;
   findings.push_back({enough ? Level::good : Level::warning, "RDMA", "locked memory",
-                      root ? "no limit for root" : limit_in_words(locked, true),
+                      unlimited ? "no limit: CAP_IPC_LOCK" : limit_in_words(locked, true),
                       enough
                           ? ""
                           : "registered memory is locked: ulimit -l unlimited, limits.conf, or LimitMEMLOCK=infinity "

@@ -10,7 +10,7 @@
 
 namespace headrace::system {
 
-/// Findings of section "RDMA"; `locked` is the limit on locked memory, `root` is bound by none. Never throws.
-std::vector<Finding> examine_rdma(const RdmaBackend& backend, const Limit& locked, bool root);
+/// Findings of section "RDMA"; `locked` is the limit on locked memory, which does not hold if `unlimited`. Never throws.
+std::vector<Finding> examine_rdma(const RdmaBackend& backend, const Limit& locked, bool unlimited);
 
 }  // namespace headrace::system

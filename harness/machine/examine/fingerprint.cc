@@ -5,7 +5,9 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "harness/backends/gpu_faults.h"
 #include "harness/backends/loader.h"
@@ -17,9 +19,13 @@
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpu.h"
 #include "harness/machine/device_settings.h"
+#include "harness/machine/kernel_log.h"
 #include "harness/machine/limits.h"
 #include "harness/machine/lost_gpus.h"
 #include "harness/machine/mount.h"
+#include "harness/machine/network/nccl_settings.h"
+#include "harness/machine/network/rail_interfaces.h"
+#include "harness/machine/network_links.h"
 #include "harness/machine/node.h"
 
 namespace headrace::system {
@@ -214,10 +220,46 @@ void backends(Fingerprint& all, Node& node) {
   section.into(all);
 }
 
+/// One section per port that carries packets out of the node, and what NCCL is told of them. Interfaces of containers come and
+/// go: they count where there is nothing else.
+void network(Fingerprint& all) {
+  std::vector<NetworkLink> links = network_links(), interfaces;
+  std::erase_if(links, [](const NetworkLink& link) { return !link.up || link.member; });
+  std::copy_if(links.begin(), links.end(), std::back_inserter(interfaces),
+               [](const NetworkLink& link) { return !link.rdma; });
+  const std::vector<std::string> carrying = rails_among(interfaces).names;
+  for (const NetworkLink& link : links) {
+    if (!link.rdma && std::find(carrying.begin(), carrying.end(), link.name) == carrying.end()) continue;
+    Section section("port " + link.name);
+    section.put("kind", link.kind);
+    if (link.rate > 0) section.put("rate", fmt::format("{:g} Gbit/s", link.rate * 8e-9));
+    if (link.mtu > 0) section.number("mtu", link.mtu);
+    section.put("driver", link.driver);
+    if (!link.driver.empty()) section.line("driver_version", "/sys/module/" + link.driver + "/version");
+    section.put("firmware", link.firmware);
+    if (link.host_link) section.put("host_link", in_words(*link.host_link));
+    section.into(all);
+  }
+  Section section("nccl");
+  for (const NcclSetting& one : nccl_settings())
+    section.put(one.name, one.value + (one.source.empty() ? "" : " (" + one.source + ")"));
+  section.into(all);
+}
+
+/// Fatal errors that the driver logged of the GPU since the kernel started.
+std::string past_errors(const std::vector<LoggedError>& log, const std::string& address) {
+  std::string text;
+  for (const LoggedError& one : log)
+    if (const Xid* known = find_xid(one.number); known != nullptr && known->fatal && one.address == address)
+      text += (text.empty() ? "" : ", ") + xid_in_words(one.number);
+  return text;
+}
+
 /// One section per GPU: a copy's rate means nothing without its link.
 void gpus(Fingerprint& all, Node& node) {
   if (!node.backends().why_not(Gives::gpus).empty()) return;
   GpuBackend& backend = node.backends().gpu();
+  const std::vector<LoggedError> log = logged_errors_here().value_or(std::vector<LoggedError>{});
   for (unsigned i = 0; i < backend.count(); ++i) {
     Section section(fmt::format("gpu{}", i));
     Gpu& gpu = backend.gpu(i);
@@ -253,7 +295,12 @@ void gpus(Fingerprint& all, Node& node) {
     section.number("ecc_uncorrected", state.ecc_uncorrected);
     section.number("nvlink_errors", state.nvlink_errors);
     section.number("remapped_rows", state.remapped_rows);
+    section.number("nvlink_recoveries", state.link_recoveries);
+    section.number("c2c_errors", state.c2c_errors);
     section.put("fabric", facts.fabric);
+    section.put("recovery", state.recovery);
+    section.put("fabric_group", facts.fabric_group);
+    section.put("past_errors", past_errors(log, facts.pci_address));
     for (const PartFault& one : gpu_faults(section.name(), facts, state)) section.put(fault_key(one.count), one.text);
     section.into(all);
   }
@@ -280,6 +327,7 @@ Fingerprint fingerprint(const std::string& path, Node& node, const std::string& 
   data_file_system(all, data);
   device(all, path);
   backends(all, node);
+  network(all);
   gpus(all, node);
   return all;
 }

@@ -1,8 +1,10 @@
 #include "harness/machine/network/hosts_file.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 
 #include "harness/base/diagnostics.h"
@@ -12,8 +14,18 @@
 namespace headrace {
 namespace {
 
-// "slots" are MPI's. A key that is nearly one of these is a slip; any other one is kept.
+// "slots" are MPI's.
 const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail", "rdma"};
+// What hosts may share besides: places, power and cooling, parts of a network.
+const std::vector<std::string> kShared{"pdu",  "ups",   "feed",   "psu",   "cdu",   "chassis", "enclosure", "cabinet",
+                                       "row",  "room",  "hall",   "floor", "zone",  "site",    "cell",      "pod",
+                                       "unit", "spine", "island", "plane", "block", "group",   "cluster"};
+constexpr std::string_view kOwnKey = "x-";
+
+/// What converts a file of another program.
+std::string converted(const std::string& path, const char* command) {
+  return fmt::format("; this makes a hosts file of it: {}", fmt::format(fmt::runtime(command), path));
+}
 
 constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:";
 constexpr std::string_view kMark = "\xEF\xBB\xBF";  // U+FEFF, with which some editors begin a file
@@ -77,6 +89,7 @@ std::vector<std::string> logins_of(const std::string& word, std::string& why) {
     for (std::string& login : expanded(one, why)) logins.push_back(std::move(login));
     one.clear();
   }
+  if (!one.empty()) why = "a '[' without its ']'";
   return logins;
 }
 
@@ -91,16 +104,30 @@ class Reader {
     if (words.empty()) return;
     const std::string& first = words.front().text;
     if (first.find('=') != first.npos) return problem(words.front(), "a line begins with the host's name");
+    if (first.starts_with('[') && first.ends_with(']') && first.find("::") == first.npos)
+      return problem(words.front(), "a group of an Ansible inventory" +
+                                        converted(path_, "ansible all -i {} --list-hosts | tail -n +2 >hosts"));
+    if (first.starts_with('@'))
+      return problem(words.front(),
+                     fmt::format("a group of ClusterShell; this lists it: nodeset -e -S '\\n' {} >hosts", first));
     if (first.starts_with(kMark)) return problem(words.front(), "a byte order mark within the file; take it out");
     std::string why;
     const std::vector<std::string> logins = logins_of(first, why);
     if (!why.empty()) return problem(words.front(), why);
     std::string line;
     for (const Word& word : words) line += word.text + ' ';
+    first_is_address_ = is_address(first);
     Host with;
     std::map<std::string, int> seen;
     for (std::size_t i = 1; i < words.size(); ++i) value(words[i], with, seen);
     for (const std::string& login : logins) add(login, with, line, words.front());
+  }
+
+  /// One word, in which no comment begins.
+  static void check_list(const std::string& text) {
+    if (text.find_first_of(" \t\r\n#=") != text.npos)
+      throw UsageError(
+          printable(fmt::format("--hosts: '{}' is neither a file nor a list as in node[001-004],gpu1", text)));
   }
 
   void finish() {
@@ -127,15 +154,35 @@ class Reader {
   void value(const Word& word, Host& host, std::map<std::string, int>& seen) {
     const std::size_t equal = word.text.find('=');
     const std::string key = word.text.substr(0, equal);
-    if (equal == word.text.npos || equal == 0 || equal + 1 == word.text.size())
-      return problem(word, fmt::format("'{}' is no key=value, as in rack=r1", word.text));
-    const bool known = std::find(kKeys.begin(), kKeys.end(), key) != kKeys.end();
-    if (const std::string meant = known ? "" : did_you_mean(key, kKeys); !meant.empty())
-      return problem(word, fmt::format("no key '{}'{}", key, meant));
-    if (!seen.emplace(key, word.column).second) return problem(word, "a second " + key);
+    if (equal == word.text.npos || equal == 0 || equal + 1 == word.text.size()) {
+      // Grid Engine writes "node1 4 all.q@node1 UNDEFINED", /etc/hosts "10.0.0.1 node1 node1.cluster".
+      const bool number = word.text.find_first_not_of("0123456789") == word.text.npos;
+      const bool name = equal == word.text.npos && !number && first_is_address_;
+      return problem(word, fmt::format("'{}' is no key=value, as in rack=r1{}", word.text,
+                                       number ? converted(path_, "awk '{{print $1}}' {} >hosts")
+                                       : name ? converted(path_, "awk '!/^#/ && NF {{print $2}}' {} >hosts") +
+                                                    " (of lines as /etc/hosts has them)"
+                                              : ""));
+    }
     const std::string text = word.text.substr(equal + 1);
-    if (key == "port")
+    if (key == "port" || key == "ansible_port")
       return problem(word, fmt::format("a port goes into the launcher, as in --launch 'ssh -p {} {{host}}'", text));
+    if (key.starts_with("ansible_"))
+      return problem(word, "a variable of an Ansible inventory" +
+                               converted(path_, "ansible all -i {} --list-hosts | tail -n +2 >hosts"));
+    const auto is_of = [&](const std::vector<std::string>& keys) {
+      return std::find(keys.begin(), keys.end(), key) != keys.end();
+    };
+    const bool known = is_of(kKeys);
+    if (!known && !is_of(kShared) && !(key.starts_with(kOwnKey) && key.size() > kOwnKey.size())) {
+      std::vector<std::string> all = kKeys;
+      all.insert(all.end(), kShared.begin(), kShared.end());
+      const std::string meant = did_you_mean(key, all);
+      return problem(
+          word, fmt::format("no key '{}'{}", key,
+                            meant.empty() ? fmt::format("; your own keys begin with x-: x-{}={}", key, text) : meant));
+    }
+    if (!seen.emplace(key, word.column).second) return problem(word, "a second " + key);
     if (key == "rack") host.rack = text;
     if (key == "switch") host.leaf_switch = text;
     if (key == "rdma") host.rdma = text;
@@ -157,6 +204,7 @@ class Reader {
   const std::string path_;
   std::vector<Host>& hosts_;
   int number_ = 1;
+  bool first_is_address_ = false;  // of this line
   struct Place {
     int line = 0, column = 0;
     std::string text;  // of the whole line
@@ -166,6 +214,11 @@ class Reader {
 };
 
 }  // namespace
+
+bool is_address(const std::string& name) {
+  in6_addr any{};
+  return inet_pton(AF_INET, name.c_str(), &any) == 1 || inet_pton(AF_INET6, name.c_str(), &any) == 1;
+}
 
 std::string set_login(Host& host, std::string_view login) {
   const std::size_t at = login.find('@');
@@ -186,6 +239,28 @@ std::string set_login(Host& host, std::string_view login) {
   host.name = name;
   host.user = user;
   return "";
+}
+
+std::vector<std::string> names_in(const std::string& list) {
+  std::string why;
+  std::vector<std::string> names = logins_of(list, why);
+  return why.empty() ? names : std::vector{list};
+}
+
+std::optional<std::size_t> host_named(const std::vector<std::string>& hosts, const std::string& name) {
+  if (const auto same = std::find(hosts.begin(), hosts.end(), name); same != hosts.end())
+    return static_cast<std::size_t>(same - hosts.begin());
+  const auto first_of = [](const std::string& full) {
+    return is_address(full) ? full : full.substr(0, full.find('.'));
+  };
+  const bool is_short = name.find('.') == name.npos;
+  std::optional<std::size_t> found;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (first_of(hosts[i]) != first_of(name) || is_short == (hosts[i].find('.') == hosts[i].npos)) continue;
+    if (found) return std::nullopt;  // either may be meant
+    found = i;
+  }
+  return found;
 }
 
 std::map<std::string, std::string> Host::attributes() const {
@@ -213,6 +288,12 @@ std::vector<Host> hosts_from(std::string_view text, const std::string& path) {
 
 std::vector<Host> read_hosts(const std::string& path) {
   std::string text;
+  std::error_code ignored;
+  // "node1,node2" and "node[1-4]" are no names of files, as long as there are none.
+  if (path.find_first_of(",[") != path.npos && !std::filesystem::exists(path, ignored)) {
+    Reader::check_list(path);
+    return hosts_from(path, "--hosts");
+  }
   try {
     text = file_text(path, std::size_t{64} << 20);
   } catch (const UsageError& e) {

@@ -85,13 +85,13 @@ int worth(const RdmaGid& gid, const std::string& address) {
 const RdmaGid& choose_gid(const RdmaPort& port, const RdmaWish& wish, const std::string& address) {
   if (port.gids.empty())
     throw RunError(fmt::format("{}: has no address: its network interface needs an IP address", port.name()));
-  if (wish.gid_index) {
+  if (const auto wanted = wish.gid_index || !port.ethernet ? wish.gid_index : wish.roce_gid_index) {
     std::vector<std::string> words;
     for (const RdmaGid& g : port.gids) {
-      if (g.index == *wish.gid_index) return g;
+      if (g.index == *wanted) return g;
       words.push_back(in_words(g));
     }
-    throw RunError(fmt::format("{}: there is no GID {}; there are: {}", port.name(), *wish.gid_index, join(words)));
+    throw RunError(fmt::format("{}: there is no GID {}; there are: {}", port.name(), *wanted, join(words)));
   }
   if (!port.ethernet) return port.gids.front();
   return *std::max_element(port.gids.begin(), port.gids.end(),
@@ -146,6 +146,7 @@ RdmaPlace choose_rdma_place(std::span<const RdmaPort> ports, const RdmaWish& wis
   place.words = fmt::format("{}, GID {}, MTU {}{}", port.name(), in_words(gid), port.mtu,
                             port.rate > 0 ? fmt::format(", {:g} Gbit/s", port.rate * 8e-9) : "");
   place.partition_index = choose_partition(port, wish.partition);
+  place.chosen = rails.chosen;
   if (!rails.left_out.empty()) place.notes.push_back(rails.left_out);
   for (const RdmaPort* p : rails.ports)
     if (!p->active) place.notes.push_back(fmt::format("{} is {}: {}", p->name(), p->state, to_bring_up(*p)));
@@ -177,13 +178,17 @@ std::vector<RdmaPlace> choose_rdma_places(std::span<const RdmaPort> ports, const
   for (unsigned rail = begin; rail < end; ++rail) {
     const RdmaPort& port = *rails.ports[rail];
     if (!port.active) continue;
-    RdmaWish alone{
-        .device = port.device, .port = port.number, .gid_index = wish.gid_index, .partition = wish.partition};
+    RdmaWish alone{.device = port.device,
+                   .port = port.number,
+                   .gid_index = wish.gid_index,
+                   .roce_gid_index = wish.roce_gid_index,
+                   .partition = wish.partition};
     places.push_back(choose_rdma_place(ports, alone));
     places.back().rail = rail;
     places.back().slot = rail - begin;
   }
   if (places.empty()) throw Unsupported(none_active(own));
+  places.front().chosen = rails.chosen;
   std::vector<std::string>& notes = places.front().notes;
   if (!rails.left_out.empty()) notes.push_back(rails.left_out);
   for (const RdmaPort* p : own)

@@ -13,14 +13,15 @@ namespace headrace {
 
 /// What the user asks for, and what is known of the way to the other end.
 struct RdmaWish {
-  std::string device{};                 // "mlx5_0", or a list of them as rdma_rails() reads it; "" = any
-  unsigned port = 0;                    // number at its device; 0 = any
-  unsigned turn = 0;                    // which of a node's ports: its ranks share them out
-  std::optional<unsigned> gid_index{};  // none: the best one
-  std::string local_address{};          // of this machine, by which the other end reaches it; "" = not known
-  std::uint16_t partition = 0;          // P_Key; 0 = the port's first
-  std::vector<std::string> near{};      // the way to a PCI device that the port is to be near (pci_path()); {} = none
-  std::string sys_root{};               // where /sys is looked for; tests lay their own
+  std::string device{};                      // "mlx5_0", or a list of them as rdma_rails() reads it; "" = any
+  unsigned port = 0;                         // number at its device; 0 = any
+  unsigned turn = 0;                         // which of a node's ports: its ranks share them out
+  std::optional<unsigned> gid_index{};       // none: the best one
+  std::optional<unsigned> roce_gid_index{};  // where none is asked for, on RoCE
+  std::string local_address{};               // of this machine, by which the other end reaches it; "" = not known
+  std::uint16_t partition = 0;               // P_Key; 0 = the port's first
+  std::vector<std::string> near{};  // the way to a PCI device that the port is to be near (pci_path()); {} = none
+  std::string sys_root{};           // where /sys is looked for; tests lay their own
 };
 
 struct RdmaPlace {
@@ -30,6 +31,7 @@ struct RdmaPlace {
   unsigned gid_index = 0;
   unsigned partition_index = 0;
   std::string words;               // "mlx5_0/1, GID 3 (RoCE v2, 10.0.0.1, eth2), MTU 4096, 400 Gbit/s"
+  std::string chosen{};            // by which of NCCL's settings; "" = by none
   std::vector<std::string> notes;  // what is odd about it or the node's other ports, with what to do
 };
 

@@ -11,6 +11,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/glob.h"
+#include "harness/machine/network/nccl_settings.h"
 
 namespace headrace {
 namespace {
@@ -99,6 +100,16 @@ RdmaRails rdma_rails(std::span<const RdmaPort> ports, const std::string& devices
   const bool but_for = devices.starts_with('^');
   const std::vector<Entry> entries = entries_of(std::string_view(devices).substr(but_for ? 1 : 0));
   std::vector<const RdmaPort*> wanted = entries.empty() || but_for ? all : named(all, entries, ports);
+  RdmaRails rails;
+  bool as_nccl = false;  // which uses all that its list names
+  if (const auto hca = devices.empty() ? nccl_setting("NCCL_IB_HCA") : std::nullopt) {
+    const NcclList list(hca->value);
+    as_nccl = !list.all_but;
+    std::erase_if(wanted, [&](const RdmaPort* p) { return !list.selects(p->device, static_cast<int>(p->number)); });
+    if (wanted.empty())
+      throw RunError(fmt::format("{} selects no RDMA port: {}", hca->in_words(), ports_in_words(ports)));
+    rails.chosen = "ports as " + hca->in_words() + " selects them";
+  }
   std::erase_if(wanted, [&](const RdmaPort* p) {
     return (number != 0 && p->number != number) ||
            (but_for && std::any_of(entries.begin(), entries.end(), [&](const Entry& e) { return e.takes(*p); }));
@@ -112,9 +123,8 @@ RdmaRails rdma_rails(std::span<const RdmaPort> ports, const std::string& devices
     return !p->unusable.empty();
   });
   if (wanted.empty()) throw Unsupported(unusable);
-  RdmaRails rails;
   const bool any_active = std::any_of(wanted.begin(), wanted.end(), [](const RdmaPort* p) { return p->active; });
-  if ((entries.empty() || but_for) && any_active) {
+  if ((entries.empty() || but_for) && !as_nccl && any_active) {
     const Line usual = usual_line(wanted);
     std::vector<std::string> others, cards;
     std::erase_if(wanted, [&](const RdmaPort* p) {

@@ -286,12 +286,14 @@ class Learner {
     number("dataset.metadata_ops_per_open", 4, 0, Dimension::ratio, Confidence::guess,
            "looks from outside do not count calls; --trace does");
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
-    if (samples >= 20 && !seen_.roles.in_process && sums_.worker_cpu_s > 0.2)
-      number("dataset.cpu_time_per_sample", sums_.worker_cpu_s / samples,
-             0.02 + 0.02 / sums_.worker_cpu_s + spread_ / std::sqrt(samples), Dimension::seconds, size_confidence_,
-             fmt::format("workers took {} of processor time, {:.0f} % of it in the kernel, for {:.0f} samples",
-                         format_quantity(sums_.worker_cpu_s, Dimension::seconds),
-                         100 * (1 - sums_.worker_user_s / sums_.worker_cpu_s), samples));
+    // What the kernel took for reading, a rehearsal takes again.
+    if (samples >= 20 && !seen_.roles.in_process && sums_.worker_user_s > 0.2) {
+      number("dataset.cpu_time_per_sample", sums_.worker_user_s / samples,
+             0.02 + 0.02 / sums_.worker_user_s + spread_ / std::sqrt(samples), Dimension::seconds, size_confidence_,
+             fmt::format("workers took {} of processor time, and {} more in the kernel, for {:.0f} samples",
+                         format_quantity(sums_.worker_user_s, Dimension::seconds),
+                         format_quantity(sums_.worker_cpu_s - sums_.worker_user_s, Dimension::seconds), samples));
+    }
   }
 
   void loader() {
@@ -305,11 +307,19 @@ class Learner {
       number("loader.workers_per_gpu", each, whole ? 0 : 1, Dimension::count, Confidence::high,
              fmt::format("{} processes read for {} that took batches{}; {:.1f} at a time", seen_.roles.workers.size(),
                          seen_.roles.consumers.size(), started, seen_.roles.workers_at_once));
+    } else if (!seen_.roles.threads.empty()) {
+      number("loader.workers_per_gpu",
+             std::max(1.0, std::round(static_cast<double>(seen_.roles.threads.size()) / gpus_)), 0, Dimension::count,
+             Confidence::medium,
+             fmt::format("{} threads of the processes that took batches read", seen_.roles.threads.size()));
     } else if (!seen_.roles.consumers.empty()) {
-      number("loader.workers_per_gpu", 1, 0, Dimension::count, Confidence::medium,
-             "no process reads for another: what takes the batches makes them itself");
+      number("loader.workers_per_gpu", 0, 0, Dimension::count, Confidence::medium,
+             "no process reads for another: the thread that takes the batches makes them itself");
     }
-    if (layout_ == "shards" && seen_.data.format != formats::Format::none)
+    const bool by_threads = seen_.roles.workers.empty() && !seen_.roles.threads.empty();
+    if (by_threads)
+      word("loader.kind", "tfdata", Confidence::low, "threads share the samples of a batch");
+    else if (layout_ == "shards" && seen_.data.format != formats::Format::none)
       word("loader.kind", seen_.data.format == formats::Format::tfrecord ? "tfdata" : "pytorch_iterable",
            Confidence::low, fmt::format("shards are {}", formats::to_string(seen_.data.format)));
     if (ahead_ && ahead_->each) {

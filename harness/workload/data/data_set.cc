@@ -165,9 +165,9 @@ std::shared_ptr<DataSet> DataSet::open(const DataSetSpec& spec, Node& node, cons
   data->threads_ = node.cores();
   if (!spec.path.empty()) {
     if (is_object_path(spec.path)) data->store_ = node.backends().storage(object_engine()).object_store();
-    Walked walked = data->store_ != nullptr
-                        ? list_objects(*data->store_, spec.path, progress)
-                        : walk(spec.path, {.allow_device = spec.allow_device, .leaves_out = {}}, progress);
+    const WalkRules rules{.allow_device = spec.allow_device, .images = spec.images, .leaves_out = {}};
+    Walked walked = data->store_ != nullptr ? list_objects(*data->store_, spec.path, rules, progress)
+                                            : walk(spec.path, rules, progress);
     data->files_ = std::move(walked.files);
     data->left_out_ = std::move(walked.left_out);
     data->empty_files_ = std::move(walked.empty);

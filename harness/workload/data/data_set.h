@@ -25,6 +25,7 @@ class Workload;
 struct DataSetSpec {
   std::string path;           // the user's data, files or s3://bucket/prefix; "" = generate where the node makes data
   bool allow_device = false;  // `path` may be a block device: read as one file, never written
+  bool images = false;        // of `path` those that ImageFolder takes are read
   std::uint64_t files = 0;
   std::uint64_t file_size = 0;         // mean [B]
   std::uint64_t file_size_spread = 0;  // standard deviation [B], normal, cut at +-3 sigma and at 1 block

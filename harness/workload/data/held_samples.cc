@@ -70,7 +70,7 @@ void HeldSamples::refuse(const std::string& what) {
 }
 
 void HeldSamples::load(Node& node, const DataProgress& progress, decode::SampleDecoder& decoder) {
-  const std::shared_ptr<DataSet> data = DataSet::open({.path = path_}, node, progress);
+  const std::shared_ptr<DataSet> data = DataSet::open({.path = path_, .images = decoder.images()}, node, progress);
   const FileTable& files = data->files();
   std::uint64_t held = 0;
   // Data sets leave such files out; of samples they are bad ones.

@@ -39,13 +39,13 @@ class Check {
  public:
   Check(const FileTable& files, std::span<const std::uint32_t> shards, std::span<const std::string> empty)
       : files_(files), empty_(empty.begin(), empty.end()) {
-    for (const std::uint32_t file : shards) shards_.emplace(files.path(file), file);
+    for (const std::uint32_t file : shards) shards_.emplace(std::string(files.name(file)), file);
   }
 
   std::vector<MdsIndexFault> faults() {
     bool any = false;
     for (std::uint32_t file = 0; file < files_.count(); ++file) {
-      const std::string_view path = files_.path(file);
+      const std::string_view path = files_.name(file);
       if (!is_mds_index(path)) continue;
       any = true;
       index(file, std::string(path.substr(0, path.size() - kIndex.size())));
@@ -59,10 +59,10 @@ class Check {
 
  private:
   void index(std::uint32_t file, const std::string& folder) {
-    const std::string path = files_.path(file);
+    const std::string path(files_.name(file));
     if (files_.size(file) > kLargestIndex) return add(path, "an index of more than 64 MiB is not read");
     std::string text(files_.size(file), '\0');
-    const auto fd = system::open_quiet(files_.root_fd(), path.c_str(), O_NOFOLLOW);
+    const auto fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
     if (!fd || ::pread(fd.get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()))
       return add(path, "the index cannot be read");
     const auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -88,7 +88,7 @@ class Check {
     const auto samples = one.find("samples");
     if (zipped || samples == one.end() || !samples->is_number_unsigned()) return;
     std::array<unsigned char, 4> count{};
-    const auto fd = system::open_quiet(files_.root_fd(), path.c_str(), O_NOFOLLOW);
+    const auto fd = system::open_quiet(files_.root_fd(), files_.path(file), O_NOFOLLOW);
     if (!fd || ::pread(fd.get(), count.data(), count.size(), 0) != static_cast<ssize_t>(count.size())) return;
     if (formats::little_endian_32(count.data()) != samples->get<std::uint64_t>())
       add(path,

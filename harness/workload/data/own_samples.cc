@@ -3,10 +3,12 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <memory>
 #include <vector>
 
 #include "harness/backends/formats/shard_samples.h"
 #include "harness/base/system/open_quiet.h"
+#include "harness/workload/data/shard_files.h"
 
 namespace headrace {
 namespace {
@@ -16,25 +18,11 @@ using formats::Format;
 constexpr std::uint64_t kMostOfEach = 16 << 20;
 constexpr std::size_t kMostShards = 4;
 
-/// By the files' names, else by what the first one begins with.
-Format format_of(const FileTable& files) {
-  for (std::uint32_t file = 0; file < files.count(); ++file)
-    if (const Format named = formats::format_by_name(files.path(file)); named != Format::none) return named;
-  const system::UniqueFd first = system::open_quiet(AT_FDCWD, files.full_path(0).c_str());
-  return first ? formats::format_by_content(formats::bytes_of_file(first.get())) : Format::none;
-}
-
 /// Some of the shards, from the first to the last.
-std::vector<std::uint32_t> some_shards(const FileTable& files, Format format) {
-  std::vector<std::uint32_t> named, all;
-  for (std::uint32_t file = 0; file < files.count(); ++file) {
-    all.push_back(file);
-    if (formats::format_by_name(files.path(file)) == format) named.push_back(file);
-  }
-  const std::vector<std::uint32_t>& shards = named.empty() ? all : named;
+std::vector<std::uint32_t> some_of(const std::vector<std::uint32_t>& shards) {
   std::vector<std::uint32_t> some;
-  for (std::size_t i = 0; i < std::min(kMostShards, shards.size()); ++i)
-    some.push_back(shards[i * shards.size() / std::min(kMostShards, shards.size())]);
+  const std::size_t count = std::min(kMostShards, shards.size());
+  for (std::size_t i = 0; i < count; ++i) some.push_back(shards[i * shards.size() / count]);
   return some;
 }
 
@@ -42,10 +30,16 @@ std::vector<std::uint32_t> some_shards(const FileTable& files, Format format) {
 
 OwnSamples own_samples(const FileTable& files) {
   if (files.count() == 0 || files.holds_objects() || files.is_device()) return {};
-  OwnSamples own{.format = format_of(files)};
+  const ShardFiles shards = shard_files(files, [&files](std::uint32_t file) -> formats::BytesAt {
+    const auto fd = std::make_shared<system::UniqueFd>(system::open_quiet(files.root_fd(), files.path(file)));
+    return [fd](std::uint64_t offset, unsigned char* to, std::uint64_t length) -> std::int64_t {
+      return *fd ? formats::bytes_of_file(fd->get())(offset, to, length) : -1;
+    };
+  });
+  OwnSamples own{.format = shards.format};
   if (own.format == Format::none) return own;
   double bytes = 0, samples = 0;
-  for (const std::uint32_t file : some_shards(files, own.format)) {
+  for (const std::uint32_t file : some_of(shards.files)) {
     const formats::CountedSamples counted = formats::count_samples(files.full_path(file), own.format, kMostOfEach);
     if (counted.samples == 0) continue;
     bytes += static_cast<double>(counted.bytes);

@@ -10,6 +10,7 @@
 #include "harness/base/error.h"
 #include "harness/base/system/open_quiet.h"
 #include "harness/workload/data/opened_file.h"
+#include "harness/workload/data/shard_files.h"
 
 namespace headrace {
 namespace {
@@ -51,29 +52,24 @@ std::unique_ptr<formats::SampleParser> parser_for(const DataSet& data, Format fo
   return formats::mds_parser(fd ? formats::mds_columns_of(fd.get(), data.files().size(shard)) : std::nullopt, &keep);
 }
 
-}  // namespace
-
-Format format_of(const DataSet& data) {
-  const FileTable& files = data.files();
-  for (std::uint32_t file = 0; file < files.count(); ++file)
-    if (const Format named = formats::format_by_name(files.path(file)); named != Format::none) return named;
-  if (files.count() == 0 || files.is_device()) return Format::none;
-  OpenedFile first = data.opened(0, POSIX_FADV_NORMAL);
-  return formats::format_by_content([&first](std::uint64_t offset, unsigned char* to, std::uint64_t length) {
-    return first.is_open() ? first.read(offset, to, length) : -1;
+ShardFiles shards_of(const DataSet& data) {
+  return shard_files(data.files(), [&data](std::uint32_t file) -> formats::BytesAt {
+    const auto from = std::make_shared<OpenedFile>(data.opened(file, POSIX_FADV_NORMAL));
+    return [from](std::uint64_t offset, unsigned char* to, std::uint64_t length) {
+      return from->is_open() ? from->read(offset, to, length) : -1;
+    };
   });
 }
 
+}  // namespace
+
+Format format_of(const DataSet& data) { return shards_of(data).format; }
+
 std::vector<std::vector<unsigned char>> some_samples(const DataSet& data, std::vector<std::string_view> beginnings,
                                                      std::size_t most) {
-  const Format format = format_of(data);
-  std::vector<std::uint32_t> shards;
-  for (std::uint32_t file = 0; file < data.files().count(); ++file) {
-    const Format named = formats::format_by_name(data.files().path(file));
-    if (named == format || (named == Format::none && format == Format::none)) shards.push_back(file);
-  }
-  if (shards.empty() && data.files().count() > 0)  // their names tell nothing
-    for (std::uint32_t file = 0; file < data.files().count(); ++file) shards.push_back(file);
+  const ShardFiles found = shards_of(data);
+  const Format format = found.format;
+  const std::vector<std::uint32_t>& shards = found.files;
   std::vector<std::vector<unsigned char>> samples;
   if (format == Format::none) {
     for (const std::uint32_t file : spread(shards, most)) samples.push_back(data.whole(file));

@@ -106,6 +106,7 @@ std::vector<CacheState> StorageParams::cache_states() const {
 Footprint StorageParams::footprint(const DataSetSpec& data, std::uint64_t read_bytes) const {
   const bool own = data.path.empty();
   return {.written_bytes = own ? data.bytes() : 0,
+          .written_files = own ? data.files + data.files / data.files_per_folder + 1 : 0,
           .read_bytes_per_repetition = read_bytes,
           .memory_bytes = buffer_bytes(),
           .page_cache_bytes = direct || traits().objects ? 0 : data.bytes(),

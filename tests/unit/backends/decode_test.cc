@@ -159,7 +159,7 @@ TEST_F(DecodeWorkload, LooksAtThePartOnlyUnlessAskedForAll) {
   Backends backends;
   auto stored = draw_sample(backends.codec("jpeg"), 1, 400, 90);
   stored.resize(stored.size() * 9 / 10);
-  SampleDecoder decoder(backends.codec("jpeg"), {.output = 32, .random_part = true, .scaling = false, .limits = {}});
+  SampleDecoder decoder({&backends.codec("jpeg")}, {.output = 32, .random_part = true, .scaling = false, .limits = {}});
   std::uint64_t pixels = 0;
   EXPECT_FALSE(decoder.run_whole(stored, pixels));
   EXPECT_GT(decoder.error().offset, stored.size() / 2);

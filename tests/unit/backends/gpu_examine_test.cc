@@ -122,6 +122,38 @@ TEST_F(GpuExamine, NvLinksThatAreDownAndSwitchesThatAreNotSetUp) {
   EXPECT_NE(find(all, "gpu0 fabric")->advice.find("drain the node"), std::string::npos);
 }
 
+TEST_F(GpuExamine, ACardWithoutABridgeIsNotedAndABoardWithoutLinksWarnedOf) {
+  testing::HostGpuSettings gpu;
+  gpu.facts.nvlinks = {.count = 0, .most = 12, .generation = 0, .each = 0, .to_switch = false, .ends = {}};
+  for (const char* card : {"NVIDIA A100 80GB PCIe", "Tesla V100-PCIE-16GB", "NVIDIA H100 NVL", "NVIDIA H200 NVL",
+                           "NVIDIA GeForce RTX 3090", "NVIDIA RTX A6000", "NVIDIA A40"}) {
+    gpu.facts.name = card;
+    EXPECT_EQ(find(look(gpu), "gpu0 NVLinks")->level, Level::note) << card;
+  }
+  for (const char* board : {"NVIDIA A100-SXM4-80GB", "NVIDIA H100 80GB HBM3", "NVIDIA H200", "NVIDIA H20",
+                            "NVIDIA B200", "NVIDIA GB200", "Tesla V100-SXM2-32GB"}) {
+    gpu.facts.name = board;
+    EXPECT_EQ(find(look(gpu), "gpu0 NVLinks")->level, Level::warning) << board;
+  }
+  gpu.facts.name = "NVIDIA A100 80GB PCIe";
+  gpu.facts.nvlinks.count = 8;  // one of three bridges is loose
+  EXPECT_EQ(find(look(gpu), "gpu0 NVLinks")->level, Level::warning);
+}
+
+TEST_F(GpuExamine, WhatIsLoggedAndWhatCannotBeRead) {
+  testing::HostBackendSettings settings;
+  settings.gpus[0].facts.pci_address = "0000:17:00.0";
+  testing::HostGpuBackend gpus(settings);
+  const auto log = logged_errors(
+      "4,1,9000000,-;NVRM: Xid (PCI:0000:17:00): 31, pid=5, name=python\n"
+      "4,2,9000000,-;NVRM: Xid (PCI:0000:2a:00): 48, pid=5, DBE\n");
+  const auto all = examine_gpus(gpus, {}, log);
+  EXPECT_EQ(find(all, "gpu0 past errors")->level, Level::note) << "a program's";
+  EXPECT_EQ(find(all, "GPU at 0000:2a:00.0 past errors")->level, Level::warning);
+  EXPECT_EQ(find(examine_gpus(gpus, {}, std::nullopt), "past errors")->level, Level::note);
+  EXPECT_FALSE(find(examine_gpus(gpus, {}), "past errors"));
+}
+
 TEST_F(GpuExamine, RowsXidsAndNvLinkErrors) {
   testing::HostGpuSettings gpu;
   gpu.state.remapped_rows = 2;

@@ -121,5 +121,20 @@ TEST(NcclLog, GoesToOtherRanksAndBack) {
   EXPECT_TRUE(from_words("nonsense\n\t\n").empty());
 }
 
+TEST(NcclLog, PairsOfGpuAndNicSymmetricKernelsAndNvlinkOverNodes) {
+  std::string text;
+  for (int far = 0; far < 3; ++far)
+    text += "n1:1:2 [0] NCCL INFO GPU Direct RDMA Disabled for GPU 0 / HCA 4 (distance 9 > 5), read 0\n";
+  text +=
+      "n1:1:2 [0] NCCL INFO GPU Direct RDMA Enabled for GPU 0 / HCA 0 (distance 4 <= 5), read 0 mode Default\n"
+      "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 2 localRanks 4 localRank 0 MNNVL 1\n"
+      "n1:1:2 [0] NCCL INFO AllReduce [Symmetric]: 4194304 Bytes -> Kernel AllReduce_AGxLLMC_R nchannels 32\n";
+  const auto told = facts(text);
+  EXPECT_EQ(told.at("gpu_direct_pairs"), "disabled x3, enabled x1");
+  EXPECT_FALSE(told.contains("gpu_direct"));
+  EXPECT_EQ(told.at("nvlink_over_nodes"), "yes");
+  EXPECT_EQ(told.at("algorithm"), "symmetric AllReduce_AGxLLMC_R");
+}
+
 }  // namespace
 }  // namespace headrace::nccl_log_test

@@ -160,6 +160,34 @@ TEST(Settings, TheEnvironmentGoesFirst) {
   EXPECT_EQ(s.endpoint, "http://127.0.0.1:80");
 }
 
+TEST(Settings, ServicesHaveEndpointsOfTheirOwn) {
+  const std::string config =
+      "\xef\xbb\xbf[default]\nservices = mine\nendpoint_url = https://all\n[services mine]\ndynamodb =\n  endpoint_url "
+      "= "
+      "https://other\ns3 =\n  endpoint_url = HTTPS://store/storage/v1/s3/\n[profile plain]\nendpoint_url = "
+      "https://all\n"
+      "[profile wrong]\nservices = gone\n";
+  const std::map<std::string, std::string> files{{"/h/.aws/config", config}};
+  EXPECT_EQ(settings({{"HOME", "/h"}}, files).endpoint, "https://store/storage/v1/s3");
+  EXPECT_EQ(settings({{"HOME", "/h"}, {"AWS_ENDPOINT_URL", "https://env"}}, files).endpoint, "https://env");
+  EXPECT_EQ(settings({{"HOME", "/h"}, {"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS", "true"}}, files).endpoint, "");
+  EXPECT_EQ(settings({{"HOME", "/h"}, {"AWS_PROFILE", "plain"}}, files).endpoint, "https://all");
+  EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "wrong"}}, files).find("no [services gone]"), std::string::npos);
+  const Address address(settings({{"HOME", "/h"}}, files), "bucket");
+  EXPECT_EQ(address.origin() + address.base(), "https://store/storage/v1/s3/bucket/");
+}
+
+TEST(Settings, RolesOfTheEnvironmentAreNamed) {
+  EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"}}, {}).find("export-credentials"),
+            std::string::npos);
+  EXPECT_EQ(why_not({{"HOME", "/h"},
+                     {"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"},
+                     {"AWS_ACCESS_KEY_ID", "K"},
+                     {"AWS_SECRET_ACCESS_KEY", "S"}},
+                    {}),
+            "");
+}
+
 TEST(Settings, WithoutKeysNothingIsSigned) { EXPECT_FALSE(settings({{"HOME", "/h"}}, {}).is_signed()); }
 
 TEST(Settings, TellWhatIsWrongAndNoSecret) {
@@ -169,7 +197,8 @@ TEST(Settings, TellWhatIsWrongAndNoSecret) {
   EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "other"}}, files).find("only one"), std::string::npos);
   EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "none"}}, files).find("names none"), std::string::npos);
   EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "far"}}, files).find("role_arn"), std::string::npos);
-  for (const char* bad : {"127.0.0.1:9000", "ftp://host", "http://", "http://host/path", "http://me@host"})
+  for (const char* bad :
+       {"127.0.0.1:9000", "ftp://host", "http://", "http:///path", "http://host/path?x", "http://me@host"})
     EXPECT_NE(why_not({{"AWS_ENDPOINT_URL", bad}}, {}).find("no URL of a host"), std::string::npos) << bad;
 }
 

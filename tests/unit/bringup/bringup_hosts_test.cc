@@ -87,6 +87,45 @@ TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersTell) {
   EXPECT_EQ(told(all).size(), 2u);
 }
 
+TEST(BringUpHosts, PortsAndSettingsOfNcclAreHeldAgainstTheOthers) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
+  for (Answered& one : all) {
+    one.facts.facts["port mlx5_0/1.kind"] = one.facts.facts["port eth0.10.kind"] = "InfiniBand";
+    one.facts.facts["port mlx5_0/1.rate"] = "400 Gbit/s";
+    one.facts.facts["port mlx5_0/1.firmware"] = "28.39.1002";
+    one.facts.facts["port eth0.10.mtu"] = "9000";
+    one.facts.facts["nccl.NCCL_IB_HCA"] = "mlx5 (/etc/nccl.conf)";
+  }
+  EXPECT_TRUE(told(all).empty() && told(all, false).empty());
+  all[1].facts.facts["port mlx5_0/1.rate"] = "200 Gbit/s";
+  all[2].facts.facts["port eth0.10.mtu"] = "1500";
+  all[2].facts.facts["port mlx5_0/1.firmware"] = "28.38.1900";
+  all[3].facts.facts.erase("nccl.NCCL_IB_HCA");
+  all[0].facts.facts["gpu1.past_errors"] = "Xid 79 (the GPU has fallen off the bus)";
+  EXPECT_EQ(told(all), (std::vector<std::string>{"2 port eth0.10.mtu", "1 port mlx5_0/1.rate"}));
+  EXPECT_EQ(told(all, false), (std::vector<std::string>{"0 gpu1", "2 port mlx5_0/1.firmware", "3 NCCL_IB_HCA"}));
+  all[2].facts.facts["port eth0.10.mtu"] = "9216";  // larger costs nothing
+  EXPECT_EQ(told(all), std::vector<std::string>{"1 port mlx5_0/1.rate"});
+}
+
+TEST(BringUpHosts, OwnNamesAreLookedForBeforeFirstLabels) {
+  std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB")};
+  for (Answered& one : all) one.name = one.facts.host = "worker." + std::to_string(one.host + 1) + ".cluster.net";
+  EXPECT_TRUE(told(all, false).empty());
+  all[1].facts.host = "n7";
+  all[2].name = "n7.cluster.net";
+  EXPECT_EQ(told(all, false), std::vector<std::string>{"1 name"}) << "another one is called so in the file";
+}
+
+TEST(BringUpHosts, ASchedulerIsGivenNamesAndNoAddresses) {
+  Record record = record_of("10.0.0.1\n10.0.0.2\n");
+  record.nodes[1].facts = host(1, "503 GiB").facts;
+  for (NodeRecord& node : record.nodes) node.state = NodeState::confirmed;
+  const Commands commands = commands_for(record, Scheduler::slurm);
+  ASSERT_EQ(commands.drain.size(), 1u);
+  EXPECT_NE(commands.drain[0].find("10.0.0.1,n1"), std::string::npos) << commands.drain[0];
+}
+
 TEST(BringUpHosts, WhatSlowsAGpuDownIsToldAndItsPowerLimitIsNot) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
   for (Answered& one : all) one.facts.facts["gpu0.held_back"] = "power limit";

@@ -86,6 +86,24 @@ TEST(LimitProofTest, NothingIsProvenThatBoundsDoNotTellApart) {
          "the loader alone was not measured");
 }
 
+TEST(LimitProofTest, GpusThatWaitedDoNotLimitWhateverTheLoaderAloneGives) {
+  LoaderRates rates{.taken = 160,
+                    .starved = true,
+                    .loader = Estimate{155, 150, 160},
+                    .no_decode = {},
+                    .in_memory = about(3000),
+                    .more_workers = about(150)};
+  expect(rates, Limit::storage, "storage limits: it gives 155 samples/s, where the GPUs would take 160");
+  rates.more_workers = about(300);
+  expect(rates, Limit::workers, "too few workers limit");
+  rates.loader = about(200);
+  rates.in_memory = about(210);
+  rates.more_workers = about(205);
+  expect(rates, Limit::unknown, "more of them ahead may help");
+  rates.starved = false;
+  expect(rates, Limit::gpus, "the GPUs limit");
+}
+
 TEST(LimitProofTest, ProcessesThatAreBusyTakingBatchesAreNamed) {
   const LoaderRates busy{.taken = 12'000,
                          .handed = 4500,

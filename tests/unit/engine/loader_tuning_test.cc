@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
+#include <utility>
 
 namespace headrace::loader_tuning_test {
 namespace {
@@ -36,6 +38,11 @@ LoaderTrials trials(const TriedLoader& own, std::vector<TriedLoader> others = {}
   for (double each = 1; each <= 16; ++each)
     if (each != own.workers) t.workers.push_back(each);
   return t;
+}
+
+std::optional<std::pair<double, double>> next_ahead(const LoaderTrials& t) {
+  const auto next = next_prefetch(t, kTarget);
+  return next ? std::optional(std::pair(next->workers, next->prefetch_factor)) : std::nullopt;
 }
 
 /// Searches a loader of which each worker gives `each` of what the GPUs take, and all together `most`.
@@ -103,27 +110,65 @@ TEST(LoaderTuningTest, WhatReachesTheTargetByItsValueAloneIsNotAdvised) {
 TEST(LoaderTuningTest, MoreBatchesAheadAreTriedWhereTheLoaderIsFastEnoughOnAverage) {
   LoaderTrials t = trials(tried(4, 0.7, 0.72), {tried(5, 0.71, 0.73)});
   EXPECT_FALSE(next_workers(t, kTarget)) << "more workers gain nothing";
-  EXPECT_FALSE(next_prefetch(t, kTarget)) << "what gives too little on average gains nothing, either";
+  EXPECT_FALSE(next_ahead(t)) << "what gives too little on average gains nothing, either";
   t.others.clear();
   EXPECT_TRUE(next_workers(t, kTarget));
-  t.fast_enough = true;
+  t.alone = 320;
   EXPECT_FALSE(next_workers(t, kTarget)) << "batches ahead come first";
-  EXPECT_EQ(next_prefetch(t, kTarget), 4);
+  EXPECT_EQ(next_ahead(t), std::pair(4.0, 4.0));
   t.others.push_back(tried(4, 0.8, 0.82, 4));
-  EXPECT_EQ(next_prefetch(t, kTarget), 8);
+  EXPECT_EQ(next_ahead(t), std::pair(4.0, 8.0));
   LoaderTrials all_tried = t;
   all_tried.others.push_back(tried(4, 0.81, 0.83, 8));
   EXPECT_TRUE(next_workers(all_tried, kTarget)) << "where they do not help, more workers may";
   t.others.push_back(tried(4, 0.95, 0.96, 8));
-  EXPECT_FALSE(next_prefetch(t, kTarget));
+  EXPECT_FALSE(next_ahead(t)) << "between 4 and 8 there is none to try";
   const LoaderTuning found = tune_loader(job(), t);
   EXPECT_NE(found.told[0].find("use prefetch_factor=8"), std::string::npos) << found.told[0];
   EXPECT_NE(found.told[1].find("num_workers=4, prefetch_factor=8"), std::string::npos) << found.told[1];
 }
 
 TEST(LoaderTuningTest, FewerBatchesAheadAreTriedWithTheWorkersThatAreAdvised) {
-  EXPECT_EQ(next_prefetch(trials(tried(4, 0.95, 1), {tried(3, 0.7, 0.72)}), kTarget), 1);
-  EXPECT_FALSE(next_prefetch(trials(tried(8, 1, 1), {tried(3, 0.95, 0.96)}), kTarget)) << "3 workers have their own";
+  EXPECT_EQ(next_ahead(trials(tried(4, 0.95, 1), {tried(3, 0.7, 0.72)})), std::pair(4.0, 1.0));
+  EXPECT_EQ(next_ahead(trials(tried(8, 1, 1), {tried(3, 0.95, 0.96)})), std::pair(3.0, 1.0)) << "not the job's 8";
+  LoaderTrials t = trials(tried(8, 1, 1), {tried(3, 0.95, 0.96), tried(3, 0.91, 0.92, 1)});
+  EXPECT_FALSE(next_ahead(t));
+  const LoaderTuning found = tune_loader(job(), t);
+  EXPECT_EQ(found.told[0],
+            "8 workers are more than it takes: num_workers=3 and prefetch_factor=1 reaches AU 0.91 of 0.90 asked for");
+  EXPECT_EQ(found.told[2].find("prefetch_factors"), std::string::npos) << found.told[2];
+}
+
+TEST(LoaderTuningTest, OneWorkerFewerWithMoreBatchesAheadIsTriedWhereItIsFastEnoughOnAverage) {
+  LoaderTrials t = trials(tried(2, 0.5, 0.5), {tried(5, 0.95, 0.96), tried(4, 0.85, 0.88)});
+  EXPECT_EQ(next_ahead(t), std::pair(5.0, 1.0)) << "how fast they are on average was not measured";
+  t.alone = 140;  // of two workers: four give 280, less than 0.9 * 320
+  EXPECT_EQ(next_ahead(t), std::pair(5.0, 1.0));
+  t = trials(tried(6, 1, 1), {tried(5, 0.95, 0.96), tried(4, 0.85, 0.88)});
+  t.alone = 480;  // of six: four give 320
+  EXPECT_EQ(next_ahead(t), std::pair(4.0, 4.0));
+  t.others.push_back(tried(4, 0.89, 0.92, 4));
+  EXPECT_EQ(next_ahead(t), std::pair(4.0, 8.0));
+  LoaderTrials missed = t;
+  missed.others.push_back(tried(4, 0.89, 0.93, 8));
+  EXPECT_EQ(next_ahead(missed), std::pair(5.0, 1.0)) << "more are not tried: fewer with the workers that reach it";
+  t.others.push_back(tried(4, 0.93, 0.95, 8));
+  EXPECT_FALSE(next_ahead(t)) << "4 miss it with 4 batches";
+  const LoaderTuning found = tune_loader(job(), t);
+  EXPECT_EQ(found.told[0],
+            "6 workers are more than it takes: num_workers=4 and prefetch_factor=8 reaches AU 0.93 of 0.90 asked for");
+}
+
+TEST(LoaderTuningTest, AProcessThatReadsItselfIsAdvisedWorkers) {
+  job::Job of = job();
+  of.loader.workers_per_gpu = 0;
+  const LoaderTuning more = tune_loader(of, trials(tried(1, 0.3, 0.3, 1), {tried(4, 0.95, 1, 1)}));
+  EXPECT_EQ(more.told[0].find("no worker process is too few: use num_workers=4 ("), 0u) << more.told[0];
+  const LoaderTuning one = tune_loader(of, trials(tried(1, 0.8, 0.8, 1), {tried(1, 0.95, 1, 2)}));
+  EXPECT_EQ(one.told[0].find("no worker process is too few: use num_workers=1 and prefetch_factor=2"), 0u)
+      << one.told[0];
+  const LoaderTuning enough = tune_loader(of, trials(tried(1, 0.95, 1, 1)));
+  EXPECT_EQ(enough.told[0], "no worker process is enough: AU 0.97 of 0.90 asked for");
 }
 
 TEST(LoaderTuningTest, CoresFollowFromWhatDecodingWasMeasuredToCost) {

@@ -11,11 +11,11 @@ namespace {
 
 class NetworkLinks : public testing::MadeUpPorts {
  protected:
-  std::vector<Finding> findings(const std::vector<Setting>& settings = {}) {
-    return examine_network(network_links(sys()), settings);
+  std::vector<Finding> findings(const std::vector<NcclSetting>& settings = {}) {
+    return examine_network(network_links(sys()), settings, ip_interfaces(sys()));
   }
   /// The finding about `subject` that stands first.
-  Finding about(const std::string& subject, const std::vector<Setting>& settings = {}) {
+  Finding about(const std::string& subject, const std::vector<NcclSetting>& settings = {}) {
     for (const Finding& f : findings(settings))
       if (f.subject == subject) return f;
     ADD_FAILURE() << "nothing about " << subject;
@@ -68,6 +68,8 @@ TEST_F(NetworkLinks, NoSubnetManager) {
 }
 
 TEST_F(NetworkLinks, LanesOrSpeedLost) {
+  for (const char* name : {"mlx5_0", "mlx5_1", "mlx5_2"})
+    put(std::string("class/infiniband/") + name + "/device/device", "0x1021");
   rdma("mlx5_0");
   rdma("mlx5_1", "100 Gb/sec (1X NDR)");
   rdma("mlx5_2", "200 Gb/sec (4X HDR)");
@@ -80,8 +82,32 @@ TEST_F(NetworkLinks, TwoLanesOfASplitCableAreNotLost) {
   rdma("mlx5_0", "100 Gb/sec (2X HDR)");
   EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::note);
   EXPECT_NE(about("mlx5_0/1").advice.find("split cable"), std::string::npos);
-  rdma("mlx5_1", "400 Gb/sec (4X NDR)");  // its sister has four
+  rdma("mlx5_1", "400 Gb/sec (4X NDR)");  // of another generation: storage beside rails
+  EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::note);
+  rdma("mlx5_2", "200 Gb/sec (4X HDR)");  // its sister has four
   EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::warning);
+}
+
+TEST_F(NetworkLinks, EthernetLosesNoLanes) {
+  rdma("mlx5_0", "25 Gb/sec (1X EDR)", "4: ACTIVE", "Ethernet");
+  rdma("mlx5_1", "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet");
+  put("class/infiniband/mlx5_0/device/device", "0x1015");
+  EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::good);
+  put("class/infiniband/mlx5_1/device/device", "0x1015");  // of one model now
+  EXPECT_NE(about("mlx5_0/1").advice.find("slower than its sisters"), std::string::npos);
+}
+
+TEST_F(NetworkLinks, ABondsLegsCountTogether) {
+  ethernet("eth0", "200000");
+  ethernet("eth1", "200000");
+  stacked("bond0", "bond", {"eth0", "eth1"});
+  rdma("mlx5_bond_0", "200 Gb/sec (4X HDR)", "4: ACTIVE", "Ethernet");
+  put("class/infiniband/mlx5_bond_0/ports/1/gid_attrs/ndevs/0", "bond0");
+  EXPECT_DOUBLE_EQ(network_links(sys()).back().rate, 50e9);
+  EXPECT_EQ(about("mlx5_bond_0/1").level, Finding::Level::good);
+  put("class/net/eth1/operstate", "down");
+  EXPECT_NE(about("mlx5_bond_0/1").text.find("1 of 2 legs"), std::string::npos);
+  EXPECT_EQ(about("mlx5_bond_0/1").level, Finding::Level::warning);
 }
 
 TEST_F(NetworkLinks, ASlotThatGivesLess) {
@@ -129,6 +155,14 @@ TEST_F(NetworkLinks, SettingsOfNccl) {
   EXPECT_EQ(about("NCCL", {{"NCCL_SOCKET_IFNAME", "ib0,bond0"}}).level, Level::warning);
   EXPECT_EQ(about("NCCL", {{"NCCL_IB_HCA", "=mlx5_0:1"}}).level, Level::good);
   EXPECT_EQ(about("NCCL", {{"NCCL_IB_HCA", "mlx4"}}).level, Level::warning);
+  EXPECT_EQ(about("NCCL", {{"NCCL_IB_HCA", "mlx5"}}).text, "NCCL_IB_HCA=mlx5: mlx5_0/1");
+  EXPECT_EQ(about("NCCL", {{"NCCL_IB_HCA", "mlx5_0:2"}}).level, Level::warning);
+  EXPECT_EQ(about("NCCL", {{"NCCL_SOCKET_IFNAME", "eth,en,bond"}}).level, Level::note) << "a cluster's list";
+  EXPECT_EQ(about("NCCL", {{"NCCL_SOCKET_IFNAME", "^docker,lo"}}).level, Level::note);
+  put("class/net/eth0/operstate", "down");
+  EXPECT_EQ(about("NCCL", {{"NCCL_SOCKET_IFNAME", "eth0"}}).level, Level::warning) << "it is down";
+  rdma("mlx5_01");
+  EXPECT_NE(about("NCCL", {{"NCCL_IB_HCA", "mlx5_0"}}).text.find("mlx5_0 takes mlx5_01, too"), std::string::npos);
   EXPECT_EQ(about("NCCL", {{"NCCL_DEBUG", "INFO"}}).level, Level::note);
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/backends/loader.h"
+#include "harness/job/formula.h"
 #include "harness/machine/block_device.h"
 #include "harness/machine/device_settings.h"
 #include "harness/workload/data/checkpoint_saver.h"
@@ -250,6 +251,12 @@ class InputPipeline final : public Workload {
       sink.put("accelerator_utilization", u.rule);
       sink.put("accelerator_utilization_low", u.low);
       sink.put("accelerator_utilization_high", u.high);
+      if (set_.epoch_steps > 1 && u.rule > 0)
+        sink.put("wall_clock_utilization", job::apply("A27", {{"steps_count", static_cast<double>(set_.epoch_steps)},
+                                                              {"step_time_s", set_.step_time_s},
+                                                              {"fill_time_s", first_wait_s()},
+                                                              {"au_ratio", std::min(1.0, u.rule)}})
+                                               .value());
     }
     sink.put("dlio_utilization", u.dlio);
     sink.put("ideal_share", u.ideal);

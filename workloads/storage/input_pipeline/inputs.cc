@@ -18,6 +18,8 @@ void Inputs::prepare(Node& node, const DataProgress& progress) {
   sources_.clear();
   several_.clear();
   shards_ = {};
+  set_.decoding.prepare(node, set_.io.workers);
+  set_.spec.images = set_.layout == Layout::files && set_.decoding.images() && !set_.several_are_decoded();
   if (set_.from == "memory") memory_.assign(kMemory, 1);
   if (set_.from == "storage") {
     data_ = DataSet::open(set_.spec, node, progress);
@@ -68,7 +70,7 @@ void Inputs::clear() {
 std::optional<std::uint64_t> Inputs::bad_shards() const {
   if (set_.groups.active()) return set_.groups.bad_files();
   if (shards_.format == formats::Format::none) return std::nullopt;
-  return data_->empty_files().size() + shards_.faults.size();
+  return shards_.empty.size() + shards_.faults.size();
 }
 
 double Inputs::mean_file_bytes() const {
@@ -121,7 +123,6 @@ std::vector<WrongBlock> Inputs::verify(const DataProgress& progress) {
 }
 
 void Inputs::prepare_decoding(Node& node, const DataProgress& progress) {
-  set_.decoding.prepare(node, set_.io.workers);
   if (!set_.decoding.active()) return;
   if (set_.decodes_what_is_read()) {
     if (set_.several_are_decoded()) find_several();
@@ -139,12 +140,13 @@ void Inputs::prepare_decoding(Node& node, const DataProgress& progress) {
 OwnShards Inputs::parsed_shards() const {
   OwnShards shards = own_shards(*data_);
   if (shards.format == formats::Format::none)
-    throw RunError(
-        fmt::format("{}: samples are decoded out of {}, and these are none "
-                    "(codec: none, with cpu_time_per_sample, leaves decoding out)",
-                    data_->files().root(),
-                    data_->files().holds_objects() ? "tar and TFRecord shards, where they are objects"
-                                                   : "tar, TFRecord and MDS files"));
+    throw RunError(fmt::format(
+        "{}: samples are decoded out of {}, and these are {} (codec: none, with cpu_time_per_sample, leaves "
+        "decoding out)",
+        data_->files().root(),
+        data_->files().holds_objects() ? "tar and TFRecord shards, where they are objects"
+                                       : "tar, TFRecord and MDS files",
+        shards.foreign.name.empty() ? "none" : fmt::format("{}; {}", shards.foreign.name, shards.foreign.nearest)));
   return shards;
 }
 
@@ -158,6 +160,7 @@ void Inputs::find_several() {
 void Inputs::find_shards() {
   idle_workers_ = 0;
   shards_ = {};
+  shard_notes_.clear();
   if (data_->generated() && !data_->holds_samples()) {
     shards_.files.resize(data_->files().count());
     std::iota(shards_.files.begin(), shards_.files.end(), 0u);
@@ -165,22 +168,28 @@ void Inputs::find_shards() {
   }
   shards_ = set_.decoding.active() ? parsed_shards() : own_shards(*data_);
   if (shards_.format == formats::Format::none) {
-    if (data_->files().holds_objects())
-      shard_notes_.emplace_back(
-          "the objects are neither tar nor TFRecord shards: they are read from front to back, and no sample is parsed");
+    const bool objects = data_->files().holds_objects();
+    shard_notes_.push_back(fmt::format(
+        "the {} are {}: they are read from front to back, and no sample is parsed{}", objects ? "objects" : "files",
+        !shards_.foreign.name.empty() ? shards_.foreign.name
+        : objects                     ? "neither tar nor TFRecord shards"
+                                      : "none of tar, TFRecord and MDS",
+        shards_.foreign.name.empty() ? "" : fmt::format(" ({})", shards_.foreign.nearest)));
     return;
   }
   for (unsigned i = 0; i < set_.io.workers; ++i)
     idle_workers_ += shards_.of(i, set_.io.workers, team_index_, team_size_).empty();
   std::vector<std::string> lacking;
   for (const MdsIndexFault& fault : shards_.faults) lacking.push_back(fault.words);
-  for (const std::string& name : data_->empty_files())
-    lacking.push_back(data_->files().root() + "/" + name + ": the shard is empty (0 bytes)");
+  // TensorFlow reads a file of no byte as one of no records.
+  for (const std::string& name : shards_.empty)
+    (shards_.format == formats::Format::tfrecord ? shard_notes_ : lacking)
+        .push_back(data_->files().root() + "/" + name + ": the shard is empty (0 bytes)");
   if (idle_workers_ > 0)
     lacking.push_back(fmt::format("{} of {} workers have no shard: there are {} for {} process{}", idle_workers_,
                                   set_.io.workers, shards_.files.size(), team_size_, team_size_ == 1 ? "" : "es"));
   if (!set_.passes_over_bad && !lacking.empty()) throw RunError(lacking.front() + " (on_error: skip goes on)");
-  shard_notes_ = std::move(lacking);
+  std::move(lacking.begin(), lacking.end(), std::back_inserter(shard_notes_));
   shard_notes_.push_back(
       fmt::format("samples are those of {} {} shards, parsed{}", shards_.files.size(), to_string(shards_.format),
                   shards_.parts.empty() ? "" : fmt::format("; each has to have: {}", fmt::join(shards_.parts, ", "))));

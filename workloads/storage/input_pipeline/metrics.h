@@ -14,6 +14,9 @@ inline constexpr auto kMetrics = with_object_metrics(std::array{
     Metric{"accelerator_utilization_low", "ratio", Better::higher,
            "Lower end of its 95 % bounds over windows of the steps"},
     Metric{"accelerator_utilization_high", "ratio", Better::higher, "Upper end"},
+    Metric{"wall_clock_utilization", "ratio", Better::higher,
+           "Compute time over the wall clock of an epoch (epoch_steps) that begins with the wait for the first step "
+           "(A27)"},
     Metric{"dlio_utilization", "ratio", Better::higher,
            "As DLIO counts it: the measured sleep over the total, both without the first step"},
     Metric{"ideal_share", "ratio", Better::higher,

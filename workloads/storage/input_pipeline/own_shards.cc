@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "harness/base/random.h"
 #include "harness/base/system/open_quiet.h"
 #include "harness/workload/data/opened_file.h"
+#include "harness/workload/data/shard_files.h"
 
 namespace headrace {
 namespace {
@@ -198,10 +198,10 @@ std::string_view unpacked_name(std::string_view path) {
 /// beside them.
 void leave_out_packed(const FileTable& files, OwnShards& shards) {
   std::set<std::string_view> plain;
-  for (const std::uint32_t file : shards.files) plain.insert(files.path(file));
-  const auto packed_again = [&](std::uint32_t file) { return plain.contains(unpacked_name(files.path(file))); };
+  for (const std::uint32_t file : shards.files) plain.insert(files.name(file));
+  const auto packed_again = [&](std::uint32_t file) { return plain.contains(unpacked_name(files.name(file))); };
   shards.others += static_cast<std::uint32_t>(std::erase_if(shards.files, packed_again));
-  const auto is_packed = [&](std::uint32_t file) { return !unpacked_name(files.path(file)).empty(); };
+  const auto is_packed = [&](std::uint32_t file) { return !unpacked_name(files.name(file)).empty(); };
   if (!std::all_of(shards.files.begin(), shards.files.end(), is_packed)) return;
   const std::string path = files.full_path(shards.files.front());
   throw RunError(fmt::format(
@@ -226,26 +226,20 @@ std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::
 
 OwnShards own_shards(const DataSet& data) {
   const FileTable& files = data.files();
+  ShardFiles found = shard_files(files, [&data](std::uint32_t file) {
+    return [look = std::make_shared<Look>(data, file)](std::uint64_t offset, unsigned char* to, std::uint64_t length) {
+      return look->bytes()(offset, to, length);
+    };
+  });
   OwnShards shards;
-  std::array<std::uint32_t, 4> named{};
-  const auto by_name = [&](std::uint32_t file) {
-    const Format format = formats::format_by_name(files.path(file));
-    return format == Format::mds && files.holds_objects() ? Format::none : format;
-  };
-  for (std::uint32_t file = 0; file < files.count(); ++file) ++named[static_cast<std::size_t>(by_name(file))];
-  const auto most = std::max_element(named.begin() + 1, named.end());  // the first one of equals
-  const bool names_tell = *most > 0;
-  if (names_tell) {
-    shards.format = static_cast<Format>(most - named.begin());
-  } else if (!files.is_device()) {
-    shards.format = formats::format_by_content(Look(data, 0).bytes());
-  }
-  for (std::uint32_t file = 0; file < files.count(); ++file) {
-    if (!names_tell || by_name(file) == shards.format)
-      shards.files.push_back(file);
-    else if (shards.format != Format::mds || !is_mds_index(files.path(file)))
-      ++shards.others;
-  }
+  shards.format = found.format;
+  shards.others = found.others;
+  shards.foreign = found.foreign;
+  shards.files = std::move(found.files);
+  for (const std::string& name : data.empty_files())
+    if (found.has(name)) shards.empty.push_back(name);
+  if (shards.format == Format::mds)
+    for (std::uint32_t file = 0; file < files.count(); ++file) shards.others -= is_mds_index(files.name(file));
   for (std::size_t i = 0; shards.format == Format::tar && shards.parts.empty() && i < shards.files.size() && i < 8; ++i)
     shards.parts = formats::parts_of_first_samples(Look(data, shards.files[i]).bytes(), files.size(shards.files[i]));
   if (shards.format != Format::mds) return shards;

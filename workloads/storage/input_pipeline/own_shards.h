@@ -27,6 +27,8 @@ struct OwnShards {
   formats::Format format = formats::Format::none;  // none: its bytes are read for what they are
   std::vector<std::uint32_t> files;                // in the data set: all where the format is none
   std::uint32_t others = 0;                        // files that are no shards of that format
+  std::vector<std::string> empty;                  // shards by their names, of no byte
+  formats::Foreign foreign;                        // what the files are where the format is none, if that is known
   std::vector<std::string> parts;                  // tar: what each sample has to have, as the first ones have it
   std::optional<formats::MdsColumns> columns;      // MDS: of the first shard whose head is whole
   std::vector<MdsIndexFault> faults;               // MDS: where an index.json is missing, or contradicts the files
@@ -40,8 +42,7 @@ struct OwnShards {
   std::vector<std::uint32_t> of(unsigned worker, unsigned workers, unsigned node, unsigned nodes) const;
 };
 
-/// By the files' names; where those do not tell, by the content of the first. Untimed; opens a few files. Throws RunError where
-/// all are compressed MDS shards. Objects are none of MDS: StreamingDataset reads those out of copies in a local folder.
+/// shard_files(), and what parsing them takes. Untimed; opens a few files. Throws RunError where all are compressed MDS shards. Objects are none of MDS: StreamingDataset reads those out of copies in a local folder.
 OwnShards own_shards(const DataSet& data);
 
 /// For one worker. `keep`: of samples that are to be decoded, outlives the parser; nullptr: they are not.

@@ -51,10 +51,12 @@ std::optional<Skip> SampleDecoding::check(Node& node) const {
 void SampleDecoding::prepare(Node& node, unsigned workers) {
   clear();
   if (!active()) return;
-  beginnings_ = node.backends().codec(codec_).beginnings();
+  const std::vector<const Codec*> codecs = node.backends().codecs(codec_);
+  beginnings_ = codecs.front()->beginnings();
+  for (auto other = codecs.begin() + 1; other != codecs.end(); ++other)
+    for (const std::string_view one : (*other)->beginnings()) others_.push_back(one);
   hands_.reserve(workers);
-  for (unsigned i = 0; i < workers; ++i)
-    hands_.emplace_back(decode::SampleDecoder(node.backends().codec(codec_), recipe_));
+  for (unsigned i = 0; i < workers; ++i) hands_.emplace_back(decode::SampleDecoder(codecs, recipe_));
   if (recipe_.scaling) told_.emplace_back("decoded at a smaller scale where that suffices: not a full decode's pixels");
 }
 
@@ -107,11 +109,12 @@ void SampleDecoding::tell_held(const char* what) {
 }
 
 std::unique_ptr<formats::Payload> SampleDecoding::payload(std::uint64_t sample_size) const {
-  return std::make_unique<formats::Payload>(beginnings_, 2 * std::min(sample_size, kMostDrawn));
+  return std::make_unique<formats::Payload>(beginnings_, 2 * std::min(sample_size, kMostDrawn), others_);
 }
 
 void SampleDecoding::clear() {
   hands_.clear();
+  others_.clear();
   held_.clear();
   held_bytes_ = 0;
   wrong_.clear();
@@ -178,6 +181,11 @@ void SampleDecoding::tell(const FileTable* files, std::vector<std::string>& note
         "there are more bad samples than are named: the metric bad_samples counts those of a repetition");
   named_.clear();
   most_bad_ = 0;
+  std::uint64_t of_others = 0;
+  for (const Hand& hand : hands_) of_others += hand.decoder.of_others();
+  if (of_others > 0)
+    notes.push_back(
+        fmt::format("{} samples are images of another codec than {}, and were decoded, too", of_others, codec_));
   std::move(told_.begin(), told_.end(), std::back_inserter(notes));
   told_.clear();
 }

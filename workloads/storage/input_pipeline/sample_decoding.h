@@ -28,6 +28,8 @@ class SampleDecoding {
 
   /// Untimed: a decoder for each worker.
   void prepare(Node& node, unsigned workers);
+  /// Does it decode images?
+  bool images() const { return !hands_.empty() && hands_.front().decoder.images(); }
   /// Untimed: samples to decode in the place of what is read: drawn ones of `sample_size` bytes.
   void hold_drawn(Node& node, std::uint64_t sample_size);
   /// So, too: the first of `files`; of `shards` where files hold several. `skip`: what cannot be decoded is left out; else
@@ -71,8 +73,8 @@ class SampleDecoding {
   std::vector<Hand> hands_;
   std::vector<std::vector<unsigned char>> held_;
   std::uint64_t held_bytes_ = 0;
-  std::string wrong_;  // of the samples that were to be held, the last that cannot be
-  std::vector<std::string_view> beginnings_;
+  std::string wrong_;                                  // of the samples that were to be held, the last that cannot be
+  std::vector<std::string_view> beginnings_, others_;  // of files of the codec, of those of other codecs of images
   bool holds_ = false;
   std::vector<Bad> named_;
   std::uint64_t most_bad_ = 0;

@@ -73,6 +73,8 @@ Settings::Settings(Params& p)
       settled(p.flag("settled", false,
                      "leave all steps out of accelerator_utilization until the pipeline is filled and storage has read "
                      "ahead of each worker, and not the first step alone: what a long epoch gives")),
+      epoch_steps(p.count("epoch_steps", 0, {.min = 0, .max = 1e12},
+                          "steps of the job's epoch, for wall_clock_utilization; 0 or 1: it is not reported")),
       passes_over_bad(
           p.choice("on_error", "fail", {"fail", "skip"},
                    "with a path: how broken samples of shards or images are treated. fail: the repetition ends with an "

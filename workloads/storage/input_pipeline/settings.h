@@ -76,6 +76,7 @@ struct Settings {
   double step_time_s;
   double stalled_after_s;
   bool settled;  // utilization is of the steps after the start
+  std::uint64_t epoch_steps;
   bool passes_over_bad;
   double cpu_time_s;        // of each sample
   double taking_s;          // of each batch, by its GPU's own process

@@ -16,6 +16,9 @@ constexpr double kMicro = 1e-6, kGiga = 1e9;
 enum class Protocol { ll, ll128, simple };
 enum class Generation { ampere, hopper, blackwell };
 enum class Algorithm { any, ring, tree, nvls };
+/// What a time is: NCCL's own estimate; the least, where trees reach all of their bandwidth and no chunk waits for
+/// another; the most, where a hop over the network takes as long as Simple's, by whatever protocol.
+enum class Estimate { nccl, least, most };
 
 /// By protocol [us]: what an operation takes whatever its size, and one hop over NVLink or the network.
 struct Latencies {
@@ -45,18 +48,22 @@ constexpr double kLaunch = 5e-6;
 
 struct Topology {
   double ranks, nodes, intra, network;
+  Estimate estimate = Estimate::nccl;
   double per_node() const { return ranks / nodes; }
   double tree_depth() const { return std::floor(std::log2(nodes)); }
+  double network_hop(const Latencies& of, std::size_t protocol) const {
+    return estimate == Estimate::most ? of.network.back() : of.network[protocol];
+  }
   /// Row of kMostByLl.
   std::size_t reach() const { return static_cast<std::size_t>(std::min(nodes, 3.0)) - 1; }
 };
 
-Topology checked(const char* name, double ranks, double nodes, double intra, double network) {
+Topology checked(const char* name, double ranks, double nodes, double intra, double network, Estimate estimate) {
   if (std::fmod(ranks, nodes) != 0)
     throw DomainError(std::string(name) + ": ranks_count must be a multiple of nodes_count");
   if (nodes > 1 && network <= 0)
     throw DomainError(std::string(name) + ": several nodes need node_network_bytes_per_s above 0");
-  return {ranks, nodes, intra, network};
+  return {ranks, nodes, intra, network, estimate};
 }
 
 double ring(double message, const Topology& t, Protocol protocol, Generation generation, double scale) {
@@ -67,7 +74,7 @@ double ring(double message, const Topology& t, Protocol protocol, Generation gen
   if (protocol == Protocol::ll128) busbw *= kLl128Ring;
   const double steps = 2 * (t.ranks - 1), between = t.nodes > 1 ? 2 * (t.nodes - 1) : 0;
   const double post = t.nodes > 1 ? kPost * (protocol == Protocol::simple ? 3 : 1) : 0;
-  const double outside = t.per_node() == 1 ? kTree.network[p] : kRing.network[p];
+  const double outside = t.network_hop(t.per_node() == 1 ? kTree : kRing, p);
   double latency = kRing.base[p] + (steps - between) * std::max(kRing.nvlink[p], post) + between * outside;
   if (protocol == Protocol::simple && t.nodes > 1) latency *= kPlateau;
   return scale * latency * kMicro + 2 * (t.ranks - 1) / t.ranks * message / busbw;
@@ -82,8 +89,9 @@ double tree(double message, const Topology& t, Protocol protocol, Generation gen
   if (protocol == Protocol::ll) busbw = std::min(busbw / 3.8, most);
   if (protocol == Protocol::ll128) busbw *= t.nodes > 1 ? 120.0 / 128 : 7.0 / 9;
   const double doublings = std::clamp(std::floor(std::log2(std::max(message, 64.0) / 64)), 0.0, 23.0);
-  busbw *= kTreeReaches[p][static_cast<std::size_t>(doublings)];
-  const double latency = kTree.base[p] + 2 * ((t.per_node() - 1) * kTree.nvlink[p] + t.tree_depth() * kTree.network[p]);
+  if (t.estimate != Estimate::least) busbw *= kTreeReaches[p][static_cast<std::size_t>(doublings)];
+  const double latency =
+      kTree.base[p] + 2 * ((t.per_node() - 1) * kTree.nvlink[p] + t.tree_depth() * t.network_hop(kTree, p));
   return scale * latency * kMicro + 2 * message / busbw;
 }
 
@@ -111,7 +119,8 @@ double nvls(double message, const Topology& t, Generation generation, double sca
   double rate = t.intra * kNvlsShare[static_cast<std::size_t>(generation)] * g / (g + 1);
   if (t.nodes > 1) rate = std::min(rate, t.nodes <= 2 ? t.network : t.network / 2);
   const double stages = t.nodes > 1 ? 5 : 3;  // scatter, reduce, [up, down,] gather
-  const double fill = (stages - 1) * std::min(nvls_loop(message, g, t.nodes == 1), message / (stages - 1)) / rate;
+  const double waiting = (stages - 1) * std::min(nvls_loop(message, g, t.nodes == 1), message / (stages - 1)) / rate;
+  const double fill = t.estimate == Estimate::least ? 0 : waiting;
   const double latency = kNvlsLatency + (t.nodes > 1 ? 2 * t.tree_depth() * kNvlsTreeHop : 0);
   return scale * latency * kMicro + message / rate + fill;
 }
@@ -121,6 +130,7 @@ bool has_nvls(const Topology& t, Generation generation) {
 }
 
 Input protocol_input() { return Input("protocol", "p").one_of({"LL", "LL128", "Simple"}); }
+Input estimate_input() { return Input("estimate", "e").one_of({"nccl", "least", "most"}).otherwise(0); }
 Input generation_input() { return Input("gpu_generation", "gen").one_of({"ampere", "hopper", "blackwell"}); }
 std::vector<Input> topology_inputs(std::vector<Input> first) {
   first.insert(
@@ -131,18 +141,21 @@ std::vector<Input> topology_inputs(std::vector<Input> first) {
   first.push_back(Input("node_network_bytes_per_s", "B_net").otherwise(0));
   first.push_back(Input("latency_scale_ratio", "k").above(0).otherwise(1));
   first.push_back(Input("launch_time_s", "t_0").otherwise(kLaunch));
+  first.push_back(estimate_input());
   return first;
 }
 constexpr std::string_view kValidity =
-    "B_nv: NVLink rate of one GPU, one direction (240, 371 and 722 GB/s of A100, H100 and B200, as NCCL counts). "
-    "B_net: rate of all NICs of a node. k: latencies measured here over NCCL's, as of a slow plug-in. t_0: launching "
-    "the kernel; 0 in a CUDA graph.";
+    "B_nv: what NVLink carries of one GPU's data, one way (240, 371 and 722 GB/s of A100, H100 and B200, as NCCL "
+    "counts); B_net: of all NICs of a node. k: latencies measured here over NCCL's, as of a slow plug-in. t_0: "
+    "launching the kernel; 0 in a CUDA graph. e: least if trees reach all of their bandwidth and no chunk waits for "
+    "another; most if each hop over the network takes as long as Simple's.";
 
 /// F25: t = t_0 + k * (alpha_0(p) + 2 * (n - N) * alpha_nv(p) + 2 * (N - 1) * alpha_net(p)) + 2 * (n - 1) / n * S /
 /// B(p, min(B_nv, B_net)) [s]. Rings, by protocol p.
 double nccl_ring_time(double message, double ranks, double nodes, Protocol protocol, Generation generation,
-                      double intra, double network, double scale, double launch) {
-  return launch + ring(message, checked("nccl_ring_time", ranks, nodes, intra, network), protocol, generation, scale);
+                      double intra, double network, double scale, double launch, Estimate estimate) {
+  return launch +
+         ring(message, checked("nccl_ring_time", ranks, nodes, intra, network, estimate), protocol, generation, scale);
 }
 const Define<nccl_ring_time> f25{{
     .id = "F25",
@@ -161,8 +174,9 @@ const Define<nccl_ring_time> f25{{
 /// F26: t = t_0 + k * (alpha_0(p) + 2 * (n / N - 1) * alpha_nv(p) + 2 * log2(N) * alpha_net(p)) + 2 * S / B(p, S,
 /// min(B_nv, B_net)) [s]. Double trees.
 double nccl_tree_time(double message, double ranks, double nodes, Protocol protocol, Generation generation,
-                      double intra, double network, double scale, double launch) {
-  return launch + tree(message, checked("nccl_tree_time", ranks, nodes, intra, network), protocol, generation, scale);
+                      double intra, double network, double scale, double launch, Estimate estimate) {
+  return launch +
+         tree(message, checked("nccl_tree_time", ranks, nodes, intra, network, estimate), protocol, generation, scale);
 }
 const Define<nccl_tree_time> f26{{
     .id = "F26",
@@ -181,8 +195,8 @@ const Define<nccl_tree_time> f26{{
 /// F27: t = t_0 + k * alpha + S / W + (stages - 1) * min(loop, S / (stages - 1)) / W, W = min(eta * B_nv * g / (g + 1),
 /// B_net / max(1, min(N - 1, 2))), g = n / N [s]. Switches reduce.
 double nccl_nvls_time(double message, double ranks, double nodes, Generation generation, double intra, double network,
-                      double scale, double launch) {
-  const Topology t = checked("nccl_nvls_time", ranks, nodes, intra, network);
+                      double scale, double launch, Estimate estimate) {
+  const Topology t = checked("nccl_nvls_time", ranks, nodes, intra, network, estimate);
   if (!has_nvls(t, generation))
     throw DomainError("nccl_nvls_time: NVLS needs a hopper or blackwell and 3 ranks or more in a node");
   return launch + nvls(message, t, generation, scale);
@@ -202,8 +216,8 @@ const Define<nccl_nvls_time> f27{{
 
 /// F28: t = min over algorithms and protocols of F25, F26, F27 [s]. As NCCL chooses.
 double nccl_all_reduce_time(double message, double ranks, double nodes, Algorithm algorithm, Generation generation,
-                            double intra, double network, double scale, double launch) {
-  const Topology t = checked("nccl_all_reduce_time", ranks, nodes, intra, network);
+                            double intra, double network, double scale, double launch, Estimate estimate) {
+  const Topology t = checked("nccl_all_reduce_time", ranks, nodes, intra, network, estimate);
   double best = std::numeric_limits<double>::infinity();
   const auto may = [algorithm](Algorithm a) { return algorithm == Algorithm::any || algorithm == a; };
   for (const Protocol p : {Protocol::ll, Protocol::ll128, Protocol::simple}) {

@@ -31,6 +31,7 @@ bool can_preallocate(const Folder& folder) {
 /// Throws Unsupported when files there cannot be written past the page cache.
 void require_direct(const Folder& folder) {
   require_storage(folder.fd(), folder.path());
+  require_multiple(folder.fd(), folder.path(), kPage);
   folder.create(0, O_DIRECT);
   folder.remove_temporary(0);
 }

@@ -78,12 +78,17 @@ std::uint64_t space_of(const DataSetLayout& layout) {
   return needed;
 }
 
-void check_space(std::uint64_t needed, const DataSetLayout& layout, const std::string& folder, const Node& node) {
+void check_space(std::uint64_t needed, std::uint64_t needed_files, const DataSetLayout& layout,
+                 const std::string& folder, const Node& node) {
   needed += layout.folders() * kBlock;
   const auto bytes = [](std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); };
   const std::uint64_t free = node.free_bytes(folder);
   if (needed > free)
     throw RunError(fmt::format("{}: the data set needs {}; only {} are free", folder, bytes(needed), bytes(free)));
+  const std::uint64_t files = needed_files + layout.folders(), inodes = node.free_inodes(folder);
+  if (files > inodes)
+    throw RunError(
+        fmt::format("{}: the data set has {} files and folders; only {} inodes are free", folder, files, inodes));
 }
 
 /// After a failure: what was made goes, so that a full disk is not left full, and the folder too
@@ -126,7 +131,8 @@ std::uint64_t generate(const DataSetLayout& layout, const MarkedFolder& folder, 
     std::iota(todo.begin(), todo.end(), 0);
   }
   const auto whole = [&](std::size_t next) { return next < todo.size() ? todo[next] : layout.files(); };
-  check_space(before ? space_of(layout, todo) : space_of(layout), layout, folder.path(), node);
+  check_space(before ? space_of(layout, todo) : space_of(layout), before ? todo.size() : layout.files(), layout,
+              folder.path(), node);
   std::uint64_t total = 0;
   for (const std::uint64_t file : todo) total += layout.size(file);
 

@@ -6,15 +6,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
-#include <iterator>
 #include <limits>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string_view>
 
+#include "harness/backends/formats/format.h"
+#include "harness/base/data_path.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/system/list_names.h"
@@ -30,55 +32,90 @@ using system::UniqueFd;
 
 constexpr const char* kOwn = ".headrace";
 
-/// What desktops, NFS clients and Spark leave in folders of data, and loaders do not read.
-bool is_by_product(std::string_view name) {
-  constexpr std::string_view kNames[] = {".DS_Store", "Thumbs.db", "desktop.ini", "_SUCCESS"};
-  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) || name.starts_with("._") ||
-         name.starts_with(".nfs");
+struct stat status_of(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) throw system_error("open", path, errno);
+  return status;
 }
+
+/// A folder to be listed: how the user names it, and what opens it below the root.
+struct Inside {
+  std::string name, path;  // "" or "a/b/"; the path of one that a link leads to is absolute
+  dev_t device = 0;
+  ino_t inode = 0;
+  const Inside* outer = nullptr;
+
+  bool is_linked() const { return path.starts_with('/'); }
+  bool lies_in(const struct stat& folder) const {
+    return (device == folder.st_dev && inode == folder.st_ino) || (outer != nullptr && outer->lies_in(folder));
+  }
+};
 
 class Walker {
  public:
-  Walker(Walked& into, dev_t device, const WalkRules& rules, const DataProgress& progress)
-      : into_(into), device_(device), rules_(rules), progress_(progress) {}
+  Walker(Walked& into, const WalkRules& rules, const DataProgress& progress)
+      : into_(into), rules_(rules), progress_(progress) {}
 
-  /// `prefix` is the path of the folder below the root: "" or "a/b/". It is closed again before what lies in it is entered.
-  void folder(const std::string& prefix) {
-    for (const Entry& entry : entries_of(prefix)) {
-      const std::string path = prefix + entry.name;
+  /// It is closed again before what lies in it is entered.
+  void folder(const Inside& inside) {
+    for (const Entry& entry : entries_of(inside)) {
+      const std::string own = entry.target.empty() ? inside.path + entry.name : entry.target;
       if (entry.is_folder)
-        folder(path + "/");
+        folder({inside.name + entry.name + "/", own + "/", entry.device, entry.inode, &inside});
       else
-        file(path, entry.size, entry.error);
+        file(inside.name + entry.name, own, entry.size, entry.error);
     }
   }
 
-  void file(const std::string& path, std::uint64_t size, int unreadable) {
+  void file(const std::string& name, const std::string& path, std::uint64_t size, int unreadable) {
     if (size == 0) {
-      if (into_.empty.size() < kNamed) into_.empty.push_back(path);
+      if (into_.empty.size() < kNamed) into_.empty.push_back(name);
       if (!copies()) return left_out("empty");
     }
-    if (unreadable != 0) return refused("not readable", path, errno_text(unreadable));
+    if (unreadable != 0) return refused("not readable", name, errno_text(unreadable));
     if (files().count() == std::numeric_limits<std::uint32_t>::max()) return left_out("more than 2^32 files");
-    files().add(path, size);
+    if (path.starts_with('/'))
+      files().add_linked(name, path, size);
+    else
+      files().add(name, size);
     if (progress_ && now_ns() - reported_ns_ > 100'000'000) {
       reported_ns_ = now_ns();
       progress_(files().count(), 0, "listing files");
     }
   }
 
-  /// A file or device that the user names.
-  void one(const std::string& name, std::uint64_t size) { file(name, size, unreadable(files().root_fd(), name, "")); }
+  /// A file, folder or device that the user names.
+  void one(const std::string& name, const struct stat& status) {
+    if (S_ISDIR(status.st_mode))
+      folder({name.empty() ? "" : name + "/", name.empty() ? "" : name + "/", status.st_dev, status.st_ino, nullptr});
+    else
+      file(name, name, static_cast<std::uint64_t>(status.st_size), unreadable(files().root_fd(), name, name));
+  }
+
+  /// The same below the root, where links are followed: `name` as it is shown, `path` as it is found.
+  void named(const std::string& name, const std::string& path) {
+    if (const std::string_view why = formats::by_product(path.substr(path.rfind('/') + 1)); !why.empty())
+      return left_out(std::string(why));
+    const struct stat status = status_of(path);
+    const std::unique_ptr<char, void (*)(void*)> found(::realpath(path.c_str(), nullptr), std::free);
+    if (!found) throw system_error("open", path, errno);
+    const std::string target = found.get();
+    if (S_ISDIR(status.st_mode)) return folder({name + "/", target + "/", status.st_dev, status.st_ino, nullptr});
+    if (!S_ISREG(status.st_mode)) return left_out("not a regular file");
+    file(name, target, static_cast<std::uint64_t>(status.st_size), unreadable(AT_FDCWD, target, name));
+  }
 
   const std::map<std::string, std::uint64_t>& left_out() const { return left_out_; }
 
  private:
   static constexpr std::size_t kNamed = 8;
   struct Entry {
-    std::string name;
+    std::string name, target = "";  // of a link: the absolute path that it leads to
     bool is_folder = false;
     int error = 0;  // of a file that may not be read
     std::uint64_t size = 0;
+    dev_t device = 0;
+    ino_t inode = 0;
   };
 
   FileTable& files() const { return into_.files; }
@@ -92,48 +129,74 @@ class Walker {
     left_out(reason);
   }
 
-  std::vector<Entry> entries_of(const std::string& prefix) {
-    const std::string path = prefix.empty() ? "." : prefix.substr(0, prefix.size() - 1);
+  std::vector<Entry> entries_of(const Inside& inside) {
+    const std::string path = inside.path.empty() ? "." : inside.path.substr(0, inside.path.size() - 1);
     const UniqueFd fd = open_quiet(files().root_fd(), path.c_str(), O_DIRECTORY | O_NOFOLLOW);
     std::vector<std::string> names;
-    if (const int code = fd ? system::list_names(fd.get(), ".", names) : errno) return unlisted(prefix, code);
+    if (const int code = fd ? system::list_names(fd.get(), ".", names) : errno) return unlisted(inside, code);
     std::vector<Entry> entries;
     for (const std::string& name : names)
-      if (std::optional<Entry> found = look_at(fd.get(), name, prefix)) entries.push_back(std::move(*found));
+      if (std::optional<Entry> found = look_at(fd.get(), name, inside)) entries.push_back(std::move(*found));
     return entries;
   }
 
   /// What could not be listed is never taken for empty.
-  std::vector<Entry> unlisted(const std::string& prefix, int code) {
+  std::vector<Entry> unlisted(const Inside& inside, int code) {
     const bool refused = code == EACCES || code == EPERM;
-    const std::string shown = prefix.empty() ? files().root() : full(prefix.substr(0, prefix.size() - 1));
+    const std::string shown =
+        inside.name.empty() ? files().root() : full(inside.name.substr(0, inside.name.size() - 1));
     if (refused && copies()) throw UsageError("list " + shown + ": " + errno_text(code));
     // The file system's own, at its top, which only root may list.
-    if (!refused || prefix != "lost+found/") throw system_error("list", shown, code);
+    if (!refused || inside.name != "lost+found/") throw system_error("list", shown, code);
     left_out("lost+found");
     return {};
   }
 
   /// Nothing for what is left out.
-  std::optional<Entry> look_at(int folder, const std::string& name, const std::string& prefix) {
-    struct stat status, target;
-    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return vanished(prefix + name, errno);
+  std::optional<Entry> look_at(int folder, const std::string& name, const Inside& inside) {
+    struct stat status;
+    if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return vanished(inside.name + name, errno);
     if (S_ISREG(status.st_mode) && name.starts_with(kOwn)) return std::nullopt;  // in a folder that headrace packed
-    if (S_ISREG(status.st_mode) && is_by_product(name)) return without("of a desktop or a scheduler, no data");
+    Entry entry{.name = name};
     const bool link = S_ISLNK(status.st_mode);
-    const bool is_folder =
-        S_ISDIR(link && ::fstatat(folder, name.c_str(), &target, 0) == 0 ? target.st_mode : status.st_mode);
-    if (is_folder && prefix.empty()) into_.folders.push_back(name);
-    if (const std::string why = copies() ? rules_.leaves_out(name, is_folder) : ""; !why.empty()) return without(why);
+    struct stat target {};
+    const bool leads = link && ::fstatat(folder, name.c_str(), &target, 0) == 0;
+    entry.is_folder = S_ISDIR(leads ? target.st_mode : status.st_mode);
+    if (entry.is_folder && inside.name.empty()) into_.folders.push_back(name);
+    if (!copies() || !entry.is_folder)
+      if (const std::string_view why = formats::by_product(name); !why.empty() && !(copies() && why == "hidden"))
+        return without(std::string(why));
+    if (const std::string why = copies() ? rules_.leaves_out(name, entry.is_folder) : ""; !why.empty())
+      return without(why);
     if (link) {
-      refused("symbolic link", prefix + name, "is a symbolic link; give what it leads to in its place");
-      return std::nullopt;
+      if (const char* const why = follow(inside, leads, target, entry)) {
+        refused(why, inside.name + name,
+                std::string("is a ") + why + (rules_.follow_links ? "" : ": --follow-links takes what it leads to"));
+        return std::nullopt;
+      }
+      status = target;
     }
-    if (is_folder && status.st_dev != device_ && !copies()) return without("folder on another file system");
-    if (is_folder) return Entry{.name = name, .is_folder = true};
+    entry.device = status.st_dev;
+    entry.inode = status.st_ino;
+    if (entry.is_folder && status.st_dev != inside.device && !link && !copies())
+      return without("folder on another file system");
+    if (entry.is_folder) return entry;
     if (!S_ISREG(status.st_mode)) return without("not a regular file");
-    return Entry{
-        .name = name, .error = unreadable(folder, name, prefix), .size = static_cast<std::uint64_t>(status.st_size)};
+    entry.error = unreadable(folder, name, inside.name + name);
+    entry.size = static_cast<std::uint64_t>(status.st_size);
+    return entry;
+  }
+
+  /// nullptr: `entry` has what the link leads to.
+  const char* follow(const Inside& inside, bool leads, const struct stat& target, Entry& entry) const {
+    if (!rules_.follow_links) return "symbolic link";
+    if (!leads) return "symbolic link to nothing";
+    if (entry.is_folder && inside.lies_in(target)) return "symbolic link to a folder that it lies in";
+    const std::string path = (inside.is_linked() ? "" : files().root() + "/") + inside.path + entry.name;
+    const std::unique_ptr<char, void (*)(void*)> found(::realpath(path.c_str(), nullptr), std::free);
+    if (!found) return "symbolic link to nothing";
+    entry.target = found.get();
+    return nullptr;
   }
 
   std::optional<Entry> vanished(const std::string& path, int code) {
@@ -146,14 +209,13 @@ class Walker {
   }
 
   /// 0, or why this user may not read it.
-  int unreadable(int folder, const std::string& name, const std::string& prefix) const {
+  int unreadable(int folder, const std::string& name, const std::string& shown) const {
     if (::faccessat(folder, name.c_str(), R_OK, AT_EACCESS) == 0) return 0;
     if (errno == EACCES || errno == EPERM) return errno;
-    throw system_error("look at", full(prefix + name), errno);
+    throw system_error("look at", full(shown), errno);
   }
 
   Walked& into_;
-  const dev_t device_;
   const WalkRules& rules_;
   const DataProgress& progress_;
   std::map<std::string, std::uint64_t> left_out_;
@@ -167,11 +229,43 @@ std::string told(const std::map<std::string, std::uint64_t>& left_out) {
   return text.empty() ? "" : text + ")";
 }
 
+Walked opened(const std::string& root) {
+  UniqueFd fd = open_quiet(AT_FDCWD, root.empty() ? "." : root.c_str(), O_DIRECTORY);
+  if (!fd) throw system_error("open", root, errno);
+  return {FileTable(fd.release(), root), {}, {}, {}};
+}
+
+Walked finished(Walked walked, const Walker& walker, const std::string& path, const WalkRules& rules) {
+  std::map<std::string, std::uint64_t> left_out = walker.left_out();
+  if (rules.images) leave_out_other_files(walked.files, left_out);
+  if (walked.files.count() == 0) throw RunError(path + ": holds no file that can be read" + told(left_out));
+  walked.left_out.assign(left_out.begin(), left_out.end());
+  return walked;
+}
+
+Walked walk_pattern(const std::string& pattern, const WalkRules& rules, const DataProgress& progress) {
+  const std::string root = folder_of_pattern(pattern);
+  Walked walked = opened(root.empty() ? "." : root);
+  Walker walker(walked, rules, progress);
+  for (const std::string& path : paths_of_pattern(pattern))
+    walker.named(root.empty() ? path : path.substr(root.ends_with('/') ? root.size() : root.size() + 1), path);
+  return finished(std::move(walked), walker, pattern, rules);
+}
+
 }  // namespace
+
+void leave_out_other_files(FileTable& files, std::map<std::string, std::uint64_t>& left_out) {
+  std::uint32_t images = 0;
+  for (std::uint32_t file = 0; file < files.count(); ++file) images += formats::has_image_extension(files.name(file));
+  if (images == 0 || images == files.count()) return;
+  left_out["no image by its name"] += files.count() - images;
+  files.keep_only([&files](std::uint32_t file) { return formats::has_image_extension(files.name(file)); });
+}
 
 Walked walk(const std::string& path, const WalkRules& rules, const DataProgress& progress) {
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0) throw system_error("open", path, errno);
+  if (is_pattern(path) && ::stat(path.c_str(), &status) != 0) return walk_pattern(path, rules, progress);
+  status = status_of(path);
   const bool device = S_ISBLK(status.st_mode), single = S_ISREG(status.st_mode) || device;
   if (device && !rules.allow_device)
     throw RunError("open " + path + ": is a block device, and allow_device is not true");
@@ -179,23 +273,14 @@ Walked walk(const std::string& path, const WalkRules& rules, const DataProgress&
     throw RunError("open " + path + ": is neither a file nor a folder" +
                    (rules.allow_device ? " nor a block device" : ""));
   if (device) status.st_size = static_cast<off_t>(system::device_size(path));
-  // Files are read without following links; one that the user names is meant.
+  // Files are opened by their true paths; one that the user names is meant.
   const std::filesystem::path given =
       single && std::filesystem::is_symlink(path) ? std::filesystem::canonical(path) : std::filesystem::path(path);
-  const std::string root = single ? given.parent_path().string() : path;
-
-  UniqueFd fd = open_quiet(AT_FDCWD, root.empty() ? "." : root.c_str(), O_DIRECTORY);
-  if (!fd) throw system_error("open", root, errno);
-  Walked walked{FileTable(fd.release(), root), {}, {}, {}};
+  Walked walked = opened(single ? given.parent_path().string() : path);
   if (device) walked.files.set_device();
-  Walker walker(walked, status.st_dev, rules, progress);
-  if (single)
-    walker.one(given.filename().string(), static_cast<std::uint64_t>(status.st_size));
-  else
-    walker.folder("");
-  if (walked.files.count() == 0) throw RunError(path + ": holds no file that can be read" + told(walker.left_out()));
-  walked.left_out.assign(walker.left_out().begin(), walker.left_out().end());
-  return walked;
+  Walker walker(walked, rules, progress);
+  walker.one(single ? given.filename().string() : "", status);
+  return finished(std::move(walked), walker, path, rules);
 }
 
 }  // namespace headrace

@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/job/all_reduce_interval.h"
+
 namespace headrace::expectations {
 namespace {
+
+using job::kLaunch, job::kSlowestLatency, job::kSoundShare;
 
 Part links(const std::string& name, const std::string& model, double rate) {
   return {.kind = "nvlink", .name = name, .model = model, .rate = rate, .how = "18 links of " + model};
@@ -24,7 +28,7 @@ TEST(AllReduce, OfEightH100IsBoundByLatencyThenByLinks) {
   const AllReduceTime& small = prospect->sizes.front();
   EXPECT_NEAR(small.fastest_s, 15e-6, 0.2e-6) << "LL";
   EXPECT_NEAR((small.slowest_s - kLaunch) / small.fastest_s, kSlowestLatency, 0.01);
-  const auto large = all_reduce_time(links("gpu0", "NVLink 4", 450e9), 8, 8.0 * (1 << 30));
+  const auto large = all_reduce_time(links("gpu0", "NVLink 4", 450e9), {.gpus = 8}, 8.0 * (1 << 30));
   ASSERT_TRUE(large);
   EXPECT_NEAR(large->busbw(large->fastest_s), 490e9, 5e9) << "NVLink SHARP gives more than a ring";
   EXPECT_NEAR(large->slowest_s / large->fastest_s, 1 / kSoundShare, 0.01);
@@ -37,7 +41,7 @@ TEST(AllReduce, OfEightH100IsBoundByLatencyThenByLinks) {
 }
 
 TEST(AllReduce, OfA100HasNoNvls) {
-  const auto large = all_reduce_time(links("gpu0", "NVLink 3", 300e9), 8, 8.0 * (1 << 30));
+  const auto large = all_reduce_time(links("gpu0", "NVLink 3", 300e9), {.gpus = 8}, 8.0 * (1 << 30));
   ASSERT_TRUE(large);
   EXPECT_NEAR(large->busbw(large->fastest_s), 240e9, 2e9);
 }
@@ -72,13 +76,37 @@ TEST(AllReduce, MeasuredStandsBesideItsInterval) {
   EXPECT_EQ(standing(measured(4.04e-3)), "within") << "as published of eight H100";
   EXPECT_EQ(standing(measured(40e-3)), "slower") << "as over the host's network";
   EXPECT_EQ(standing(measured(1e-3)), "faster") << "not of this size, or of this machine";
-  EXPECT_EQ(standing(measured(4.04e-3, 2)), "none") << "NVLinks say nothing of the network";
+  EXPECT_EQ(standing(measured(4.04e-3, 2)), "none") << "the network is not known";
   EXPECT_EQ(standing(measured(4.04e-3, 1, 2)), "none") << "groups share the links";
   judging::RecordedPoint other = measured(4.04e-3);
   other.workload = "nccl_broadcast";
   EXPECT_EQ(standing(other), "none");
   const judging::RecordedPoint one = measured(4.04e-3);
   EXPECT_TRUE(measured_all_reduces({}, std::span(&one, 1)).empty());
+}
+
+TEST(AllReduce, OverNodesATimeOfTcpIsNamed) {
+  std::vector<Part> parts = eight("NVLink 4", 450e9);
+  for (int i = 0; i < 8; ++i)
+    parts.push_back({.kind = "rdma_port", .name = "mlx5_" + std::to_string(i), .rate = 50e9, .up = i != 7});
+  parts.push_back({.kind = "ethernet_port", .name = "eth0", .rate = 3.125e9});
+  const auto of = [&](double seconds) {
+    judging::RecordedPoint point = measured(seconds, 2);
+    point.group->ranks = 16;
+    return measured_all_reduces(parts, std::span(&point, 1)).at(0);
+  };
+  EXPECT_EQ(of(4.39e-3).standing(), "within") << "as published of two nodes of eight H200";
+  EXPECT_EQ(of(4.39e-3).transport, "");
+  EXPECT_EQ(of(4.39e-3).links, "7 RDMA ports, 2800 Gbit/s") << "one is down";
+  EXPECT_NE(of(0.5).transport.find("may have fallen back from RDMA to TCP"), std::string::npos) << of(0.5).transport;
+  EXPECT_NE(of(13.4e-3).transport.find("RDMA is in use"), std::string::npos) << "slow links, as published of others";
+  parts.back().rate = 350e9;
+  EXPECT_EQ(of(0.5).standing(), "slower");
+  EXPECT_EQ(of(0.5).transport, "") << "TCP would be as fast";
+  std::erase_if(parts, [](const Part& p) { return p.kind == "rdma_port"; });
+  EXPECT_EQ(of(4.39e-3).links, "1 Ethernet port, 2800 Gbit/s");
+  judging::RecordedPoint uneven = measured(4.39e-3, 3);
+  EXPECT_TRUE(measured_all_reduces(parts, std::span(&uneven, 1)).empty()) << "8 ranks on 3 nodes";
 }
 
 }  // namespace

@@ -75,5 +75,19 @@ TEST(HostsFile, WhatEditorsLeaveIsReadOver) {
   EXPECT_EQ(hosts[1].name, "node02");
 }
 
+TEST(HostsFile, AHostIsKnownByItsNameOrItsFirstLabel) {
+  const std::vector<std::string> hosts{"gpu01.cluster.example", "gpu02", "gpu03.a", "gpu03.b", "10.0.0.1", "10.0.0.2"};
+  EXPECT_EQ(host_named(hosts, "gpu01.cluster.example"), 0u);
+  EXPECT_EQ(host_named(hosts, "gpu01"), 0u);
+  EXPECT_EQ(host_named(hosts, "gpu02.cluster.example"), 1u);
+  EXPECT_FALSE(host_named(hosts, "gpu01.other.example")) << "another host";
+  EXPECT_FALSE(host_named(hosts, "gpu03")) << "either may be meant";
+  EXPECT_EQ(host_named(hosts, "10.0.0.2"), 5u);
+  EXPECT_FALSE(host_named(hosts, "10"));
+  EXPECT_FALSE(host_named({}, "gpu01"));
+  EXPECT_EQ(names_in("node[1,3],gpu7"), (std::vector<std::string>{"node1", "node3", "gpu7"}));
+  EXPECT_EQ(names_in("node["), std::vector<std::string>{"node["});
+}
+
 }  // namespace
 }  // namespace headrace::hosts_file_test

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/machine/node.h"
@@ -346,15 +347,66 @@ TEST_F(DataSetTest, WalksTheUsersFiles) {
   ::mkfifo((tmp_ / "mine/pipe").c_str(), 0600);
   spec_.path = tmp_ / "mine";
   const auto data = open();
-  ASSERT_EQ(data->files().count(), 2u);
+  ASSERT_EQ(data->files().count(), 3u);
   EXPECT_STREQ(data->files().path(0), "a/1.txt");
   EXPECT_STREQ(data->files().path(1), "b/2.txt");
-  EXPECT_EQ(data->files().total_bytes(), 3u);
+  EXPECT_EQ(data->files().name(2), "link/2.txt");
+  EXPECT_EQ(data->files().path(2), fs::canonical(tmp_ / "mine/b/2.txt").string());
+  EXPECT_EQ(data->files().total_bytes(), 5u);
   EXPECT_FALSE(data->generated());
-  const std::vector<std::pair<std::string, std::uint64_t>> left{
-      {"empty", 1}, {"not a regular file", 1}, {"symbolic link", 1}};
+  const std::vector<std::pair<std::string, std::uint64_t>> left{{"empty", 1}, {"not a regular file", 1}};
   EXPECT_EQ(data->left_out(), left);
   EXPECT_FALSE(fs::exists(tmp_ / "scratch"));
+}
+
+TEST_F(DataSetTest, LinksLeadIntoNoFolderThatTheyLieIn) {
+  tmp_.write("elsewhere/blob", "12345");
+  tmp_.write("mine/a/1.txt", "1");
+  fs::create_symlink(tmp_ / "elsewhere/blob", tmp_ / "mine/a/2.tar");
+  fs::create_directory_symlink("..", tmp_ / "mine/a/up");
+  fs::create_symlink("nowhere", tmp_ / "mine/dangling");
+  spec_.path = tmp_ / "mine";
+  const auto data = open();
+  ASSERT_EQ(data->files().count(), 2u);
+  EXPECT_EQ(data->files().name(1), "a/2.tar");
+  EXPECT_EQ(data->files().full_path(1), spec_.path + "/a/2.tar");
+  EXPECT_EQ(data->whole(1), (std::vector<unsigned char>{'1', '2', '3', '4', '5'}));
+  const std::vector<std::pair<std::string, std::uint64_t>> left{{"symbolic link to a folder that it lies in", 1},
+                                                                {"symbolic link to nothing", 1}};
+  EXPECT_EQ(data->left_out(), left);
+}
+
+TEST_F(DataSetTest, LeavesByProductsOut) {
+  for (const char* name :
+       {"a/1.txt", "a/._1.txt", "a/.DS_Store", "_SUCCESS", ".part-0.crc", ".cache/x", "@eaDir/x", "_metadata"})
+    tmp_.write(std::string("mine/") + name, "1");
+  spec_.path = tmp_ / "mine";
+  const auto data = open();
+  ASSERT_EQ(data->files().count(), 1u);
+  const std::vector<std::pair<std::string, std::uint64_t>> left{{"hidden", 2},
+                                                                {"of a desktop or a scheduler, no data", 5}};
+  EXPECT_EQ(data->left_out(), left);
+}
+
+TEST_F(DataSetTest, TakesPatternsAsLoadersDo) {
+  for (const char* name : {"0.tar", "1.tar", "2.tar", "3.json"}) tmp_.write(std::string("mine/") + name, "1");
+  const auto names = [&](const std::string& pattern) {
+    spec_.path = tmp_ / pattern;
+    std::string all;
+    const auto data = open();
+    for (std::uint32_t i = 0; i < data->files().count(); ++i) all += std::string(data->files().name(i)) + " ";
+    return all;
+  };
+  EXPECT_EQ(names("mine/{0..1}.tar"), "0.tar 1.tar ");
+  EXPECT_EQ(names("mine/*.tar"), "0.tar 1.tar 2.tar ");
+  EXPECT_EQ(names("m{ine,one}/[12].tar").substr(0, 11), "mine/1.tar ");
+  spec_.path = tmp_ / "mine/{0..4}.tar";
+  try {
+    open();
+    FAIL() << "two shards are missing";
+  } catch (const UsageError& e) {
+    EXPECT_NE(std::string(e.what()).find("2 of 5 files that it names are missing"), std::string::npos) << e.what();
+  }
 }
 
 TEST_F(DataSetTest, WalksASingleFile) {

@@ -1,4 +1,4 @@
-#include "benches/headrace/session/launch.h"
+#include "harness/engine/launch.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "benches/headrace/session/launch.h"
+#include "harness/engine/launch.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -115,10 +115,12 @@ Meeting meet(Backends& backends, const Launched& launched, double timeout_s, dou
   const std::string self = fmt::format("rank {} ({})", launched.rank, host_name());
   within("MPI_Init of " + self, timeout_s, kNoWay, [&mpi] { mpi.start(); });
   if (mpi.size() != launched.size)
-    throw UsageError(
-        fmt::format("the launcher says {} processes, MPI says {}: mpirun and the MPI library that headrace "
-                    "was built with ({}) do not belong together",
-                    launched.size, mpi.size(), mpi.facts().front().second));
+    throw UsageError(fmt::format(
+        "the launcher says {} processes, MPI says {}: mpirun and the MPI library that headrace "
+        "was built with ({}) do not belong together{}",
+        launched.size, mpi.size(), mpi.facts().front().second,
+        std::getenv("SLURM_JOB_ID") == nullptr ? ""
+                                               : "; under srun use srun --mpi=pmix (srun --mpi=list lists the kinds)"));
   const auto said = std::make_shared<std::vector<std::string>>();
   const auto ask = [&](const std::string& what, const std::string& own) {
     within(what + " of " + self, timeout_s, kNoWay, [&mpi, said, own] { *said = mpi.all_gather(own); });

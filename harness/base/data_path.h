@@ -1,0 +1,30 @@
+// Where users say that their data lie: a path, a pattern of shells or WebDataset, an address.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace headrace {
+
+/// A path or "s3://" address as headrace reads it: "file:///a" becomes "/a", "s3a://b" becomes "s3://b". Throws UsageError for
+/// addresses that are not read, with what to do in their place.
+std::string data_path(const std::string& given);
+
+/// Has it braces or wildcards: "data/{000..999}.tar", "data/*.tar", "{train,val}/*.tar"?
+bool is_pattern(std::string_view path) noexcept;
+
+/// Up to the last '/' before the first of them, which is left out; "" where there is none.
+std::string folder_of_pattern(std::string_view pattern);
+
+/// Braces spread as WebDataset and shells do; wildcards stay. Throws UsageError for more than a million.
+std::vector<std::string> spread_braces(const std::string& pattern);
+
+/// What is there of it, each once, in the pattern's order. Throws UsageError where something that it names without a wildcard
+/// is not there, as WebDataset stops there, and RunError where a folder cannot be listed.
+std::vector<std::string> paths_of_pattern(const std::string& pattern);
+
+/// Is a file, a folder, or something that a pattern names there?
+bool is_data_at(const std::string& path);
+
+}  // namespace headrace

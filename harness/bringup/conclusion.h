@@ -1,0 +1,13 @@
+// What a finished bring-up concluded, for who shows it and concludes nothing anew.
+#pragma once
+
+#include <string>
+
+#include "harness/bringup/record.h"
+
+namespace headrace::bringup {
+
+/// As record_from(), with word, sentence and faults. Throws UsageError.
+Record concluded_from(const std::string& text, const std::string& file);
+
+}  // namespace headrace::bringup

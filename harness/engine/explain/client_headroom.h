@@ -1,0 +1,26 @@
+// How much more the client hosts could have taken, had storage given it.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "harness/engine/run_result.h"
+
+namespace headrace {
+
+/// What the client hosts of a point could have taken at most (A29), beside what they took [B/s].
+struct ClientHeadroom {
+  std::string limit{};  // "processors" | "ports"
+  double rate = 0, could_take = 0;
+  double busy = 0, processors = 0;  // of all hosts
+};
+
+/// Of a point whose data have a cache state, from the processor time that its repetitions took: medians of those that
+/// count. `cores`: of a host. `ports`: what all ports of a host carry [B/s]; 0: the data came from its own disks.
+std::optional<ClientHeadroom> client_headroom(const PointResult& point, double cores, double ports);
+
+/// Adds it to the facts of each point.
+void tell_client_headrooms(std::span<PointResult> points, double cores, double ports);
+
+}  // namespace headrace
