@@ -143,6 +143,24 @@ Scan scan_of(const RunResult& run, const std::string& metric) {
   return scan;
 }
 
+Answer scan_answer(const Scan& scan) {
+  const ScanRow* best = nullptr;
+  for (const ScanRow& row : scan.rows)
+    if (row.missing.empty() && (best == nullptr || row.relative == 1)) best = &row;
+  if (best == nullptr) return {};
+  Answer all{.sentence = Text::format("{}: {}{} of {}.", scan.workload,
+                                      scan.rows.size() > 1 ? "best with " + best->point + ": " : "",
+                                      human(scan, best->shown), scan.metric)};
+  if (best->low != best->high)
+    all.cause = Text::format("Range {} to {} in {} repetitions.", human(scan, best->low), human(scan, best->high),
+                             best->repetitions);
+  if (best->disturbed > 0) {
+    all.cause = Text::format("{} of {} repetitions were disturbed by other load.", best->disturbed, best->taken);
+    all.next = "stop what else runs on this machine, and repeat the command";
+  }
+  return all;
+}
+
 Text scan_text(const Scan& scan, const Terminal& terminal) {
   Table table({{Text(scan.workload), false},
                {"mean", true},

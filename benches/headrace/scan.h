@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "benches/headrace/answer.h"
 #include "benches/headrace/terminal.h"
 #include "harness/engine/run_result.h"
 
@@ -37,6 +38,8 @@ Scan scan_of(const RunResult& run, const std::string& metric);
 /// Throws UsageError as scan_of() does: before anything is measured.
 void require_metric(const WorkloadInfo& info, const std::string& metric, const Workload& workload);
 
+/// The best point; nothing where none has a value.
+Answer scan_answer(const Scan& scan);
 Text scan_text(const Scan& scan, const Terminal& terminal);
 std::string scan_markdown(const Scan& scan);
 /// A header, and a line per point; SI values.
