@@ -58,7 +58,7 @@ Dimension dimension_of_name(std::string_view name) {
   for (const std::string_view unitless :
        {"measured", "required", "mean", "standard_deviation", "lower_bound", "upper_bound"})
     if (name == unitless) return Dimension::any;
-  for (const std::string_view word : {"collective", "protocol", "gpu_generation", "algorithm"})
+  for (const std::string_view word : {"collective", "protocol", "gpu_generation", "algorithm", "estimate"})
     if (name == word) return Dimension::text;
   abort_with(fmt::format("input {} names no unit", name));
 }
