@@ -116,10 +116,11 @@ bool spread_first(const std::string& pattern, std::vector<std::string>& into) {
 /// What a wildcard matches.
 std::vector<std::string> matches_of(const std::string& pattern) {
   glob_t found{};
-  const int code = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found);
+  const int code = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found), why = errno;
   std::vector<std::string> paths(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
-  if (code != 0 && code != GLOB_NOMATCH) throw system_error("list", pattern, code == GLOB_NOSPACE ? ENOMEM : errno);
+  if (code == GLOB_ABORTED && (why == ENOENT || why == ENOTDIR)) return {};  // a folder that is not there
+  if (code != 0 && code != GLOB_NOMATCH) throw system_error("list", pattern, code == GLOB_NOSPACE ? ENOMEM : why);
   return paths;
 }
 

@@ -146,7 +146,7 @@ std::string answer(const Job& job, const TriedLoader& own, const TriedLoader& us
                        own.workers == 1 ? "is" : "are", workers_word(job), use.workers, with, gain);
   if (alone && use.prefetch_factor > own.prefetch_factor)
     return fmt::format("no worker process is too few: use {}=1{} ({})", workers_word(job), with, gain);
-  if (use.prefetch_factor > own.prefetch_factor)
+  if (use.workers == own.workers && use.prefetch_factor > own.prefetch_factor)
     return fmt::format("{} read fast enough, but {:.0f} batches ahead are too few: use prefetch_factor={:.0f} ({})",
                        workers(own.workers), own.prefetch_factor, use.prefetch_factor, gain);
   if (use.workers < own.workers)

@@ -105,10 +105,11 @@ TEST(Ledger, TheControlProbe) {
   ledger.add(p.before, p.after);
   EXPECT_FALSE(ledger.judge(kGB, 1.00e6, 1.04e6).disturbed);
   const Disturbance slower = ledger.judge(kGB, 1.00e6, 1.20e6);
-  EXPECT_EQ(slower.why, "the machine became 20 % slower meanwhile (control probe)");
+  EXPECT_EQ(slower.why, "the machine became 20 % slower during the repetition (control probe)");
   EXPECT_EQ(slower.probe_before_ns, 1.00e6);
   EXPECT_EQ(slower.probe_after_ns, 1.20e6);
-  EXPECT_EQ(ledger.judge(kGB, 1.00e6, 0.90e6).why, "the machine became 10 % faster meanwhile (control probe)");
+  EXPECT_EQ(ledger.judge(kGB, 1.00e6, 0.90e6).why,
+            "the machine became 10 % faster during the repetition (control probe)");
   EXPECT_FALSE(ledger.judge(kGB, -1, 1.20e6).disturbed) << "was not taken";
   p.after.at_ns = 100'000'000;
   Ledger brief;

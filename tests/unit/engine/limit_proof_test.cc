@@ -112,11 +112,11 @@ TEST(LimitProofTest, ProcessesThatAreBusyTakingBatchesAreNamed) {
                          .no_decode = about(4450),
                          .in_memory = about(4450),
                          .more_workers = about(4420)};
-  expect(busy, Limit::processes, "the GPUs' own processes can pass on 4.50 k samples/s at most, and do 4.40 k");
+  expect(busy, Limit::processes, "the GPUs' own processes can pass on 4.50 k samples/s at most, and pass on 4.40 k");
   LoaderRates short_of_processors = busy;  // others had them, too
   short_of_processors.loader = about(2200);
   short_of_processors.more_workers = about(3000);
-  expect(short_of_processors, Limit::processes, "hand on 4.50 k samples/s at most, and do 2.20 k");
+  expect(short_of_processors, Limit::processes, "pass on 4.50 k samples/s at most, and pass on 2.20 k");
   LoaderRates idle = busy;
   idle.taking_share = 0.5;
   idle.in_memory = about(8800);

@@ -23,6 +23,7 @@ namespace {
 std::set<std::string> made() {
   std::set<std::string> ids;
   const std::regex adds(R"re((?:needs\.add(?:_shared)?\(|add_rate\(needs,)\s*"([^"]+)")re");
+  const std::regex pairs(R"re(add_call_times\(job, [^"]*"([^"]+)",\s*"([^"]+)")re");
   for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/harness/job")) {
     const std::string name = file.path().filename().string();
     if (!name.starts_with("needs_") || !name.ends_with(".cc")) continue;
@@ -30,6 +31,8 @@ std::set<std::string> made() {
     source << std::ifstream(file.path()).rdbuf();
     const std::string text = source.str();
     for (std::sregex_iterator at(text.begin(), text.end(), adds), end; at != end; ++at) ids.insert((*at)[1]);
+    for (std::sregex_iterator at(text.begin(), text.end(), pairs), end; at != end; ++at)
+      ids.insert({(*at)[1], (*at)[2]});
   }
   return ids;
 }

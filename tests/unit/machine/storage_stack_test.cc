@@ -205,10 +205,10 @@ TEST(StorageStack, WithoutSysADisksNameIsBelieved) {
                  " 254        0  268435456 vda\n   7        1      65536 loop1\n"
                  " 253        0      65536 dm-0\n   9        0      65536 md0");
   EXPECT_EQ(m.why("254:0"), "");
-  EXPECT_EQ(m.why("7:1"), "/sys does not show here what is below loop1");
-  EXPECT_EQ(m.why("253:0"), "/sys does not show here what is below dm-0");
-  EXPECT_EQ(m.why("9:0"), "/sys does not show here what is below md0");
-  EXPECT_EQ(m.why("8:0"), "/sys does not show here what is below device 8:0");
+  EXPECT_EQ(m.why("7:1"), "/sys does not show the devices below loop1");
+  EXPECT_EQ(m.why("253:0"), "/sys does not show the devices below dm-0");
+  EXPECT_EQ(m.why("9:0"), "/sys does not show the devices below md0");
+  EXPECT_EQ(m.why("8:0"), "/sys does not show the devices below device 8:0");
 }
 
 TEST(StorageStack, FilesInMemoryAreNot) {

@@ -96,10 +96,10 @@ TEST(FindLimit, SaysWhereItIsNotSureThatItStarves) {
     job.seen.consumer = job.seen.training = consumer_shares(job.slices, job.seen.roles);
     return find_limit(job.recording, job.slices, job.seen);
   };
-  EXPECT_NE(doubtful(24).proof[0].find("it may be training itself that limits"), std::string::npos);
+  EXPECT_NE(doubtful(24).proof[0].find("the limit may be training itself"), std::string::npos);
   const Limit below = doubtful(16);
   EXPECT_EQ(below.id, "consumer");
-  EXPECT_NE(below.proof[0].find("it may be what is waited for that limits"), std::string::npos) << below.proof[0];
+  EXPECT_NE(below.proof[0].find("the limit may be the awaited data"), std::string::npos) << below.proof[0];
   EXPECT_EQ(doubtful(80).proof[0].find("is unknown"), std::string::npos);
 }
 
@@ -112,7 +112,7 @@ TEST(FindLimit, SaysHowLittleItSawWhereThatIsTooLittle) {
   job.slices.push_back(&job.recording.slices[3]);
   EXPECT_NE(job.limit(), "unknown");
   job.seen.roles.consumers.clear();
-  EXPECT_NE(find_limit(job.recording, job.slices, job.seen).sentence.find("nobody"), std::string::npos);
+  EXPECT_NE(find_limit(job.recording, job.slices, job.seen).sentence.find("no process was seen taking batches"), std::string::npos);
 }
 
 /// A GPU of the job, which was busy so much of the time.

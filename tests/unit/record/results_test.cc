@@ -32,7 +32,7 @@ FixedRun::FixedRun() {
   job.values = {{"cluster.nodes", "1"}, {"dataset.sample_size", "130000B"}};
   plan.plan.job = job;
   result.plan = &plan.plan;
-  result.build = {"0.1.0", "abc1234", "GCC 12.2.0"};
+  result.build = {"0.1.0", "abc1234", "GCC 12.2.0", "Release", ""};
   result.run_id = "20260131-120000-golden";
   result.started_utc = "2026-01-31T12:00:00Z";
   result.elapsed_s = 92.25;

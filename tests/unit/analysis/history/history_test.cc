@@ -310,7 +310,7 @@ TEST(History, OtherConfigurationsAreOtherSeries) {
   EXPECT_EQ(h.word,
             Outcome::incomplete);  // of the configuration that is measured now, too little is known
   EXPECT_EQ(h.exit_code, 12);
-  EXPECT_EQ(h.sentence, "20 runs, 2 series: no changes, 1 too short to tell.");
+  EXPECT_EQ(h.sentence, "20 runs, 2 series: no changes, 1 too short to judge.");
   EXPECT_EQ(judge({run_of(1, 1e9)}, {}).word, Outcome::incomplete);
 }
 

@@ -207,7 +207,7 @@ TEST_F(PackingTest, AFileBesideTheClassesIsRefusedAndAFolderWithoutClassesIsNot)
   EXPECT_EQ(listed().samples.front().label, -1);
   put("a/1.jpg", 1);
   const std::string told = thrown_by<UsageError>([&] { listed(); });
-  EXPECT_NE(told.find("loose.jpg lies beside"), std::string::npos) << told;
+  EXPECT_NE(told.find("loose.jpg is in no folder of a class"), std::string::npos) << told;
 }
 
 TEST_F(PackingTest, NothingToPackIsTold) {
@@ -477,7 +477,7 @@ TEST_F(ShardFileTest, WhatTheStorageChangedIsFound) {
   file << 'Q';
   file.close();
   const std::string told = thrown_by<RunError>([&] { shard.read_back(); });
-  EXPECT_NE(told.find("one.tar: read back, it is not what was written (100000 of 100000 bytes"), std::string::npos)
+  EXPECT_NE(told.find("one.tar: read back, it differs from the written data (100000 of 100000 bytes"), std::string::npos)
       << told;
   fs::resize_file(target_ + "/" + there().front(), 99'999);
   EXPECT_NE(thrown_by<RunError>([&] { shard.read_back(); }).find("99999 of 100000"), std::string::npos);

@@ -74,7 +74,7 @@ TEST(Tables, SayWhatIsWrongWithThem) {
   for (const char* word : {"own.yaml:3:12: rates: part: 'dsk' is not one of", "did you mean 'disk'?",
                            "own.yaml:4:5: rates: rate: either a rate or", "own.yaml:5:35", "needs a unit",
                            "a workload and its metric are expected", "the first share is above the second",
-                           "least: is above what is usual", "unknown key 'wit'; did you mean 'with'?",
+                           "least: is above the usual range", "unknown key 'wit'; did you mean 'with'?",
                            "two shares are expected", "source: missing"})
     EXPECT_NE(told.find(word), std::string::npos) << word << " in\n" << told;
 }
@@ -170,7 +170,7 @@ TEST(Hold, AnUnknownKindIsSaidToBeUnknown) {
   const Expected e = only({unknown}, stream({1e9, 1e9, 1e9, 1e9, 1e9, 1e9}));
   EXPECT_EQ(e.standing, Standing::not_known);
   EXPECT_FALSE(e.share());
-  EXPECT_EQ(sentence(e), "what is usual is not known (vda: a disk behind virtio does not tell what it can carry)");
+  EXPECT_EQ(sentence(e), "no reference value (vda: a disk behind virtio does not tell what it can carry)");
   // A table of one's own knows it.
   std::vector<Part> parts{unknown};
   const Table own = table_of("rates:\n  - {part: disk, name: 'vd?', rate: 2GB/s, source: what we bought}\n");

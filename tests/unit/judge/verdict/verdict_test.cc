@@ -68,8 +68,8 @@ TEST(Judge, FailWhenTheGoodBoundMissesTheNeed) {
   const Judgement& j = c();
   EXPECT_EQ(j.outcome, Outcome::fail);
   EXPECT_EQ(j.explanation,
-            "Measured 1.00 GB/s in 5 repetitions of one session; even the good bound, 1.18 GB/s, "
-            "misses the need of 1.60 GB/s: -38 %.");
+            "Measured 1.00 GB/s in 5 repetitions of one session; even the top of the range "
+            "(1.18 GB/s) is below the required 1.60 GB/s: -38 %.");
   EXPECT_FALSE(j.next_step.empty());
 }
 
@@ -198,7 +198,7 @@ TEST(Judge, DisturbanceExplainsAndDoesNotVeto) {
   EXPECT_EQ(fail.judgement.reason, Reason::disturbed);
   fail.evidence.taken[0].disturbed = false;
   EXPECT_EQ(fail().outcome, Outcome::fail);
-  EXPECT_NE(fail.judgement.explanation.find("; the others miss the need, too."), std::string::npos)
+  EXPECT_NE(fail.judgement.explanation.find("undisturbed repetitions miss the need as well."), std::string::npos)
       << fail.judgement.explanation;
 }
 

@@ -107,7 +107,7 @@ TEST(PortCount, WithoutARateIsAsTheFastest) {
 
 TEST(PortCount, IsNotKnownWhereARateIsNotTold) {
   EXPECT_EQ(count_ports(std::vector<NodePorts>{{"a", {kFast}}, {"b", {kFast, kVirtual}}}, 50e9).unknown,
-            "eth0 of b does not tell its rate, as virtual cards do not");
+            "the rate of eth0 of b is not reported, as with virtual cards");
   EXPECT_NE(count_ports(std::vector<NodePorts>{{"a", {}}}, 50e9).unknown.find("a shows no port"), std::string::npos);
   NetworkPort down = kVirtual;
   down.up = false;

@@ -79,7 +79,7 @@ TEST_F(Survey, AnotherFileInTheSamePlaceIsNamed) {
     check_unchanged(files, before);
     FAIL() << "another inode went unseen";
   } catch (const RunError& e) {
-    EXPECT_NE(std::string(e.what()).find("/b is not the file that it was"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("/b has changed: it was replaced"), std::string::npos) << e.what();
   }
   EXPECT_NO_THROW(check_unchanged(files, before, {}, 1)) << "the first alone was looked at";
 }
