@@ -16,7 +16,6 @@
 #include "harness/base/error.h"
 #include "harness/base/system/direct_alignment.h"
 #include "harness/base/system/unique_fd.h"
-#include "harness/base/units.h"
 
 namespace headrace {
 
@@ -55,10 +54,9 @@ inline void require_multiple(int fd, const std::string& path, std::uint64_t mult
   const std::uint64_t wanted = system::direct_alignment(fd);
   if (wanted <= kPage || multiple % wanted == 0) return;
   throw RunError(
-      fmt::format("{}: direct I/O there takes multiples of {}, the size of its sectors, and {} was asked for. Read "
-                  "through the page cache (direct: false), or use larger blocks",
-                  path, format_quantity(static_cast<double>(wanted), Dimension::bytes, true),
-                  format_quantity(static_cast<double>(multiple), Dimension::bytes, true)));
+      fmt::format("{}: direct I/O there takes multiples of {} bytes, the size of its sectors, and {} bytes were asked "
+                  "for. Read through the page cache (direct: false), or use larger blocks",
+                  path, wanted, multiple));
 }
 
 /// Throws what a failed open means: for direct I/O, EINVAL says that this file system has none.
