@@ -189,9 +189,11 @@ def test_too_little_disk_is_told_before_anything_is_written(headrace, small_disk
     assert not list(headrace.path("disk").rglob("*.bin"))
 
 
-def test_disk_fills_up_while_data_is_made(headrace, small_disk):
+def test_too_few_inodes_are_told_before_anything_is_written(headrace, small_disk):
     small_disk("size=64m,nr_inodes=30")  # space enough, but not for so many files
-    failed(headrace.run("tiny.yaml", "--set", "target.path=disk/scratch"), "No space left on device")
+    result = headrace.run("tiny.yaml", "--set", "target.path=disk/scratch")
+    assert result.code == 2 and "the run would make 41 files and folders" in result.err and "29 inodes left" in result.err, result
+    assert not list(headrace.path("disk").rglob("*.bin"))
 
 
 def test_no_room_for_the_results(headrace, small_disk):

@@ -147,7 +147,7 @@ def test_what_the_index_told_already_is_counted_once(headrace, own, spoil):
     assert outcome.code == 0 and metric(point, "bad_samples") == 1, (outcome, point["metrics"])
     assert operations(point) == 2 * SAMPLES - lost, "the others are read"
     told = " ".join(point["notes"])
-    assert "bytes, of which index.json tells" in told and f"shard.00001.mds at offset {at}: " in told and words in told, told
+    assert "bytes, but index.json says" in told and f"shard.00001.mds at offset {at}: " in told and words in told, told
 
 
 def test_a_shard_of_no_bytes_is_counted_once(headrace, own):
@@ -159,13 +159,13 @@ def test_a_shard_of_no_bytes_is_counted_once(headrace, own):
 
 def other_count(index):
     index["shards"][1]["samples"] += 1
-    return "shard.00001.mds: 25 samples, of which index.json tells 26"
+    return "shard.00001.mds: 25 samples, but index.json says 26"
 
 
 def other_size(index):
     size = index["shards"][1]["raw_data"]["bytes"]
     index["shards"][1]["raw_data"]["bytes"] += 1
-    return f"shard.00001.mds: {size} bytes, of which index.json tells {size + 1}"
+    return f"shard.00001.mds: {size} bytes, but index.json says {size + 1}"
 
 
 def one_too_many(index):

@@ -22,7 +22,7 @@ def test_version(headrace):
                                   ["doctor"], ["report"], ["clean"]])
 def test_help(headrace, verb):
     result = headrace(*verb, "--help")
-    assert result.code == 0 and result.err == "" and "--help" in result.out, result
+    assert result.code == 0 and result.err == "" and f"Usage: headrace {verb[0] if verb else 'VERB'}" in result.out, result
 
 
 def test_progress_on_standard_error(headrace):

@@ -204,7 +204,7 @@ def test_mds_samples_have_the_same_columns(headrace):
         "bytes", "png"]
     (folder / "b.json").unlink()
     outcome = pack(headrace, "--format", "mds")
-    assert outcome.code == 2 and "b.png has no .json beside it, which others have" in outcome.err, outcome
+    assert outcome.code == 2 and "b.png has no .json of the same name, which others have" in outcome.err, outcome
     assert pack(headrace).code == 0, "a tar may have them"
 
 
@@ -434,7 +434,7 @@ def test_names_that_would_be_one_sample_are_refused(headrace):
     (folder / "cat/a_b.jpg").unlink()
     (folder / "loose.jpg").write_bytes(b"z")
     outcome = pack(headrace)
-    assert outcome.code == 2 and "loose.jpg lies beside the folders of the classes" in outcome.err, outcome
+    assert outcome.code == 2 and "loose.jpg is in no folder of a class" in outcome.err, outcome
 
 
 @pytest.mark.parametrize("form", ["tar", "tfrecord", "mds"])

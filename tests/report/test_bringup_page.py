@@ -25,7 +25,7 @@ def test_findings_come_first_and_all_of_them(pages):
     faults = [(one["scope"], one["subject"]) for one in record["faults"]]
     assert {scope for scope, _ in faults} == {"node", "switch"}, faults
     assert "\u2718 FAIL" in text and "Simulated:" in text
-    first = text.index("What is bad")
+    first = text.index("Bad parts")
     for scope, subject in faults:
         assert first < text.index(f"{subject} ", first) < text.index("Do next"), (scope, subject)
     for one in record["faults"]:
@@ -48,7 +48,7 @@ def test_what_was_not_decided_is_no_pass(pages):
     record, text = shown(pages, "bringup_undecided")
     suspects = sum(node["state"] == "suspect" for node in record["nodes"])
     assert "? INCONCLUSIVE" in text and f"{suspects} undecided" in text and record["exit_code"] == 11 and suspects > 0, text[:2000]
-    assert "ways between two nodes 50 of 4950" in text, text
+    assert "links between two nodes 50 of 4950" in text, text
 
 
 def test_ten_thousand_nodes_in_two_megabytes(tmp_path):

@@ -99,7 +99,7 @@ def test_on_the_page(tmp_path, name):
 def test_the_way_of_single_blocks(one):
     """Each of four slots copies for 20 us in a turn of 420 us: beside the reads of the others."""
     figure = stages.draw(one.points[-1])
-    assert plain(figure.finding).startswith("24 blocks in 2.") and "copy goes on beside the rest" in plain(figure.finding)
+    assert plain(figure.finding).startswith("24 blocks in 2.") and "copy overlaps with the rest" in plain(figure.finding)
     assert len(figure.table.rows) == 24 and figure.table.columns[1:] == ["read from", "read to", "copy from", "copy to"]
     assert stages.draw(one.points[0]) is None
 
@@ -107,4 +107,4 @@ def test_the_way_of_single_blocks(one):
 def test_stages_in_turns_hide_nothing():
     alone = read_run(sample_gpu_run.run_file("MEASURED", 0, [], [
         {**sample_gpu_run.storage_point(2e9, 2e9, 1e9), "stages": sample_gpu_run.stages(8, 1e-3, 1e-3, 1)}]))
-    assert plain(stages.draw(alone.points[0]).finding) == "8 blocks in 16.0 ms: read goes on beside the rest not at all"
+    assert plain(stages.draw(alone.points[0]).finding) == "8 blocks in 16.0 ms: read overlaps with the rest not at all"

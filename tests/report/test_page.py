@@ -181,8 +181,10 @@ def test_what_to_do_next_stands_once_and_before_the_needs(pages):
     text = Reader(pages.text("failing")).text
     for judgement in sample_run.failing()["judgements"]:
         if judgement["next_step"] and judgement["outcome"] != "PASS":
-            assert text.count(judgement["next_step"]) == 1
-            assert text.index("Do next ", 100) < text.index(judgement["next_step"]) < text.index("What the job needs")
+            headline, _, below = text.partition("Do next ")[2].partition("Do next ")
+            assert headline.count(judgement["next_step"]) <= 1  # of the first need alone
+            assert below.count(judgement["next_step"]) == 1
+            assert below.index(judgement["next_step"]) < below.index("What the job needs")
 
 
 def test_counts_of_repetitions_are_of_one_kind():

@@ -31,7 +31,7 @@ def test_everything_is_there_without_scripts(pages):
             assert word in text, word
     for fix in data["fixes"]:
         assert fix["title"] in text and fix["explanation"] in text and fix["command"] in text
-    for word in ("\u2718 FAIL", "this storage feeds 96 [86, 101] of 128 GPUs, extrapolated", "cause: cold epoch", "4 nodes measured of 16",
+    for word in ("\u2718 FAIL", "This storage feeds 96 [86, 101] of 128 GPUs, extrapolated", "cause: cold epoch", "4 nodes measured of 16",
                  "extrapolated: a guess", "Daly\u2019s interval", "44.5 TB to keep", "USD/h", "Not measured", "headrace size"):
         assert word in text, word
 

@@ -127,8 +127,10 @@ void name_flapping(Record& record, unsigned node) {
   told.text = "it comes and goes: " + flaps->told;
   told.fix = fmt::format(
       "keep it out. Look for an intermittent fault: the seat of cables and modules, temperatures, links that went down "
-      "(dmesg, ethtool -S). {} passes in a row accept it: --retest {}",
-      flaps->left == 1 ? "1 more pass" : fmt::format("{} more passes", flaps->left), told.subject);
+      "(dmesg, ethtool -S). {}: --retest {}",
+      flaps->left == 1 ? "1 more pass in a row accepts it"
+                       : fmt::format("{} more passes in a row accept it", flaps->left),
+      told.subject);
   record.faults.push_back(std::move(told));
 }
 
