@@ -28,4 +28,4 @@ def run(tests, options=()):
                             str(tests), *options]))
     if code == 0:
         shutil.rmtree(folder, ignore_errors=True)
-    sys.exit(code)
+    sys.exit(77 if code == pytest.ExitCode.NO_TESTS_COLLECTED else code)

@@ -55,15 +55,11 @@ int bringup_verb(BringupArguments& given, const Shared& shared) {
 
 void add_hosts_options(Verb& verb, HostsArguments& a) {
   verb.group("Hosts");
-  verb.option("-w,--hosts FILE", a.hosts,
-              "Bring these up: a line per host, 'node01 rack=r1 switch=s1 rail=eth1,eth2 rdma=mlx5_0'; or a list: "
-              "'node[001-004],gpu1'");
-  verb.option("--launch COMMAND", a.launch,
-              "Shell command that starts another on {host} (default: ssh; srun in a Slurm allocation)");
+  verb.option("-w,--hosts FILE", a.hosts, "A line per host, 'node01 rack=r1 rail=eth1,eth2'; or a list, 'node[001-4]'");
+  verb.option("--launch COMMAND", a.launch, "Command that starts another on {host} (default: ssh; srun under Slurm)");
   verb.group("Tests");
   verb.option("--job JOB", a.job, "All hosts must have the paths of this job; with --at, each measures what it does");
-  verb.option("--at DIR", a.at,
-              "Folder on the job's storage, on all hosts: each makes its data below it, and removes it");
+  verb.option("--at DIR", a.at, "Folder on the job's storage; each host makes and removes its data below it");
   verb.flag("--pairs-only", a.pairs_only, "Leave out what nodes measure by themselves and what groups of them measure");
   verb.group("Results and next steps");
   verb.option("--out DIR", a.out, "Folder for bringup.json and report.html, written after every round");
@@ -130,8 +126,6 @@ void add_bringup(Verbs& verbs, Shared& shared) {
   verb.example("headrace bringup --hosts hosts --out cluster --dry-run",
                "What would be started on the hosts of this file, and how long it takes; then without --dry-run");
   verb.example("headrace bringup --out cluster", "The result of a finished bring-up again");
-  verb.example("headrace bringup --simulate 200 --bad 2% --loss 10% --fleets 5",
-               "Rounds, healthy nodes accused and bad ones missed, over five fleets");
   verb.does([&shared, a] { return bringup_verb(*a, shared); });
 }
 

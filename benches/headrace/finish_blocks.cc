@@ -24,7 +24,10 @@ int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Told
         files = "report.html, " + files;
     }
     if (told == Told::json) print_document(comparison_json(*result.comparison));
-    if (told == Told::text) print(comparison_text(*result.comparison, Terminal(stdout, shared), false));
+    const Terminal terminal(stdout, shared);
+    if (told == Told::text)
+      print(answer_text(comparison_answer(*result.comparison), terminal) +
+            comparison_text(*result.comparison, terminal, false));
   }
   const int code = result.signal != 0 ? exit_code(Outcome::interrupted, result.signal) : result.comparison->exit_code;
   if (told == Told::json || told == Told::none) return code;

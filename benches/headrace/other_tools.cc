@@ -54,7 +54,8 @@ constexpr Translated kWorkloads[] = {
      "small_file_read whole files"},
     {" randread rand_read rand-read random iops ", "random_read"},
     {" write seqwrite seq_write seq-write randwrite save ", "checkpoint_write"},
-    {" stat mdtest meta files ", "metadata, or small_file_read"},
+    {" small_read smallfile files ", "small_file_read"},
+    {" stat mdtest meta ", "metadata, or small_file_read"},
     {" iperf iperf3 tcp network ", "tcp_stream"},
     {" memcpy stream memory ", "memory_copy"},
 };

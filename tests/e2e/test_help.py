@@ -49,7 +49,7 @@ def test_names_of_other_tools(headrace):
                         (["random_read", "--workers", "1-8", "--dry-run"], "is no range: write 1..8"),
                         (["random_read", "--direct", "1", "--dry-run"], "1: no such file or folder"),
                         (["random_read", "--file-size", "2GB", "--dry-run"], "max_write allows"),
-                        (["seq_read"], "here it is shard_stream reads front to back"), (["small_read"], "did you mean 'small_file_read'?")):
+                        (["seq_read"], "here it is shard_stream reads front to back"), (["small_read"], "here it is small_file_read")):
         result = headrace("measure", *words)
         assert result.code == 2 and hint in result.err and len(result.err.splitlines()) == 1, (words, result)
     told = headrace("bringup", "hosts")

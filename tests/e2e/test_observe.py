@@ -81,7 +81,7 @@ def test_what_taking_a_batch_costs_is_learned_where_it_is_no_spinning(headrace, 
 def test_spinning_until_a_gpu_is_ready_is_not_taken_for_taking_batches(headrace, data):
     seen = observe(headrace, data, "--spin", "--step", "0.04", "--steps", "60")
     one = seen.learned.get("loader.cpu_time_per_batch")
-    assert one is None or one["confidence"] == "guess" and one["low"] <= seen.truth["own"] <= one["high"] and "spun" in one["evidence"], one
+    assert one is None or one["confidence"] == "guess" and one["low"] <= seen.truth["own"] <= one["high"] and "spinning" in one["evidence"], one
     text = (headrace.path("seen") / "job.yaml").read_text()
     assert one is None or "  # cpu_time_per_batch: put in what you know" in text and "\n  cpu_time_per_batch" not in text, text
     assert headrace("report", "seen").code == 0

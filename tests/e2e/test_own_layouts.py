@@ -196,6 +196,6 @@ def test_what_is_not_parsed_is_refused_by_its_name(headrace, layout, name):
     where = headrace.path(f"data/{layout}")
     if layout == "zarr":
         where = where.rename(where.with_name("set.zarr"))
-    ran = headrace("measure", "input_pipeline", str(where), "--layout", "shards", "--codec", "jpeg", "--workers", "1", "--repeat", "1",
+    ran = headrace("measure", "input_pipeline", str(where), "--layout", "shards", "--loader", "pytorch_iterable", "--codec", "jpeg", "--workers", "1", "--repeat", "1",
                    "--no-store")
     assert ran.code != 0 and f"these are {name}" in " ".join((ran.out + ran.err).split()), ran

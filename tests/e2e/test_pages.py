@@ -76,7 +76,7 @@ def test_options_of_every_command(headrace):
             if not option:
                 continue
             parameter = option[1][2:].replace("-", "_")
-            there = re.search(rf"{option[1]}\b(?!-)", options("help", verb)) or option[1] in ("--exit-map", "--help", "--color", "--progress")
+            there = re.search(rf"{option[1]}\b(?!-)", options(verb, "--help-all")) or option[1] in ("--exit-map", "--help", "--color", "--progress")
             if verb == "measure" and words:
                 there = there or re.search(rf"^  {parameter}\b", options("list", words[0]), re.M)
             if not there:

@@ -17,7 +17,7 @@ from headrace_report.plots import watched
 def test_everything_is_there_without_scripts(pages):
     text = Reader(pages.text("observation_saves")).text.replace("\u00a0", " ")
     for word in ("Checkpoints limit: while one is written", "16 % of the time [14, 18]", "step.time", "79.0 ms to 81.5 ms", "\u2714 high", "? low", "\u2013 guess",
-                 "1 value could not be seen and stands in the job file as a guess", "DataLoader's default", "/out/model.pt", "headrace qualify job.yaml",
+                 "1 value could not be seen: the job file has a guess", "DataLoader's default", "/out/model.pt", "headrace qualify job.yaml",
                  "read 2.10 times"):
         assert word in text, word
     short = Reader(pages.text("observation_short")).text

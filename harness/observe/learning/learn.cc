@@ -288,8 +288,12 @@ class Learner {
     const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
     // What the kernel took for reading, a rehearsal takes again.
     if (samples >= 20 && !seen_.roles.in_process && sums_.worker_user_s > 0.2) {
+      // Decoders cost the kernel time, too: where it took much, the share of reading is unknown.
+      const double kernel = sums_.worker_cpu_s / sums_.worker_user_s - 1;
+      const bool much = kernel > 0.2;
       number("dataset.cpu_time_per_sample", sums_.worker_user_s / samples,
-             0.02 + 0.02 / sums_.worker_user_s + spread_ / std::sqrt(samples), Dimension::seconds, size_confidence_,
+             0.02 + 0.02 / sums_.worker_user_s + spread_ / std::sqrt(samples) + (much ? kernel : 0), Dimension::seconds,
+             much ? least(Confidence::low, size_confidence_) : size_confidence_,
              fmt::format("workers took {} of processor time, and {} more in the kernel, for {:.0f} samples",
                          format_quantity(sums_.worker_user_s, Dimension::seconds),
                          format_quantity(sums_.worker_cpu_s - sums_.worker_user_s, Dimension::seconds), samples));
