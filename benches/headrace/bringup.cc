@@ -124,7 +124,7 @@ void add_bringup(Verbs& verbs, Shared& shared) {
   add_simulated_options(verb, a->simulated);
   verb.format(a->format, {"text", "json"}, "text or json");
   verb.example("headrace bringup --hosts hosts --out cluster --dry-run",
-               "What would be started on the hosts of this file, and how long it takes; then without --dry-run");
+               "What would be started, and how long it takes");
   verb.example("headrace bringup --out cluster", "The result of a finished bring-up again");
   verb.does([&shared, a] { return bringup_verb(*a, shared); });
 }
