@@ -35,7 +35,7 @@ def test_help_is_one_screen(headrace):
     for verb in verbs(headrace):
         assert len(headrace("help", verb, COLUMNS="80").out.splitlines()) <= 44, verb
     short, whole = headrace("measure", "--help").out, headrace("measure", "--help-all").out
-    assert "--block-size" not in short and "headrace measure --help-all lists" in short and "--block-size" in whole
+    assert "\n  --block-size" not in short and "headrace measure --help-all lists" in short and "--block-size" in whole
     assert headrace("help", "--all", "measure").out == whole
     assert re.search(r"^Hosts\n(.*\n)*^Tests\n", headrace("bringup", "--help").out, re.M)
 
