@@ -149,8 +149,7 @@ TEST(Learn, WhatStorageGaveIsTheJobsWhereMostOfItWas) {
   const Observation seen = Loop::learned();
   EXPECT_EQ(value(seen, "dataset.request_size"), 10'000);
   EXPECT_EQ(find(seen, "dataset.read_amplification"), nullptr) << "half came out of memory";
-  EXPECT_NE(seen.notes.front().find("50 % of the bytes came from memory"), std::string::npos)
-      << seen.notes.front();
+  EXPECT_NE(seen.notes.front().find("50 % of the bytes came from memory"), std::string::npos) << seen.notes.front();
   const Observation others = Loop::learned([](Loop& loop) { loop.seen.storage.read_rate = 90'000; });
   EXPECT_EQ(find(others, "dataset.request_size"), nullptr) << "more than half is of others";
   const Observation amplified = Loop::learned([](Loop& loop) {

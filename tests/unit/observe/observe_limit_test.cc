@@ -112,7 +112,8 @@ TEST(FindLimit, SaysHowLittleItSawWhereThatIsTooLittle) {
   job.slices.push_back(&job.recording.slices[3]);
   EXPECT_NE(job.limit(), "unknown");
   job.seen.roles.consumers.clear();
-  EXPECT_NE(find_limit(job.recording, job.slices, job.seen).sentence.find("no process was seen taking batches"), std::string::npos);
+  EXPECT_NE(find_limit(job.recording, job.slices, job.seen).sentence.find("no process was seen taking batches"),
+            std::string::npos);
 }
 
 /// A GPU of the job, which was busy so much of the time.

@@ -477,7 +477,8 @@ TEST_F(ShardFileTest, WhatTheStorageChangedIsFound) {
   file << 'Q';
   file.close();
   const std::string told = thrown_by<RunError>([&] { shard.read_back(); });
-  EXPECT_NE(told.find("one.tar: read back, it differs from the written data (100000 of 100000 bytes"), std::string::npos)
+  EXPECT_NE(told.find("one.tar: read back, it differs from the written data (100000 of 100000 bytes"),
+            std::string::npos)
       << told;
   fs::resize_file(target_ + "/" + there().front(), 99'999);
   EXPECT_NE(thrown_by<RunError>([&] { shard.read_back(); }).find("99999 of 100000"), std::string::npos);
