@@ -131,8 +131,17 @@ TEST(Learn, ALoopOfKnownStepsAndSamples) {
   EXPECT_NEAR(value(seen, "dataset.cpu_time_per_sample"), 0.005, 1e-12);
   EXPECT_TRUE(is_evident(seen, "dataset.cpu_time_per_sample",
                          "took 16.0 s of processor time, and 4.00 s more in the kernel, for 3200 samples"));
-  EXPECT_NEAR(find(seen, "dataset.cpu_time_per_sample")->high, 0.005 * (1 + 0.02 + 0.02 / 16 + 0.1 / std::sqrt(3200)),
-              1e-9);
+  // The kernel's quarter may be reading or decoding: the bound has it.
+  const double scatter = 0.02 + 0.02 / 16 + 0.1 / std::sqrt(3200);
+  EXPECT_NEAR(find(seen, "dataset.cpu_time_per_sample")->high, 0.005 * (1 + scatter + 0.25), 1e-9);
+  EXPECT_EQ(confidence(seen, "dataset.cpu_time_per_sample"), "low");
+  const Observation little = Loop::learned([](Loop& loop) {
+    loop.each([](Slice& slice) {
+      for (ProcessSlice& one : slice.processes) one.counted.system_s = 0.1 * one.counted.user_s;
+    });
+  });
+  EXPECT_NEAR(find(little, "dataset.cpu_time_per_sample")->high, 0.005 * (1 + scatter), 1e-9);
+  EXPECT_EQ(confidence(little, "dataset.cpu_time_per_sample"), "high");
   EXPECT_EQ(value(seen, "loader.workers_per_gpu"), 2);
   EXPECT_EQ(value(seen, "loader.prefetch_factor"), 2);
   EXPECT_EQ(confidence(seen, "loader.prefetch_factor"), "guess");
