@@ -90,6 +90,10 @@ def save(tmp_path, at, number):
     return done, run, next(p for p in run["points"] if p["id"] == "checkpoint_write/job")
 
 
+def saved_bytes(point):
+    return {r["phases"][0]["bytes"] for r in point["repetitions"]}
+
+
 def test_shards_are_cut_to_what_slow_storage_saves_in_time(tmp_path, faults):
     faults.set(f"delay *.new op=write ms={WRITE_MS}")
     done, run, point = save(tmp_path, faults.mount / "scratch", 1)
@@ -104,8 +108,9 @@ def test_shards_are_cut_to_what_slow_storage_saves_in_time(tmp_path, faults):
     assert "instead of" in judged["unproven"] and "as this storage saves no more in" in judged["unproven"], judged
     assert "as this storage saves no more in" in " ".join(done.stdout.split()), done.stdout
 
-    # Storage that is not slow: nothing is cut, nothing is said.
+    # Without the delay a shard is whole, unless this disk itself is too slow: then the run reports it again.
     faults.set()
-    done, run, point = save(tmp_path, tmp_path / "scratch", 2)
-    assert "as this storage saves no more in" not in " ".join(done.stdout.split()), done.stdout
-    assert all(r["phases"][0]["bytes"] == asked for r in point["repetitions"]), point
+    done, run, _ = save(tmp_path, tmp_path / "scratch", 2)
+    whole = all(saved_bytes(p) == {2 * int(p["params"]["shard_size"])} for p in run["points"] if p["status"] == "ok")
+    assert whole != ("as this storage saves no more in" in " ".join(done.stdout.split())), (done.stdout, run["points"])
+    assert min(saved_bytes(run["points"][0])) > max(saved), "a disk without the delay saved no more than one with it"

@@ -4,6 +4,7 @@
 """
 
 import pathlib
+import signal
 import sys
 
 from servers import KEY, SECRET, seaweedfs
@@ -12,6 +13,7 @@ VOLUMES = 96  # 6 GB: more than a quick start writes
 
 
 def main():
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C ends the script that holds the input; that script then closes it
     folder, bucket = pathlib.Path(sys.argv[1]).resolve(), sys.argv[2]
     with seaweedfs(folder, VOLUMES) as store:
         store.put(bucket, "made-by/headrace-quickstart", b"so that there is a bucket\n")
