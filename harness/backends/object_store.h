@@ -28,6 +28,7 @@ struct RequestCounts {
   std::uint64_t received = 0;     // bytes of objects that came over connections
   std::uint64_t sent = 0;         // bytes of objects that went out over them
   std::uint64_t retries = 0;      // requests that were sent again
+  std::uint64_t waited_ns = 0;    // pauses before that, of all requests together
   std::uint64_t throttled = 0;    // answers that ask for fewer requests: 503 SlowDown, 429
   std::uint64_t refused = 0;      // other answers that are no success
   std::uint64_t connections = 0;  // opened

@@ -18,8 +18,8 @@ namespace headrace {
 
 /// `metrics` and those of requests to an object store.
 template <std::size_t N>
-constexpr std::array<Metric, N + 5> with_object_metrics(const std::array<Metric, N>& metrics) {
-  std::array<Metric, N + 5> all{};
+constexpr std::array<Metric, N + 8> with_object_metrics(const std::array<Metric, N>& metrics) {
+  std::array<Metric, N + 8> all{};
   for (std::size_t i = 0; i < N; ++i) all[i] = metrics[i];
   all[N] = {"throttled_share", "", Better::lower,
             "Of objects: share of the requests that the store answered with 503 SlowDown or 429"};
@@ -29,6 +29,11 @@ constexpr std::array<Metric, N + 5> with_object_metrics(const std::array<Metric,
   all[N + 3] = {"connections", "", Better::neither, "Of objects: connections that were opened in the repetition"};
   all[N + 4] = {"requests_in_flight", "", Better::neither,
                 "Of objects that are read: requests that were on their way at once, on average (Little's law)"};
+  all[N + 5] = {"throttled_requests", "", Better::lower,
+                "Of objects: answers of 503 SlowDown or 429 in the repetition"};
+  all[N + 6] = {"retries", "", Better::lower, "Of objects: requests that were sent again in the repetition"};
+  all[N + 7] = {"retry_wait_s", "s", Better::lower,
+                "Of objects: pauses before requests were sent again, those of all connections together"};
   return all;
 }
 
@@ -57,6 +62,9 @@ class ObjectRequests {
     sink.put("throttled_share", share(now.throttled - before_.throttled));
     sink.put("refused_share", share(now.refused - before_.refused));
     sink.put("retry_share", share(now.retries - before_.retries));
+    sink.put("throttled_requests", static_cast<double>(now.throttled - before_.throttled));
+    sink.put("retries", static_cast<double>(now.retries - before_.retries));
+    sink.put("retry_wait_s", 1e-9 * static_cast<double>(now.waited_ns - before_.waited_ns));
     sink.put("connections", static_cast<double>(now.connections - before_.connections));
   }
   /// The same of a phase that asks for objects, request by request.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "harness/backends/s3/key_renewal.h"
+
 namespace headrace::s3 {
 namespace {
 
@@ -104,9 +106,10 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
                              doing == Doing::reading ? "s3:ListBucket and s3:GetObject"
                                                      : "s3:ListBucket, s3:GetObject, s3:PutObject, s3:DeleteObject, "
                                                        "s3:AbortMultipartUpload and s3:ListBucketMultipartUploads")
-               : std::string(
+               : fmt::format(
                      "no keys were found, so it was asked without: set AWS_ACCESS_KEY_ID and "
-                     "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE");
+                     "AWS_SECRET_ACCESS_KEY, or AWS_PROFILE{}{}",
+                     settings.no_keys.empty() ? "" : "; ", settings.no_keys);
   if (answer.error.view().find("<Error>") == std::string_view::npos)
     return fmt::format("{} answers, and not as an S3 store does: look at AWS_ENDPOINT_URL", address.origin());
   return "";
@@ -115,7 +118,9 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
 }  // namespace
 
 std::string without_secrets(std::string_view words, const Settings& settings) {
-  return signatures_struck_out(settings.secrets.struck_out(words));
+  std::string clean = settings.secrets.struck_out(words);
+  if (settings.renewal) clean = settings.renewal->struck_out(clean);
+  return signatures_struck_out(clean);
 }
 
 void Answer::clear() noexcept {

@@ -19,14 +19,28 @@ std::string base64_of(std::span<const unsigned char> bytes) {
   return {reinterpret_cast<const char*>(text.data()), static_cast<std::size_t>(length)};
 }
 
-std::string hex_of(const Md5& digest) {
+namespace {
+
+std::string hex_of_bytes(std::span<const unsigned char> bytes) {
   constexpr const char* kDigits = "0123456789abcdef";
   std::string text;
-  for (const unsigned char byte : digest) {
+  for (const unsigned char byte : bytes) {
     text += kDigits[byte >> 4];
     text += kDigits[byte & 15];
   }
   return text;
+}
+
+}  // namespace
+
+std::string hex_of(const Md5& digest) { return hex_of_bytes(digest); }
+
+std::optional<std::string> hex_digest_of(const char* algorithm, std::string_view text) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  std::size_t length = 0;
+  if (EVP_Q_digest(nullptr, algorithm, nullptr, text.data(), text.size(), digest.data(), &length) != 1)
+    return std::nullopt;
+  return hex_of_bytes(std::span(digest).first(length));
 }
 
 std::optional<std::string> etag_of(std::span<const Md5> parts) {

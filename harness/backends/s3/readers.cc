@@ -228,6 +228,7 @@ RequestCounts Ledger::counts() const {
     all.received += one->received;
     all.sent += one->sent;
     all.retries += one->retries;
+    all.waited_ns += one->waited_ns;
     all.throttled += one->throttled;
     all.refused += one->refused;
     all.connections += one->connections;

@@ -1,6 +1,7 @@
 #include "harness/backends/s3/requests.h"
 
 #include <algorithm>
+#include <ctime>
 #include <utility>
 
 #include "harness/base/clock.h"
@@ -26,7 +27,7 @@ Requests::Requests(std::shared_ptr<const Settings> settings, const std::string& 
       slots_(slots) {
   if (multi_ == nullptr) throw RunError("libcurl gives no handle");
   if (settings_->is_signed())
-    signer_.emplace(settings_->key_id, settings_->secret, settings_->token, settings_->region);
+    signer_.emplace(Keys{settings_->key_id, settings_->secret, settings_->token, 0}, settings_->region);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(slots));
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
   finished_.reserve(slots);
@@ -40,7 +41,17 @@ Requests::~Requests() {
   curl_multi_cleanup(multi_);
 }
 
+void Requests::renew_keys() {
+  if (!settings_->renewal) return;
+  const std::int64_t now_s = std::time(nullptr);
+  if (std::exchange(renewed_s_, now_s) == now_s) return;
+  auto keys = settings_->renewal->current(now_s);
+  if (keys != lent_) signer_->take(*keys);
+  lent_ = std::move(keys);
+}
+
 void Requests::start(std::uint32_t slot, const Ask& ask) {
+  renew_keys();
   slots_[slot] = {.begin_ns = now_ns(), .in_flight = true};
   ++in_flight_;
   transfers_[slot]->prepare(ask);
@@ -86,7 +97,9 @@ void Requests::finish(Transfer& transfer, CURLcode code) {
     keep(answer, !again);
     if (again) {
       Tally::add(tally_->retries, 1);
-      slot.again_ns = now_ns() + pause_ns(slot.tries);
+      const std::uint64_t pause = pause_ns(slot.tries);
+      Tally::add(tally_->waited_ns, pause);
+      slot.again_ns = now_ns() + pause;
       ++waiting_;
       return;
     }
@@ -143,7 +156,10 @@ std::span<const Finished> Requests::turn(std::size_t wait_for, std::uint64_t unt
   finished_.clear();
   for (;;) {
     int running = 0, left = 0;
-    if (waiting_ > 0) send_again(now_ns());
+    if (waiting_ > 0) {
+      renew_keys();
+      send_again(now_ns());
+    }
     curl_multi_perform(multi_, &running);
     while (const CURLMsg* message = curl_multi_info_read(multi_, &left)) {
       if (message->msg != CURLMSG_DONE) continue;

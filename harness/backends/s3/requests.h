@@ -21,7 +21,8 @@ namespace headrace::s3 {
 
 /// What one thread counts, read by others after it is through.
 struct alignas(128) Tally {
-  std::atomic<std::uint64_t> requests{0}, received{0}, sent{0}, retries{0}, throttled{0}, refused{0}, connections{0};
+  std::atomic<std::uint64_t> requests{0}, received{0}, sent{0}, retries{0}, waited_ns{0}, throttled{0}, refused{0},
+      connections{0};
   static void add(std::atomic<std::uint64_t>& to, std::uint64_t more) noexcept {
     to.store(to.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
   }
@@ -74,6 +75,8 @@ class Requests {
   };
 
   void send(std::uint32_t slot);
+  /// Once a second: are there newer keys?
+  void renew_keys();
   void finish(Transfer& transfer, CURLcode code);
   void end(std::uint32_t slot);
   void send_again(std::uint64_t now);
@@ -89,6 +92,8 @@ class Requests {
   const std::atomic<int>* const stop_;
   std::uint64_t asked_to_stop_ns_ = 0;  // 0 = it was not yet
   std::optional<Signer> signer_;
+  std::int64_t renewed_s_ = 0;        // Unix time of the last look
+  std::shared_ptr<const Keys> lent_;  // that the signer has
   CURLM* multi_;
   std::vector<std::unique_ptr<Transfer>> transfers_;
   std::vector<Slot> slots_;

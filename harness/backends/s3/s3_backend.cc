@@ -47,7 +47,9 @@ class S3Engine final : public StorageEngine, public ObjectStore {
     const Address address(*known, parse_url(url).bucket);
     return fmt::format("{}, {} style, region {}, {}", address.origin(),
                        address.virtual_host() ? "virtual-host" : "path", known->region,
-                       known->is_signed() ? "signed" : "not signed: no keys were found");
+                       !known->is_signed() ? "not signed: no keys were found"
+                       : known->renewal    ? "signed with the keys of " + known->source
+                                           : "signed");
   }
   RequestCounts counts() const override { return ledger_.counts(); }
 

@@ -4,12 +4,11 @@
 
 #include <array>
 #include <charconv>
-#include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <ctime>
 #include <vector>
 
 #include "harness/backends/s3/digest.h"
+#include "harness/backends/s3/key_chain.h"
 #include "harness/base/error.h"
 
 namespace headrace::s3 {
@@ -28,16 +27,6 @@ using Section = std::map<std::string, std::string>;
 std::string value_of(const Section& section, const std::string& key) {
   const auto found = section.find(key);
   return found == section.end() ? "" : found->second;
-}
-
-/// Keys that a profile may get by ways of AWS's own, which are not gone here.
-void require_keys_in(const Section& profile, const std::string& name) {
-  for (const char* way : {"role_arn", "sso_session", "sso_start_url", "credential_process", "web_identity_token_file"})
-    if (profile.contains(way))
-      throw RunError(
-          fmt::format("profile {} gets its keys by {}: put them in the environment first, as `aws configure "
-                      "export-credentials --profile {} --format env` prints them",
-                      name, way, name));
 }
 
 [[noreturn]] void refuse_character(const std::string& place, char c, const std::string& advice) {
@@ -141,8 +130,9 @@ Sections parse_sections(std::string_view text) {
   return sections;
 }
 
-Settings read_settings(const std::function<std::optional<std::string>(const char*)>& variable,
-                       const std::function<std::optional<std::string>(const std::string&)>& file) {
+Settings read_settings(const KeyPlaces& places) {
+  const auto& variable = places.variable;
+  const auto& file = places.file;
   const auto first_of = [&](std::initializer_list<const char*> names) -> std::string {
     for (const char* name : names)
       if (auto value = variable(name); value && !value->empty()) {
@@ -160,9 +150,6 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
   };
   const std::string asked = first_of({"AWS_PROFILE", "AWS_DEFAULT_PROFILE"});
   const std::string name = asked.empty() ? "default" : asked;
-  const auto none_but = [](std::string value) {
-    return value.empty() ? std::nullopt : std::optional(std::move(value));
-  };
   const Sections keys = sections_of("AWS_SHARED_CREDENTIALS_FILE", "/.aws/credentials");
   const Sections config = sections_of("AWS_CONFIG_FILE", "/.aws/config");
   Section profile;
@@ -177,21 +164,6 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
   settings.secret = first_of({"AWS_SECRET_ACCESS_KEY"});
   settings.token = first_of({"AWS_SESSION_TOKEN"});
   settings.source = "the environment";
-  if (settings.key_id.empty() && settings.secret.empty() && asked.empty() && !profile.contains("aws_access_key_id"))
-    for (const char* role : {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-                             "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"})
-      if (variable(role))
-        throw RunError(
-            fmt::format("{} gives this process the keys of a role, which are not fetched here: put them in the "
-                        "environment first, as `aws configure export-credentials --format env` prints them",
-                        role));
-  if (settings.key_id.empty() && settings.secret.empty()) {
-    settings.key_id = value_of(profile, "aws_access_key_id");
-    settings.secret = value_of(profile, "aws_secret_access_key");
-    settings.token = value_of(profile, "aws_session_token");
-    settings.source = "profile " + name;
-    if (settings.key_id.empty() && settings.secret.empty()) require_keys_in(profile, name);
-  }
   if (settings.key_id.empty() != settings.secret.empty())
     throw RunError(fmt::format(
         "{} has only one of the two keys: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY go together", settings.source));
@@ -207,18 +179,37 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
   if (!services.empty() && service == config.end())
     throw RunError(fmt::format("profile {} names the services {}, and the configuration has no [services {}]", name,
                                services, services));
-  const std::string ignored = none_but(first_of({"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"}))
-                                  .value_or(value_of(profile, "ignore_configured_endpoint_urls"));
-  if (ignored != "true" && ignored != "True")
-    // In the order of the SDKs; s3.endpoint_url of the profile itself is a plugin's of the command line.
-    for (std::string one : {first_of({"AWS_ENDPOINT_URL_S3"}), first_of({"AWS_ENDPOINT_URL"}),
-                            services.empty() ? "" : value_of(service->second, "s3.endpoint_url"),
-                            value_of(profile, "s3.endpoint_url"), value_of(profile, "endpoint_url")})
-      if (settings.endpoint.empty()) settings.endpoint = std::move(one);
+  std::string ignored = first_of({"AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"});
+  if (ignored.empty()) ignored = value_of(profile, "ignore_configured_endpoint_urls");
+  // In the order of the SDKs; s3.endpoint_url of the profile itself is a plugin's of the command line.
+  const auto endpoint_of = [&](const char* in_variables, const char* section) -> std::string {
+    if (ignored == "true" || ignored == "True") return "";
+    const std::string key = fmt::format("{}.endpoint_url", section);
+    for (std::string one : {first_of({fmt::format("AWS_ENDPOINT_URL_{}", in_variables).c_str()}),
+                            first_of({"AWS_ENDPOINT_URL"}), services.empty() ? "" : value_of(service->second, key),
+                            value_of(profile, key), value_of(profile, "endpoint_url")})
+      if (!one.empty()) {
+        check_endpoint(one);
+        return one;
+      }
+    return "";
+  };
+  settings.endpoint = endpoint_of("S3", "s3");
   set(settings.ca_bundle, {"AWS_CA_BUNDLE"}, "ca_bundle");
   if (settings.ca_bundle.empty()) settings.ca_bundle = first_of({"REQUESTS_CA_BUNDLE"});
-  check_endpoint(settings.endpoint);
   check_region(settings.region);
+  if (!settings.is_signed()) {
+    KeyConfig sources{.sections = config,
+                      .profile = name,
+                      .region = settings.region,
+                      .home = home,
+                      .sts = endpoint_of("STS", "sts"),
+                      .sso = endpoint_of("SSO", "sso"),
+                      .ca_bundle = settings.ca_bundle};
+    for (const auto& [section, values] : keys)
+      for (const auto& [key, value] : values) sources.sections[section][key] = value;
+    settings.take(key_source(sources, places));
+  }
   std::vector<std::string> secrets{settings.key_id, settings.secret, settings.token};
   add_proxy_passwords(variable, secrets);
   settings.secrets = Secrets(secrets);
@@ -228,17 +219,22 @@ Settings read_settings(const std::function<std::optional<std::string>(const char
   return settings;
 }
 
-Settings read_settings() {
-  return read_settings(
-      [](const char* name) -> std::optional<std::string> {
-        const char* value = std::getenv(name);
-        return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-      },
-      [](const std::string& path) -> std::optional<std::string> {
-        std::ifstream in(path, std::ios::binary);
-        if (!in) return std::nullopt;
-        return std::string(std::istreambuf_iterator<char>(in), {});
-      });
+void Settings::take(const std::optional<KeySource>& found) {
+  if (!found) return;
+  source = found->words;
+  auto lent = std::make_shared<KeyRenewal>(found->words, found->fetch);
+  try {
+    const auto first = lent->current(std::time(nullptr));
+    key_id = first->key_id;
+    secret = first->secret;
+    token = first->token;
+    if (first->expires_s != 0) renewal = std::move(lent);
+  } catch (const RunError& e) {
+    if (!found->may_be_absent) throw;
+    no_keys = e.what();
+  }
 }
+
+Settings read_settings() { return read_settings(own_key_places()); }
 
 }  // namespace headrace::s3

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,10 @@
 #include "harness/base/secrets.h"
 
 namespace headrace::s3 {
+
+class KeyRenewal;
+struct KeyPlaces;
+struct KeySource;
 
 enum class Style { automatic, path, virtual_host };
 
@@ -20,22 +25,24 @@ struct Settings {
   std::string endpoint;  // "http://127.0.0.1:8333", perhaps with a path, without '/' at its end; "" = Amazon's
   std::string ca_bundle;
   Style style = Style::automatic;
-  std::string source;  // of the keys: "the environment", "profile default"
-  Secrets secrets;     // the keys, the token, and passwords of proxies
+  std::string source;                   // of the keys: "the environment", "profile default"
+  std::string no_keys;                  // what a source answered that nobody configured
+  Secrets secrets;                      // the keys, the token, and passwords of proxies
+  std::shared_ptr<KeyRenewal> renewal;  // of keys that expire; nullptr = they do not
 
   bool is_signed() const { return !key_id.empty(); }
+  /// Fetches the first keys. Throws RunError if a configured source has none.
+  void take(const std::optional<KeySource>& found);
 };
 
 /// Keys of each section, "profile x" and "x" alike; those of a nested one ("s3 =") as "s3.key".
 using Sections = std::map<std::string, std::map<std::string, std::string>>;
 Sections parse_sections(std::string_view text);
 
-/// `variable` gives an environment variable's value; `file` a file's text, nothing where there is none. Throws RunError
-/// that names what is missing and never what is there: half a pair of keys, a profile that is not there or that needs
-/// AWS's own tools, an endpoint that is no URL, a region that is no part of a host name. Control characters, which
+/// Throws RunError that names what is missing and never what is there: half a pair of keys, a profile that is not there, a
+/// source of keys that gives none, an endpoint that is no URL, a region that is no part of a host name. Control characters, which
 /// could end a header of HTTP, are refused with the variable, or the file, line and column.
-Settings read_settings(const std::function<std::optional<std::string>(const char*)>& variable,
-                       const std::function<std::optional<std::string>(const std::string&)>& file);
+Settings read_settings(const KeyPlaces& places);
 /// Of this process.
 Settings read_settings();
 

@@ -24,10 +24,8 @@ void append_hex(std::string& to, const Sha256& hash) {
 
 }  // namespace
 
-Signer::Signer(std::string key_id, std::string secret, std::string token, std::string region, std::string service)
-    : key_id_(std::move(key_id)),
-      secret_(std::move(secret)),
-      token_(std::move(token)),
+Signer::Signer(Keys keys, std::string region, std::string service)
+    : keys_(std::move(keys)),
       region_(std::move(region)),
       service_(std::move(service)),
       context_(EVP_MD_CTX_new()),
@@ -75,6 +73,12 @@ Sha256 Signer::hmac(const Key& key, std::string_view text) {
   return hash(block(key.outer), as_text(inside));
 }
 
+void Signer::take(Keys keys) {
+  keys_ = std::move(keys);
+  day_.clear();
+  unix_s_ = -1;
+}
+
 void Signer::set_time(std::int64_t unix_s) {
   if (unix_s == unix_s_) return;
   unix_s_ = unix_s;
@@ -86,7 +90,7 @@ void Signer::set_time(std::int64_t unix_s) {
   if (day == day_) return;
   day_ = day;
   scope_ = day_ + "/" + region_ + "/" + service_ + "/aws4_request";
-  const std::string first = "AWS4" + secret_;
+  const std::string first = "AWS4" + keys_.secret;
   Sha256 key = hmac(key_of({reinterpret_cast<const unsigned char*>(first.data()), first.size()}), day_);
   for (const std::string_view part :
        {std::string_view(region_), std::string_view(service_), std::string_view("aws4_request")})
@@ -102,11 +106,11 @@ std::string_view Signer::authorization(const Request& request) {
   text_.append("host:").append(request.host).append("\n");
   if (has_hash) text_.append("x-amz-content-sha256:").append(request.payload_hash).append("\n");
   text_.append("x-amz-date:").append(date()).append("\n");
-  if (!token_.empty()) text_.append("x-amz-security-token:").append(token_).append("\n");
+  if (!keys_.token.empty()) text_.append("x-amz-security-token:").append(keys_.token).append("\n");
   signed_headers_ = request.content_md5.empty() ? "host" : "content-md5;host";
   if (has_hash) signed_headers_ += ";x-amz-content-sha256";
   signed_headers_ += ";x-amz-date";
-  if (!token_.empty()) signed_headers_ += ";x-amz-security-token";
+  if (!keys_.token.empty()) signed_headers_ += ";x-amz-security-token";
   text_.append("\n").append(signed_headers_).append("\n").append(has_hash ? request.payload_hash : kEmptyBody);
   const Sha256 canonical = hash(text_, "");
 
@@ -114,7 +118,7 @@ std::string_view Signer::authorization(const Request& request) {
   append_hex(text_, canonical);
   const Sha256 signature = hmac(day_key_, text_);
 
-  header_.assign("AWS4-HMAC-SHA256 Credential=").append(key_id_).append("/").append(scope_);
+  header_.assign("AWS4-HMAC-SHA256 Credential=").append(keys_.key_id).append("/").append(scope_);
   header_.append(", SignedHeaders=").append(signed_headers_).append(", Signature=");
   append_hex(header_, signature);
   return header_;

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/backends/s3/key_renewal.h"
+
 struct evp_md_ctx_st;
 struct evp_md_st;
 
@@ -20,8 +22,8 @@ using Sha256 = std::array<unsigned char, 32>;
 /// longer path or query than before needs.
 class Signer {
  public:
-  /// `token`: of temporary keys; "" = none. Throws RunError when OpenSSL has no SHA-256.
-  Signer(std::string key_id, std::string secret, std::string token, std::string region, std::string service = "s3");
+  /// Throws RunError when OpenSSL has no SHA-256.
+  Signer(Keys keys, std::string region, std::string service = "s3");
   ~Signer();
   Signer(const Signer&) = delete;
   Signer& operator=(const Signer&) = delete;
@@ -37,11 +39,13 @@ class Signer {
   /// The value of the header Authorization for the time of date().
   std::string_view authorization(const Request& request);
 
+  /// From now on with these, at the time of the next set_time().
+  void take(Keys keys);
   /// Takes the time of the requests that follow [Unix time, s].
   void set_time(std::int64_t unix_s);
   /// The value of the header x-amz-date: "20130524T000000Z".
   std::string_view date() const { return {date_.data(), 16}; }
-  const std::string& token() const { return token_; }
+  const std::string& token() const { return keys_.token; }
 
  private:
   Sha256 hash(std::string_view first, std::string_view second);
@@ -51,7 +55,8 @@ class Signer {
   Key key_of(std::span<const unsigned char> bytes);
   Sha256 hmac(const Key& key, std::string_view text);
 
-  const std::string key_id_, secret_, token_, region_, service_;
+  Keys keys_;
+  const std::string region_, service_;
   evp_md_ctx_st* context_;
   evp_md_st* sha256_;
   std::int64_t unix_s_ = -1;

@@ -3,12 +3,17 @@
 
 #ifdef HEADRACE_HAS_S3
 #include <array>
+#include <functional>
 #include <map>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "harness/backends/s3/address.h"
 #include "harness/backends/s3/answer.h"
 #include "harness/backends/s3/digest.h"
+#include "harness/backends/s3/key_chain.h"
+#include "harness/backends/s3/key_renewal.h"
 #include "harness/backends/s3/listing.h"
 #include "harness/backends/s3/settings.h"
 #include "harness/backends/s3/signer.h"
@@ -26,7 +31,7 @@ std::string signature(std::string_view authorization) {
 
 /// Of the suite "aws-sig-v4-test-suite": service "service", host example.amazonaws.com.
 std::string suite(std::string_view method, std::string_view path, std::string_view query = "") {
-  Signer signer("AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "", "us-east-1", "service");
+  Signer signer({"AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "", 0}, "us-east-1", "service");
   signer.set_time(k20150830T123600Z);
   return signature(
       signer.authorization({.method = method, .host = "example.amazonaws.com", .path = path, .query = query}));
@@ -43,7 +48,7 @@ TEST(Signer, AgreesWithThePublishedSuite) {
 
 /// Of "Authenticating Requests (AWS Signature Version 4)" of S3's API reference.
 std::string s3_example(std::string_view query) {
-  Signer signer("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "", "us-east-1");
+  Signer signer({"AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "", 0}, "us-east-1");
   signer.set_time(k20130524T000000Z);
   EXPECT_EQ(signer.date(), "20130524T000000Z");
   return std::string(signer.authorization({.method = "GET",
@@ -70,7 +75,7 @@ TEST(Digest, IsThatOfContentMd5AndOfETags) {
 }
 
 TEST(Signer, SignsTheDigestOfABody) {
-  Signer signer("id", "secret", "", "us-east-1");
+  Signer signer({"id", "secret", "", 0}, "us-east-1");
   signer.set_time(k20130524T000000Z);
   const auto signed_with = [&](std::string_view md5) {
     return std::string(signer.authorization(
@@ -93,7 +98,7 @@ TEST(Signer, AgreesWithTheExamplesOfS3) {
 }
 
 TEST(Signer, SignsTheTokenAndTakesANewDay) {
-  Signer signer("K", "S", "T", "eu-west-1");
+  Signer signer({"K", "S", "T", 0}, "eu-west-1");
   const Signer::Request get{.method = "GET", .host = "h", .path = "/k", .payload_hash = kUnsignedPayload};
   signer.set_time(86399);
   EXPECT_EQ(signer.date(), "19700101T235959Z");
@@ -104,26 +109,30 @@ TEST(Signer, SignsTheTokenAndTakesANewDay) {
   const std::string after(signer.authorization(get));
   EXPECT_NE(after.find("Credential=K/19700102/"), std::string::npos);
   // A signer that never saw the day before comes to the same.
-  Signer fresh("K", "S", "T", "eu-west-1");
+  Signer fresh({"K", "S", "T", 0}, "eu-west-1");
   fresh.set_time(86400);
   EXPECT_EQ(after, fresh.authorization(get));
   EXPECT_EQ(signer.authorization(get), after);
 }
 
-Settings settings(const std::map<std::string, std::string>& variables,
-                  const std::map<std::string, std::string>& files) {
+using Ask = std::function<KeyAnswer(const KeyRequest&)>;
+
+Settings settings(const std::map<std::string, std::string>& variables, const std::map<std::string, std::string>& files,
+                  const Ask& ask = {}, const std::function<std::string(const std::string&)>& run = {}) {
   const auto in = [](const auto& map, const std::string& key) {
     const auto found = map.find(key);
     return found == map.end() ? std::nullopt : std::optional<std::string>(found->second);
   };
-  return read_settings([&](const char* name) { return in(variables, name); },
-                       [&](const std::string& path) { return in(files, path); });
+  return read_settings({.variable = [=](const char* name) { return in(variables, name); },
+                        .file = [=](const std::string& path) { return in(files, path); },
+                        .ask = ask,
+                        .run = run});
 }
 
 std::string why_not(const std::map<std::string, std::string>& variables,
-                    const std::map<std::string, std::string>& files) {
+                    const std::map<std::string, std::string>& files, const Ask& ask = {}) {
   try {
-    settings(variables, files);
+    settings(variables, files, ask);
   } catch (const RunError& e) {
     return e.what();
   }
@@ -177,15 +186,213 @@ TEST(Settings, ServicesHaveEndpointsOfTheirOwn) {
   EXPECT_EQ(address.origin() + address.base(), "https://store/storage/v1/s3/bucket/");
 }
 
-TEST(Settings, RolesOfTheEnvironmentAreNamed) {
-  EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"}}, {}).find("export-credentials"),
+/// Answers as AWS does, and keeps what it was asked.
+struct FakeAws {
+  std::vector<KeyRequest> asked;
+  std::map<std::string, KeyAnswer> answers;  // by URL
+  Ask ask() {
+    return [this](const KeyRequest& request) {
+      asked.push_back(request);
+      const auto found = answers.find(request.url);
+      return found == answers.end() ? KeyAnswer{.status = 0, .body = "Connection refused"} : found->second;
+    };
+  }
+};
+
+constexpr const char* kSts =
+    "<R><Credentials><AccessKeyId>ASIA</AccessKeyId><SecretAccessKey>lent</SecretAccessKey><SessionToken>T"
+    "</SessionToken><Expiration>2099-01-01T00:00:00Z</Expiration></Credentials></R>";
+constexpr const char* kMetadata =
+    R"({"Code":"Success","AccessKeyId":"META","SecretAccessKey":"S","Token":"T","Expiration":"2099-01-01T00:00:00Z"})";
+
+TEST(KeyChain, AWebIdentityGetsTheKeysOfARole) {
+  FakeAws aws;
+  aws.answers["https://sts.eu-west-1.amazonaws.com/"] = {200, kSts};
+  const std::map<std::string, std::string> variables{{"HOME", "/h"},
+                                                     {"AWS_REGION", "eu-west-1"},
+                                                     {"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"},
+                                                     {"AWS_ROLE_ARN", "arn:aws:iam::1:role/x"}};
+  const Settings s = settings(variables, {{"/t", "JWT+1\n"}}, aws.ask());
+  EXPECT_EQ(s.key_id + s.secret + s.token, "ASIAlentT");
+  ASSERT_EQ(aws.asked.size(), 1u);
+  EXPECT_NE(aws.asked[0].body.find("RoleArn=arn%3Aaws%3Aiam%3A%3A1%3Arole%2Fx"), std::string::npos)
+      << aws.asked[0].body;
+  EXPECT_TRUE(aws.asked[0].body.ends_with("WebIdentityToken=JWT%2B1")) << aws.asked[0].body;
+  ASSERT_TRUE(s.renewal);
+  aws.answers.begin()->second = {403, "<E><Code>AccessDenied</Code><Message>not JWT+12345</Message></E>"};
+  const std::string why = why_not(variables, {{"/t", "JWT+12345"}}, aws.ask());
+  EXPECT_NE(why.find("AWS_WEB_IDENTITY_TOKEN_FILE: https://sts.eu-west-1.amazonaws.com/ answered: 403 AccessDenied"),
+            std::string::npos)
+      << why;
+  EXPECT_EQ(why.find("JWT"), std::string::npos) << why;
+  EXPECT_NE(why_not(variables, {}, aws.ask()).find("the token's file /t cannot be read"), std::string::npos);
+}
+
+TEST(KeyChain, KeysOfTheEnvironmentGoBeforeAll) {
+  FakeAws aws;
+  EXPECT_EQ(settings({{"AWS_ACCESS_KEY_ID", "K"},
+                      {"AWS_SECRET_ACCESS_KEY", "S"},
+                      {"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"},
+                      {"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://127.0.0.1/"}},
+                     {}, aws.ask())
+                .key_id,
+            "K");
+  EXPECT_TRUE(aws.asked.empty());
+}
+
+TEST(KeyChain, ARoleIsAssumedWithTheKeysOfItsSource) {
+  FakeAws aws;
+  aws.answers["https://sts.us-east-1.amazonaws.com/"] = {200, kSts};
+  const char* config =
+      "[profile far]\nrole_arn = arn:r\nsource_profile = near\nexternal_id = e+1\n"
+      "[profile chain]\nrole_arn = arn:s\nsource_profile = far\n"
+      "[profile own]\nrole_arn = arn:o\nsource_profile = own\naws_access_key_id = OWN\naws_secret_access_key = S\n"
+      "[profile a]\nrole_arn = arn:a\nsource_profile = b\n[profile b]\nrole_arn = arn:b\nsource_profile = a\n"
+      "[profile both]\nrole_arn = arn:a\nsource_profile = b\ncredential_source = Environment\n"
+      "[profile lost]\nrole_arn = arn:a\nsource_profile = nobody\n[profile none]\nregion = x\n"
+      "[profile keyless]\nrole_arn = arn:a\nsource_profile = none\n"
+      "[profile mfa]\nrole_arn = arn:a\nsource_profile = near\nmfa_serial = m\n";
+  const std::map<std::string, std::string> files{
+      {"/h/.aws/config", config},
+      {"/h/.aws/credentials", "[near]\naws_access_key_id = NEAR\naws_secret_access_key = S\n"}};
+  const auto of = [&](const char* profile) {
+    aws.asked.clear();
+    return settings({{"HOME", "/h"}, {"AWS_PROFILE", profile}}, files, aws.ask());
+  };
+  EXPECT_EQ(of("far").key_id, "ASIA");
+  ASSERT_EQ(aws.asked.size(), 1u);
+  EXPECT_NE(aws.asked[0].body.find("&ExternalId=e%2B1"), std::string::npos);
+  EXPECT_NE(aws.asked[0].headers[0].find("Credential=NEAR/"), std::string::npos) << aws.asked[0].headers[0];
+  EXPECT_NE(aws.asked[0].headers[0].find("/us-east-1/sts/aws4_request"), std::string::npos);
+  of("chain");
+  ASSERT_EQ(aws.asked.size(), 2u);
+  EXPECT_NE(aws.asked[1].headers[0].find("Credential=ASIA/"), std::string::npos);
+  EXPECT_EQ(aws.asked[1].headers.back(), "x-amz-security-token: T");
+  of("own");
+  EXPECT_NE(aws.asked.at(0).headers[0].find("Credential=OWN/"), std::string::npos);
+  const auto why = [&](const char* profile) {
+    return why_not({{"HOME", "/h"}, {"AWS_PROFILE", profile}}, files, aws.ask());
+  };
+  EXPECT_NE(why("a").find("name each other"), std::string::npos) << why("a");
+  EXPECT_NE(why("both").find("has both"), std::string::npos);
+  EXPECT_NE(why("lost").find("names nobody"), std::string::npos);
+  EXPECT_NE(why("keyless").find("source_profile none has no keys"), std::string::npos);
+  EXPECT_NE(why("mfa").find("MFA"), std::string::npos);
+}
+
+TEST(KeyChain, AContainerIsAskedOnThisHostOnly) {
+  FakeAws aws;
+  aws.answers["http://169.254.170.23/v1/credentials"] = {200, kMetadata};
+  aws.answers["http://169.254.170.2/r"] = {200, kMetadata};
+  const std::map<std::string, std::string> files{{"/token", "Bearer 1\n"}};
+  EXPECT_EQ(settings({{"AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://169.254.170.23/v1/credentials"},
+                      {"AWS_CONTAINER_AUTHORIZATION_TOKEN", "old"},
+                      {"AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "/token"}},
+                     files, aws.ask())
+                .key_id,
+            "META");
+  EXPECT_EQ(aws.asked.at(0).headers, std::vector<std::string>{"Authorization: Bearer 1"});
+  EXPECT_EQ(settings({{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/r"}}, {}, aws.ask()).token, "T");
+  for (const char* url : {"http://example.com/", "http://127.0.0.1.example.com/", "http://localhost@evil/",
+                          "ftp://127.0.0.1", "http://169.254.170.2.evil/", "http://[fd00::1]/"})
+    EXPECT_NE(why_not({{"AWS_CONTAINER_CREDENTIALS_FULL_URI", url}}, {}, aws.ask()).find("SDKs do not ask there"),
+              std::string::npos)
+        << url;
+  for (const char* url :
+       {"http://127.0.0.1:80/x", "http://localhost/x", "http://[::1]:8080/x", "https://example.com/x"})
+    EXPECT_NE(why_not({{"AWS_CONTAINER_CREDENTIALS_FULL_URI", url}}, {}, aws.ask()).find("Connection refused"),
+              std::string::npos)
+        << url;
+}
+
+TEST(KeyChain, AnInstanceIsAskedWithAToken) {
+  FakeAws aws;
+  const std::string host = "http://169.254.169.254/latest/";
+  const std::map<std::string, std::string> amazon{{"/sys/class/dmi/id/sys_vendor", "Amazon EC2\n"}};
+  aws.answers[host + "api/token"] = {200, "TOKEN"};
+  aws.answers[host + "meta-data/iam/security-credentials/"] = {200, "my-role\n"};
+  aws.answers[host + "meta-data/iam/security-credentials/my-role"] = {200, kMetadata};
+  EXPECT_EQ(settings({}, amazon, aws.ask()).key_id, "META");
+  ASSERT_EQ(aws.asked.size(), 3u);
+  EXPECT_TRUE(aws.asked[0].put);
+  EXPECT_EQ(aws.asked[2].headers, std::vector<std::string>{"x-aws-ec2-metadata-token: TOKEN"});
+  EXPECT_FALSE(settings({{"AWS_EC2_METADATA_DISABLED", "true"}}, amazon, aws.ask()).is_signed());
+  EXPECT_FALSE(settings({}, {}, aws.ask()).is_signed());  // no machine of Amazon's
+  EXPECT_EQ(aws.asked.size(), 3u);
+  aws.answers[host + "meta-data/iam/security-credentials/"] = {404, ""};
+  const Settings none = settings({}, amazon, aws.ask());
+  EXPECT_FALSE(none.is_signed());
+  EXPECT_NE(none.no_keys.find("404: the instance has no role"), std::string::npos) << none.no_keys;
+  aws.answers.clear();
+  EXPECT_NE(settings({}, amazon, aws.ask()).no_keys.find("Connection refused"), std::string::npos);
+}
+
+TEST(KeyChain, ALoginOfSsoIsUsedUntilItExpires) {
+  FakeAws aws;
+  aws.answers["https://portal.sso.eu-west-1.amazonaws.com/federation/credentials?role_name=R&account_id=1"] = {
+      200,
+      R"({"roleCredentials":{"accessKeyId":"SSO","secretAccessKey":"S","sessionToken":"T","expiration":4070908800000}})"};
+  const char* config =
+      "[profile s]\nsso_session = my\nsso_account_id = 1\nsso_role_name = R\n[sso-session my]\nsso_region = eu-west-1\n"
+      "sso_start_url = https://x\n[profile lost]\nsso_session = other\nsso_account_id = 1\nsso_role_name = R\n";
+  // As botocore names it: SHA-1 of "my".
+  const std::string cache = "/h/.aws/sso/cache/3ece1471f44f63177cbc35ba0b904e0c096b6783.json";
+  const auto of = [&](const char* login) {
+    return std::map<std::string, std::string>{{"/h/.aws/config", config}, {cache, login}};
+  };
+  const std::map<std::string, std::string> variables{{"HOME", "/h"}, {"AWS_PROFILE", "s"}};
+  const Settings s = settings(variables, of(R"({"accessToken":"A","expiresAt":"2099-01-01T00:00:00Z"})"), aws.ask());
+  EXPECT_EQ(s.key_id, "SSO");
+  EXPECT_EQ(aws.asked.at(0).headers, std::vector<std::string>{"x-amz-sso_bearer_token: A"});
+  EXPECT_NE(why_not(variables, of(R"({"accessToken":"A","expiresAt":"2001-01-01T00:00:00Z"})"), aws.ask())
+                .find("has expired: run `aws sso login --profile s`"),
             std::string::npos);
-  EXPECT_EQ(why_not({{"HOME", "/h"},
-                     {"AWS_WEB_IDENTITY_TOKEN_FILE", "/t"},
-                     {"AWS_ACCESS_KEY_ID", "K"},
-                     {"AWS_SECRET_ACCESS_KEY", "S"}},
-                    {}),
-            "");
+  EXPECT_NE(why_not(variables, {{"/h/.aws/config", config}}, aws.ask()).find("no login"), std::string::npos);
+  EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "lost"}}, of("{}"), aws.ask()).find("no [sso-session other]"),
+            std::string::npos);
+}
+
+TEST(KeyChain, AProcessPrintsKeys) {
+  const std::map<std::string, std::string> variables{{"HOME", "/h"}},
+      files{{"/h/.aws/config", "[default]\ncredential_process = get keys\n"}};
+  const auto printed = [&](const char* text) {
+    return settings(variables, files, {}, [=](const std::string& command) {
+      EXPECT_EQ(command, "get keys");
+      return std::string(text);
+    });
+  };
+  const Settings s = printed(R"({"Version":1,"AccessKeyId":"P","SecretAccessKey":"S"})");
+  EXPECT_EQ(s.key_id, "P");
+  EXPECT_FALSE(s.renewal);  // these do not expire
+  for (const char* bad :
+       {"", "[]", R"({"Version":2,"AccessKeyId":"P","SecretAccessKey":"S"})", R"({"Version":1,"AccessKeyId":"P"})",
+        R"({"Version":1,"AccessKeyId":"P\n","SecretAccessKey":"S"})",
+        R"({"Version":1,"AccessKeyId":"P","SecretAccessKey":"S","Expiration":"2001-01-01T00:00:00Z"})"})
+    EXPECT_THROW(printed(bad), RunError) << bad;
+}
+
+TEST(KeyRenewal, FetchesBeforeKeysExpire) {
+  std::int64_t now = 1000;
+  int fetched = 0;
+  bool fails = false;
+  KeyRenewal renewal("a source", [&] {
+    if (fails) throw RunError("no answer");
+    ++fetched;
+    return Keys{"K" + std::to_string(fetched), "secret-of-it", "", now + 3600};
+  });
+  EXPECT_EQ(renewal.current(now)->key_id, "K1");
+  now = 1000 + 3600 - 901;
+  EXPECT_EQ(renewal.current(now)->key_id, "K1");
+  now += 2;
+  fails = true;
+  EXPECT_EQ(renewal.current(now)->key_id, "K1");  // still valid: it is tried again
+  fails = false;
+  EXPECT_EQ(renewal.current(now + 59)->key_id, "K1");
+  EXPECT_EQ(renewal.current(now + 60)->key_id, "K2");
+  fails = true;
+  now += 4000;
+  EXPECT_THROW(renewal.current(now), RunError);
+  EXPECT_EQ(renewal.struck_out("x secret-of-it y").find("secret"), std::string::npos);
 }
 
 TEST(Settings, WithoutKeysNothingIsSigned) { EXPECT_FALSE(settings({{"HOME", "/h"}}, {}).is_signed()); }
@@ -196,7 +403,7 @@ TEST(Settings, TellWhatIsWrongAndNoSecret) {
   EXPECT_EQ(why_not({{"AWS_ACCESS_KEY_ID", "hidden"}}, {}).find("hidden"), std::string::npos);
   EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "other"}}, files).find("only one"), std::string::npos);
   EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "none"}}, files).find("names none"), std::string::npos);
-  EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "far"}}, files).find("role_arn"), std::string::npos);
+  EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "far"}}, files).find("has neither"), std::string::npos);
   for (const char* bad :
        {"127.0.0.1:9000", "ftp://host", "http://", "http:///path", "http://host/path?x", "http://me@host"})
     EXPECT_NE(why_not({{"AWS_ENDPOINT_URL", bad}}, {}).find("no URL of a host"), std::string::npos) << bad;

@@ -1,0 +1,59 @@
+// Where the SDKs look for keys that are in no variable and no file: roles, web identities, SSO, processes, containers and
+// instances. Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html; the order is botocore's.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/backends/s3/key_renewal.h"
+#include "harness/backends/s3/settings.h"
+
+namespace headrace::s3 {
+
+/// One request for keys; body "" = GET, unless `put`.
+struct KeyRequest {
+  std::string url, body{};
+  std::vector<std::string> headers{};  // "name: value"
+  std::string ca_bundle{};
+  double timeout_s = 10;
+  bool put = false, no_proxy = false;
+};
+struct KeyAnswer {
+  int status = 0;      // of HTTP; 0 = none came
+  std::string body{};  // or libcurl's words if none came
+};
+
+/// What the chain reads; tests replace it.
+struct KeyPlaces {
+  std::function<std::optional<std::string>(const char*)> variable;
+  std::function<std::optional<std::string>(const std::string&)> file;
+  std::function<KeyAnswer(const KeyRequest&)> ask;
+  /// Standard output of a shell command. Throws RunError.
+  std::function<std::string(const std::string&)> run;
+};
+/// Of this process.
+KeyPlaces own_key_places();
+
+/// Values of the configuration that the chain needs.
+struct KeyConfig {
+  Sections sections;    // of ~/.aws/config, with the profiles of ~/.aws/credentials over them
+  std::string profile;  // that counts
+  std::string region;
+  std::string home;
+  std::string sts, sso;   // their endpoints; "" = Amazon's
+  std::string ca_bundle;  // as Settings has it
+};
+
+struct KeySource {
+  std::string words;  // "role arn:aws:iam::1:role/x of profile far"
+  std::function<Keys()> fetch;
+  bool may_be_absent = false;  // nobody configured it: without an answer requests are not signed
+};
+
+/// The first source that is configured after the keys of the environment; keys in the files are a source, too. None: there
+/// are no keys. Throws RunError if the configuration contradicts itself.
+std::optional<KeySource> key_source(const KeyConfig& config, const KeyPlaces& places);
+
+}  // namespace headrace::s3

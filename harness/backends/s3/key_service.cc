@@ -1,0 +1,155 @@
+// Requests for keys over libcurl, and the command of a credential_process.
+#include <curl/curl.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <memory>
+
+#include "harness/backends/s3/key_chain.h"
+#include "harness/base/deadline.h"
+#include "harness/base/error.h"
+
+namespace headrace::s3 {
+namespace {
+
+constexpr std::size_t kMostAnswer = 1 << 20;  // [B]
+constexpr double kProcess_s = 60;             // as the SDKs
+
+std::size_t on_answer(char* data, std::size_t size, std::size_t count, void* self) noexcept {
+  auto& text = *static_cast<std::string*>(self);
+  if (text.size() + size * count > kMostAnswer) return 0;
+  text.append(data, size * count);
+  return size * count;
+}
+
+KeyAnswer ask_service(const KeyRequest& request) {
+  const std::unique_ptr<CURL, void (*)(CURL*)> easy(curl_easy_init(), curl_easy_cleanup);
+  if (!easy) return {.status = 0, .body = "libcurl gives no handle"};
+  const auto set = [&](auto option, auto value) { curl_easy_setopt(easy.get(), option, value); };
+  const auto timeout_ms = static_cast<long>(1000 * request.timeout_s);
+  std::string body;
+  std::array<char, CURL_ERROR_SIZE> words{};
+  curl_slist* headers = nullptr;
+  for (const std::string& line : request.headers) headers = curl_slist_append(headers, line.c_str());
+  const std::unique_ptr<curl_slist, void (*)(curl_slist*)> kept(headers, curl_slist_free_all);
+  set(CURLOPT_URL, request.url.c_str());
+  set(CURLOPT_NOSIGNAL, 1L);
+  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_CONNECTTIMEOUT_MS, timeout_ms);
+  set(CURLOPT_TIMEOUT_MS, 3 * timeout_ms);
+  set(CURLOPT_USERAGENT, "headrace");
+  set(CURLOPT_ERRORBUFFER, words.data());
+  set(CURLOPT_WRITEFUNCTION, on_answer);
+  set(CURLOPT_WRITEDATA, &body);
+  set(CURLOPT_HTTPHEADER, headers);
+  if (request.no_proxy) set(CURLOPT_NOPROXY, "*");
+  if (!request.ca_bundle.empty()) set(CURLOPT_CAINFO, request.ca_bundle.c_str());
+  if (request.put || !request.body.empty()) {
+    set(CURLOPT_POSTFIELDSIZE, static_cast<long>(request.body.size()));
+    set(CURLOPT_COPYPOSTFIELDS, request.body.c_str());
+  }
+  if (request.put) set(CURLOPT_CUSTOMREQUEST, "PUT");
+  const CURLcode code = curl_easy_perform(easy.get());
+  if (code != CURLE_OK) return {.status = 0, .body = words[0] != 0 ? words.data() : curl_easy_strerror(code)};
+  long status = 0;
+  curl_easy_getinfo(easy.get(), CURLINFO_RESPONSE_CODE, &status);
+  return {.status = static_cast<int>(status), .body = std::move(body)};
+}
+
+/// By the shell, in a group of its own, so that all of it can be ended. Its standard error is that of headrace.
+class ShellCommand {
+ public:
+  explicit ShellCommand(const std::string& command) {
+    std::array<int, 2> pipe{};
+    if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw RunError("no pipe: " + errno_text(errno));
+    out_ = pipe[0];
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    sigset_t defaults;
+    ::sigfillset(&defaults);
+    ::posix_spawnattr_setsigdefault(&attributes, &defaults);
+    ::posix_spawnattr_setpgroup(&attributes, 0);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    const std::array<const char*, 4> words{"sh", "-c", command.c_str(), nullptr};
+    const int error =
+        ::posix_spawn(&pid_, "/bin/sh", &actions, &attributes, const_cast<char* const*>(words.data()), environ);
+    ::posix_spawnattr_destroy(&attributes);
+    ::posix_spawn_file_actions_destroy(&actions);
+    ::close(pipe[1]);
+    if (error == 0) return;
+    ::close(out_);
+    throw RunError("it cannot be started: " + errno_text(error));
+  }
+  ~ShellCommand() {
+    if (pid_ > 0) ::kill(-pid_, SIGKILL);
+    if (pid_ > 0) ended();
+    ::close(out_);
+  }
+  ShellCommand(const ShellCommand&) = delete;
+
+  std::string output() {
+    std::string text;
+    std::array<char, 4096> some{};
+    const Deadline deadline(kProcess_s);
+    for (;;) {
+      pollfd readable{out_, POLLIN, 0};
+      const int ready = ::poll(&readable, 1, static_cast<int>(1000 * std::max(deadline.left_s(), 0.0)));
+      if (ready < 0 && errno == EINTR) continue;
+      if (ready <= 0) throw RunError(fmt::format("it has not ended within {:g} s", kProcess_s));
+      const ssize_t count = ::read(out_, some.data(), some.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) break;
+      text.append(some.data(), static_cast<std::size_t>(count));
+      if (text.size() > kMostAnswer) throw RunError("it prints more than 1 MiB");
+    }
+    const int status = ended();
+    if (WIFSIGNALED(status)) throw RunError(fmt::format("it was ended by signal {}", WTERMSIG(status)));
+    if (WEXITSTATUS(status) != 0) throw RunError(fmt::format("it ended with {}", WEXITSTATUS(status)));
+    return text;
+  }
+
+ private:
+  int ended() {
+    int status = 0;
+    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    pid_ = 0;
+    return status;
+  }
+
+  pid_t pid_ = 0;
+  int out_ = -1;
+};
+
+}  // namespace
+
+KeyPlaces own_key_places() {
+  return {.variable = [](const char* name) -> std::optional<std::string> {
+            const char* value = std::getenv(name);
+            return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+          },
+          .file = [](const std::string& path) -> std::optional<std::string> {
+            std::ifstream in(path, std::ios::binary);
+            if (!in) return std::nullopt;
+            return std::string(std::istreambuf_iterator<char>(in), {});
+          },
+          .ask = ask_service,
+          .run = [](const std::string& command) { return ShellCommand(command).output(); }};
+}
+
+}  // namespace headrace::s3
