@@ -8,6 +8,7 @@
 
 #include "benches/headrace/table.h"
 #include "harness/base/escape.h"
+#include "harness/base/units.h"
 #include "harness/job/need_kinds.h"
 #include "harness/results/json_text.h"
 #include "harness/workload/workload.h"
@@ -28,8 +29,25 @@ MetricInfo metric_of(const WorkloadInfo& info, const std::string& name, const Wo
                                did_you_mean(name, names), join(names)));
 }
 
+/// "12 answers of 503 SlowDown or 429; 14 requests sent again, after pauses of 3.1 s", or "". Of all repetitions.
+std::string retries_of(const PointResult& result) {
+  double throttled = 0, retries = 0, wait_s = 0;
+  for (const Repetition& r : result.repetitions)
+    for (const MetricValue& one : r.metrics) {
+      if (one.name == "throttled_requests") throttled += one.value;
+      if (one.name == "retries") retries += one.value;
+      if (one.name == "retry_wait_s") wait_s += one.value;
+    }
+  std::string text = throttled > 0 ? fmt::format("{:.0f} answers of 503 SlowDown or 429", throttled) : "";
+  if (retries > 0)
+    text += fmt::format("{}{:.0f} requests sent again, after pauses of {}", text.empty() ? "" : "; ", retries,
+                        format_duration(wait_s));
+  return text;
+}
+
 ScanRow row_of(const PointResult& result, const std::string& metric) {
   ScanRow row;
+  row.retried = retries_of(result);
   const std::string_view id = result.point->id;
   row.point = id.size() > result.point->info->name.size() ? id.substr(result.point->info->name.size() + 1) : id;
   const auto found = std::find_if(result.metrics.begin(), result.metrics.end(),
@@ -106,6 +124,7 @@ std::string beside(const Scan& scan, const ScanRow& row) {
     else
       add(shown);
   }
+  if (!row.retried.empty()) add(row.retried);
   if (row.disturbed > 0) add(fmt::format("{} of {} repetitions disturbed", row.disturbed, row.taken));
   return text;
 }
@@ -220,6 +239,7 @@ std::string scan_json(const Scan& scan) {
     nlohmann::ordered_json point{{"point", row.point}, {"repetitions", row.repetitions}};
     point["disturbed"] = row.disturbed;
     for (const auto& [name, value] : row.others) point["medians"][name] = value;
+    if (!row.retried.empty()) point["retried"] = row.retried;
     if (!row.partial.empty()) point["partial"] = row.partial;
     if (!row.missing.empty()) {
       point["missing"] = row.missing;

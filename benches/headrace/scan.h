@@ -22,6 +22,7 @@ struct ScanRow {
   std::vector<double> values;            // of the repetitions, in their order
   std::size_t taken = 0, disturbed = 0;  // repetitions that ran to their ends, and that something else disturbed
   std::vector<std::pair<std::string, double>> others;  // medians of what people look for beside it: name and value
+  std::string retried;                                 // answers of a store that asked for fewer requests, and retries
   std::string partial;                                 // what an interrupted first repetition gave until then
 };
 
