@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import socket
 import statistics
 
 import pytest
@@ -153,3 +154,43 @@ def test_a_peer_is_met_or_refuses(headrace, token):
     finally:
         server.kill()
         server.communicate()
+
+
+TOKEN = "sixteen-letters-or-more"
+
+
+@pytest.fixture
+def peer(headrace):
+    """Where `headrace serve` listens."""
+    server = headrace.start("serve", "--listen", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN=TOKEN)
+    yield server.stdout.readline().split()[-1]
+    server.kill()
+    server.communicate()
+
+
+def test_tcp_between_two_hosts_needs_no_mpi(headrace, peer):
+    """Both directions, by two processes; the second measurement meets the same server."""
+    for streams in ("1", "3"):
+        outcome = headrace("measure", "tcp_stream", "--peer", peer, "--time", "50ms", "--streams", streams, "--repeat", "2",
+                           "--no-store", "--export-json", "t.json", HEADRACE_TOKEN=TOKEN)
+        assert outcome.code == 0, outcome
+        (point,) = json.loads(headrace.path("t.json").read_text())["points"]
+        assert len(point["values"]) >= 2 and min(point["values"]) > 1e6, point
+
+
+def test_tcp_alone_names_what_is_missing(headrace):
+    outcome = headrace("measure", "tcp_stream", "--no-store")
+    assert outcome.code == 77 and "--peer HOST" in outcome.out + outcome.err, outcome
+
+
+def test_a_peer_that_cannot_be_met_is_named(headrace, peer):
+    host, port = peer.rsplit(":", 1)
+    with socket.socket() as taken:  # bound, and nobody listens there
+        taken.bind(("127.0.0.1", 0))
+        closed = taken.getsockname()[1]
+        outcome = headrace("measure", "tcp_stream", "--peer", f"{host}:{closed}", "--no-store", HEADRACE_TOKEN=TOKEN)
+    assert outcome.code == 1 and f"TCP port {closed}: Connection refused" in outcome.err, outcome
+    outcome = headrace("measure", "tcp_stream", "--peer", peer, "--no-store", HEADRACE_TOKEN="another-of-16-letters")
+    assert outcome.code == 1 and "wrong token" in outcome.err, outcome
+    outcome = headrace("measure", "tcp_stream", "--peer", peer, "--no-store", HEADRACE_TOKEN="")
+    assert outcome.code == 2 and "--token" in outcome.err, outcome

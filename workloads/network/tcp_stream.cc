@@ -19,6 +19,7 @@
 #include "harness/record/pair_matrix.h"
 #include "harness/record/ranks/rank_groups.h"
 #include "harness/record/ranks/ranks.h"
+#include "harness/workload/network/paired.h"
 #include "harness/workload/network/tcp_mesh.h"
 #include "harness/workload/workload.h"
 
@@ -47,10 +48,11 @@ PairRounds rounds_of(const std::string& schedule, unsigned n, unsigned rails) {
 }
 
 /// How much does TCP carry between each two of the nodes?
-class TcpStream final : public Workload {
+class TcpStream final : public Paired {
  public:
   explicit TcpStream(Params& p)
-      : schedule_(p.choice(
+      : Paired("tcp_stream"),
+        schedule_(p.choice(
             "schedule", "all_pairs", {"all_pairs", "ring", "bisection", "rails"},
             "all_pairs: each with each, every node busy in every round. ring: with the next. bisection: the first half "
             "with the second, all at once. rails: each with each, over one network interface after the other")),
@@ -66,6 +68,7 @@ class TcpStream final : public Workload {
             p.bytes("socket_buffer", 0, {.min = 0, .max = 1e9}, "of sender and receiver; 0 = the kernel adapts it")) {
     if (!over_rails() && interface_.find(',') != interface_.npos)
       p.conflict("interface", "several are for `schedule: rails`");
+    share(p);
   }
 
   static std::span<const Metric> metrics() { return kTcpStreamMetrics; }
@@ -73,63 +76,12 @@ class TcpStream final : public Workload {
   unsigned workers() const override { return streams_; }
   std::optional<PairMatrix> pairs() const override { return matrix_; }
 
-  std::optional<Skip> check(Node& node) override {
-    if (node.ranks().size() == 1)
-      return Skip{"one process alone: start one on each node, as in mpirun -n 8 headrace run ..."};
-    if (node.team().size() == 1) return Skip{"one rank alone: pairs need two"};
-    if (const std::string why = node.backends().why_not(engine_); !why.empty()) return Skip{why};
-    if (over_rails() && share_a_node(node.ranks(), node.team()))
-      return Skip{"rails join nodes: let one process of each take part, processes: per_node"};
-    return std::nullopt;
-  }
-
-  void prepare(Node& node, const DataProgress&) override {
-    ranks_ = &node.ranks();
-    team_ = node.team();
-    self_ = node.team_index();
-    why_no_port_ = why_no_port();
-    const auto n = static_cast<unsigned>(team_.size());
-    std::vector<std::string> interfaces{interface_};
-    if (over_rails()) interfaces = agree_on_rails();
-    rounds_ = rounds_of(schedule_, n, static_cast<unsigned>(interfaces.size()));
-    meshes_.clear();
-    for (unsigned rail = 0; rail < interfaces.size(); ++rail) {
-      std::vector<std::pair<unsigned, unsigned>> pairs;
-      for (const auto& round : rounds_)
-        for (const auto& [a, b] : round)
-          if (a / n == rail) pairs.emplace_back(a % n, b % n);
-      meshes_.push_back(std::make_unique<TcpMesh>(*ranks_, team_, pairs,
-                                                  TcpMesh::Options{.streams = streams_,
-                                                                   .buffer = socket_buffer_,
-                                                                   .interface = interfaces[rail],
-                                                                   .bind = over_rails(),
-                                                                   .timeout_s = 10,
-                                                                   .partial = true,
-                                                                   .both_ways = true}));
-    }
-    leave_out_unreached();
-    engine_streams_ = &node.backends().streams(engine_);
-    lanes_.clear();
-    lanes_.resize(streams_);
-    for (Lane& lane : lanes_) {
-      lane.buffer.assign(block_size_, '\0');
-      lane.mover = engine_streams_->mover();
-    }
-  }
   std::vector<std::string> notes() override {
     auto notes = engine_streams_ != nullptr ? engine_streams_->take_notes() : std::vector<std::string>{};
     if (!left_out_.empty()) notes.push_back("no rails: " + std::exchange(left_out_, "") + "; `interface` names others");
     return notes;
   }
-
-  void before_run(Worker& worker) override { lanes_[worker.index].mover->attach(); }
-
-  void before_phase(unsigned, unsigned, std::uint64_t) override {
-    together_ = std::make_unique<std::barrier<>>(static_cast<std::ptrdiff_t>(streams_));
-    received_.assign(meshes_.size() * team_.size(), -1);
-    failed_ = false;
-    matrix_.reset();
-  }
+  std::string why_missing(std::string_view) const override { return why_no_port_; }
 
   void run(Worker& worker) override {
     struct Leaves {  // the other streams' threads do not wait for one that throws
@@ -161,7 +113,61 @@ class TcpStream final : public Workload {
     if (worker.index == 0) gather_rates();
   }
 
-  void report(const Repetition&, MetricSink& sink) const override {
+  void conclude() override {}  // run() has gathered the rates
+
+ protected:
+  std::optional<Skip> check_here(Node& node) override {
+    if (const std::string why = node.backends().why_not(engine_); !why.empty()) return Skip{why};
+    if (over_rails() && peer() == nullptr && share_a_node(node.ranks(), node.team()))
+      return Skip{"rails join nodes: let one process of each take part, processes: per_node"};
+    return std::nullopt;
+  }
+
+  void set_up(Node& node, Ranks& ranks, const DataProgress&) override {
+    ranks_ = &ranks;
+    team_ = ranks.everyone();
+    self_ = ranks.rank();
+    why_no_port_ = why_no_port();
+    const auto n = static_cast<unsigned>(team_.size());
+    std::vector<std::string> interfaces{interface_};
+    if (over_rails()) interfaces = agree_on_rails();
+    rounds_ = rounds_of(schedule_, n, static_cast<unsigned>(interfaces.size()));
+    meshes_.clear();
+    for (unsigned rail = 0; rail < interfaces.size(); ++rail) {
+      std::vector<std::pair<unsigned, unsigned>> pairs;
+      for (const auto& round : rounds_)
+        for (const auto& [a, b] : round)
+          if (a / n == rail) pairs.emplace_back(a % n, b % n);
+      meshes_.push_back(std::make_unique<TcpMesh>(*ranks_, team_, pairs,
+                                                  TcpMesh::Options{.streams = streams_,
+                                                                   .buffer = socket_buffer_,
+                                                                   .interface = interfaces[rail],
+                                                                   .bind = over_rails(),
+                                                                   .address = peer_address(),
+                                                                   .timeout_s = 10,
+                                                                   .partial = true,
+                                                                   .both_ways = true}));
+    }
+    leave_out_unreached();
+    engine_streams_ = &node.backends().streams(engine_);
+    lanes_.clear();
+    lanes_.resize(streams_);
+    for (Lane& lane : lanes_) {
+      lane.buffer.assign(block_size_, '\0');
+      lane.mover = engine_streams_->mover();
+    }
+  }
+
+  void start(Worker& worker) override { lanes_[worker.index].mover->attach(); }
+
+  void make_ready(unsigned, std::uint64_t) override {
+    together_ = std::make_unique<std::barrier<>>(static_cast<std::ptrdiff_t>(streams_));
+    received_.assign(meshes_.size() * team_.size(), -1);
+    failed_ = false;
+    matrix_.reset();
+  }
+
+  void tell(const Repetition&, MetricSink& sink) const override {
     if (!matrix_) return;  // the first of the team tells
     std::vector<double> rates;
     for (const auto& row : matrix_->rate)
@@ -173,8 +179,7 @@ class TcpStream final : public Workload {
     sink.put("slowest_bandwidth", rates.front());
     if (why_no_port_.empty()) sink.put("nic_bandwidth", rates.front());
   }
-  std::string why_missing(std::string_view) const override { return why_no_port_; }
-  void cleanup(Node&) override { meshes_.clear(); }
+  void take_down(Node&) override { meshes_.clear(); }
 
  private:
   /// One stream's thread.
@@ -310,6 +315,11 @@ class TcpStream final : public Workload {
     std::erase_if(rounds_, [](const auto& round) { return round.empty(); });
     if (rounds_.empty() && !unreached_.empty())
       throw RunError("none of the pairs can be connected: " + unreached_.front().why);
+  }
+
+  /// The network of a peer is that by which it was reached.
+  std::string peer_address() const {
+    return peer() != nullptr && interface_.empty() && !over_rails() ? peer()->local_address() : "";
   }
 
   bool over_rails() const { return schedule_ == "rails"; }

@@ -156,7 +156,14 @@ struct Making {
   /// What is wrong, or "".
   std::string open() {
     try {
+      const auto at = system::SocketAddress::numeric(options.address, 0);
       listener = open_door(own, options.interface, options.bind);
+      if (!at) return "";
+      int error = 0;
+      listener = system::listening_at(*at, error);
+      if (!listener) return fmt::format("cannot listen at {}: {}", options.address, errno_text(error));
+      own.addresses = {options.address};
+      own.port = system::SocketAddress::of_socket(listener.get()).port();
       return "";
     } catch (const RunError& e) {
       return e.what();

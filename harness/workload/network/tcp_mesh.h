@@ -22,6 +22,7 @@ class TcpMesh {
     std::uint64_t buffer = 0;  // SO_SNDBUF, SO_RCVBUF [B]; 0 = the kernel chooses
     std::string interface;     // "eth1": its address is used; "" = any that answers
     bool bind = false;         // nothing comes or goes but by `interface`, whatever routes say
+    std::string address{};     // listens there alone; "" = at all of `interface`
     double timeout_s = 10;     // for all connections together
     bool partial = false;      // a pair that cannot be connected is left out, and told
     bool both_ways = false;    // whoever is called calls back, once: what fails is told, and leaves no pair out
