@@ -2,7 +2,9 @@
 shares nothing with headrace, and by mosaicml-streaming where Python has it."""
 
 import json
+import shutil
 import struct
+import subprocess
 
 import pytest
 from test_shards import flip, metric, operations, own, read  # noqa: F401: own is a fixture
@@ -62,7 +64,7 @@ def test_the_shard_an_unpacked_one_came_of_is_not_read(headrace, own):
 
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])
-@pytest.mark.parametrize("end", ["zstd", "gz", "br", "snappy"])
+@pytest.mark.parametrize("end", ["gz", "br", "snappy"])
 def test_a_set_of_compressed_shards_is_refused(headrace, own, end, on_error):
     mds(own)
     for path in own.glob("*.mds"):
@@ -70,8 +72,55 @@ def test_a_set_of_compressed_shards_is_refused(headrace, own, end, on_error):
     outcome, point = read(headrace, on_error)
     error = " ".join((outcome.out + outcome.err).split())
     assert outcome.code == 1 and point["status"] == "error", outcome
-    assert f"shard.00000.mds.{end}: compressed MDS shards ({end}) are not read, and all 2 are compressed" in error, outcome
+    assert f"shard.00000.mds.{end}: compressed MDS shards ({end}) cannot be read: headrace unpacks those of zstd only" in error, outcome
     assert "StreamingDataset unpacks them into its local folder" in error, outcome
+
+
+def needs_zstd():
+    if shutil.which("zstd") is None:
+        pytest.skip("no program zstd")
+
+
+def pack_shards(own, *options):
+    """As MDSWriter with compression: the shards alone, and both sizes in the index."""
+    needs_zstd()
+    index = json.loads((own / "index.json").read_text())
+    for shard in index["shards"]:
+        path = own / shard["raw_data"]["basename"]
+        subprocess.run(["zstd", "-q", "--rm", *options, path, "-o", f"{path}.zstd"], check=True)
+        packed = own / f"{path.name}.zstd"
+        shard |= {"compression": "zstd:3", "zip_data": {"basename": packed.name, "bytes": packed.stat().st_size, "hashes": {}}}
+    (own / "index.json").write_text(json.dumps(index))
+
+
+@pytest.mark.parametrize("options", [["-3"], ["-19", "--no-check"], ["--no-content-size"]])
+def test_shards_of_zstd_are_unpacked(headrace, own, options):
+    mds(own)
+    pack_shards(own, *options)
+    outcome, point = read(headrace, "fail")
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 0, (outcome, point)
+    notes = " ".join(point["notes"])
+    assert "2 mds shards, parsed" in notes and "2 shards are unpacked by zstd first" in notes, notes
+
+
+def test_a_shard_that_is_only_called_zstd_cannot_be_unpacked(headrace, own):
+    mds(own)
+    pack_shards(own)
+    (own / "shard.00001.mds.zstd").write_bytes(bytes(700))
+    reindexed(own)
+    outcome, point = read(headrace, "skip")
+    assert outcome.code == 0 and operations(point) == SAMPLES and metric(point, "bad_samples") == 1, (outcome, point)
+    outcome, point = read(headrace, "fail")
+    assert outcome.code == 1 and "the compressed shard cannot be unpacked" in " ".join((outcome.out + outcome.err).split()), outcome
+
+
+def test_what_is_wrong_in_an_unpacked_shard_is_named(headrace, own):
+    begins = mds(own)[1]
+    at, words, lost = wrong_column(own, begins)
+    pack_shards(own)
+    outcome, point = read(headrace, "skip")
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES - lost and metric(point, "bad_samples") == 1, (outcome, point)
+    assert any(f" at offset {at}: " in n and words in n for n in point["notes"]), point["notes"]
 
 
 def cut(own, begins):
@@ -97,9 +146,10 @@ def wrong_table(own, begins):
 
 
 def compressed(own, begins):
+    needs_zstd()
     (own / "shard.00001.mds").rename(own / "shard.00001.mds.zstd")
     (own / "shard.00001.mds.zstd").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(500))
-    return 0, "compressed, which is not read", SAMPLES
+    return 0, "the compressed shard cannot be unpacked", SAMPLES
 
 
 def reindexed(own):
@@ -207,12 +257,13 @@ def test_what_is_no_index_is_told(headrace, own):
     assert outcome.code == 1 and "no index of MDS shards" in " ".join((outcome.out + outcome.err).split()), outcome
 
 
-def test_shards_of_the_library_are_read(headrace, own):
+@pytest.mark.parametrize("compression", [None, "zstd", "zstd:7"])
+def test_shards_of_the_library_are_read(headrace, own, compression):
     streaming = pytest.importorskip("streaming", reason="mosaicml-streaming is not installed")
     with streaming.MDSWriter(out=str(own), columns={"id": "int", "image": "bytes", "label": "str"},
-                             size_limit=1 << 15) as out:
+                             size_limit=1 << 15, compression=compression) as out:
         for number in range(100):
             out.write({"id": number, "image": bytes([number]) * (500 + 37 * number), "label": f"c{number % 7}"})
-    assert len(list(own.glob("*.mds"))) > 2
+    assert len(list(own.glob("*.mds*"))) > 2
     outcome, point = read(headrace, "fail")
     assert outcome.code == 0 and operations(point) == 100 and metric(point, "bad_samples") == 0, (outcome, point)

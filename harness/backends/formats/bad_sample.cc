@@ -35,6 +35,8 @@ std::string_view to_string(Flaw flaw) {
              "shard is lost";
     case Flaw::column_sizes:
       return "sizes of a sample's columns that do not add up to the sample's";
+    case Flaw::cannot_unpack:
+      return "the compressed shard cannot be unpacked; all of it is lost";
   }
   return "";
 }

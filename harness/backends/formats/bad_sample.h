@@ -22,6 +22,7 @@ enum class Flaw : std::uint8_t {
   too_large,          // to be held in memory
   bad_table,          // of where the samples of an MDS shard begin
   column_sizes,       // of an MDS sample: they do not add up to its size
+  cannot_unpack,      // a compressed shard
 };
 
 /// In words, to be put behind "FILE at offset N: ".
@@ -30,7 +31,7 @@ std::string_view to_string(Flaw flaw);
 /// Whether nothing after it can be found: of a record whose bytes are wrong the length is right, and the next one follows.
 constexpr bool rest_is_lost(Flaw flaw) {
   return flaw == Flaw::bad_header || flaw == Flaw::unsupported || flaw == Flaw::truncated || flaw == Flaw::length_crc ||
-         flaw == Flaw::compressed || flaw == Flaw::bad_table;
+         flaw == Flaw::compressed || flaw == Flaw::bad_table || flaw == Flaw::cannot_unpack;
 }
 
 struct BadSample {

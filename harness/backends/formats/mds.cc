@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "harness/backends/formats/little_endian.h"
@@ -13,8 +14,17 @@ namespace {
 constexpr std::uint64_t kLongestSettings = 1 << 20;   // [B]
 constexpr std::uint64_t kLargestColumn = 0xffffffff;  // of 4 bytes [B]
 
-bool read_all(int fd, void* to, std::size_t length, std::uint64_t offset) {
-  return ::pread(fd, to, length, static_cast<off_t>(offset)) == static_cast<ssize_t>(length);
+/// `read`: fills memory from an offset of the shard; false: it has not so many bytes.
+template <class Read>
+std::optional<MdsColumns> columns_by(const Read& read, std::uint64_t size) {
+  std::array<unsigned char, 8> head{};
+  if (!read(head.data(), head.size(), 0)) return std::nullopt;
+  const std::uint64_t count = little_endian_32(head.data()), first = little_endian_32(head.data() + 4);
+  const std::uint64_t begin = 8 + 4 * count;
+  if (count > kMostMdsSamples || first < begin || first > size || first - begin > kLongestSettings) return std::nullopt;
+  std::string settings(first - begin, '\0');
+  if (!read(settings.data(), settings.size(), begin)) return std::nullopt;
+  return mds_columns(settings);
 }
 
 }  // namespace
@@ -41,14 +51,21 @@ std::optional<MdsColumns> mds_columns(std::string_view settings) {
 }
 
 std::optional<MdsColumns> mds_columns_of(int fd, std::uint64_t size) {
-  std::array<unsigned char, 8> head{};
-  if (!read_all(fd, head.data(), head.size(), 0)) return std::nullopt;
-  const std::uint64_t count = little_endian_32(head.data()), first = little_endian_32(head.data() + 4);
-  const std::uint64_t begin = 8 + 4 * count;
-  if (count > kMostMdsSamples || first < begin || first > size || first - begin > kLongestSettings) return std::nullopt;
-  std::string settings(first - begin, '\0');
-  if (!read_all(fd, settings.data(), settings.size(), begin)) return std::nullopt;
-  return mds_columns(settings);
+  return columns_by(
+      [fd](void* to, std::size_t length, std::uint64_t offset) {
+        return ::pread(fd, to, length, static_cast<off_t>(offset)) == static_cast<ssize_t>(length);
+      },
+      size);
+}
+
+std::optional<MdsColumns> mds_columns_in(std::span<const unsigned char> shard) {
+  return columns_by(
+      [shard](void* to, std::size_t length, std::uint64_t offset) {
+        if (offset > shard.size() || length > shard.size() - offset) return false;
+        std::memcpy(to, shard.data() + offset, length);
+        return true;
+      },
+      shard.size());
 }
 
 }  // namespace headrace::formats

@@ -28,6 +28,8 @@ std::optional<MdsColumns> mds_columns(std::string_view settings);
 
 /// Of the shard that is open as `fd` and has `size` bytes; nothing where its head is damaged or larger than it can be.
 std::optional<MdsColumns> mds_columns_of(int fd, std::uint64_t size);
+/// Of a shard in memory.
+std::optional<MdsColumns> mds_columns_in(std::span<const unsigned char> shard);
 
 // Writing.
 

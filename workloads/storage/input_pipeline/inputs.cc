@@ -18,6 +18,8 @@ void Inputs::prepare(Node& node, const DataProgress& progress) {
   sources_.clear();
   several_.clear();
   shards_ = {};
+  why_no_zstd_ = node.backends().why_not("zstd");
+  zstd_ = why_no_zstd_.empty() ? &node.backends().codec("zstd") : nullptr;
   set_.decoding.prepare(node, set_.io.workers);
   set_.spec.images = set_.layout == Layout::files && set_.decoding.images() && !set_.several_are_decoded();
   if (set_.from == "memory") memory_.assign(kMemory, 1);
@@ -138,7 +140,7 @@ void Inputs::prepare_decoding(Node& node, const DataProgress& progress) {
 }
 
 OwnShards Inputs::parsed_shards() const {
-  OwnShards shards = own_shards(*data_);
+  OwnShards shards = own_shards(*data_, zstd_, why_no_zstd_);
   if (shards.format == formats::Format::none)
     throw RunError(fmt::format(
         "{}: samples are decoded out of {}, and these are {} (codec: none, with cpu_time_per_sample, leaves "
@@ -166,7 +168,7 @@ void Inputs::find_shards() {
     std::iota(shards_.files.begin(), shards_.files.end(), 0u);
     return;
   }
-  shards_ = set_.decoding.active() ? parsed_shards() : own_shards(*data_);
+  shards_ = set_.decoding.active() ? parsed_shards() : own_shards(*data_, zstd_, why_no_zstd_);
   if (shards_.format == formats::Format::none) {
     const bool objects = data_->files().holds_objects();
     shard_notes_.push_back(fmt::format(
@@ -193,6 +195,9 @@ void Inputs::find_shards() {
   shard_notes_.push_back(
       fmt::format("samples are those of {} {} shards, parsed{}", shards_.files.size(), to_string(shards_.format),
                   shards_.parts.empty() ? "" : fmt::format("; each has to have: {}", fmt::join(shards_.parts, ", "))));
+  if (shards_.packed > 0)
+    shard_notes_.push_back(
+        fmt::format("{} shards are unpacked by zstd first, each as a whole, as StreamingDataset does", shards_.packed));
   if (shards_.others > 0)
     shard_notes_.push_back(fmt::format("{} other files next to the shards are not read", shards_.others));
 }

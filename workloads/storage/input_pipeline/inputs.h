@@ -71,6 +71,8 @@ class Inputs {
   unsigned team_index_ = 0, team_size_ = 1;  // processes that share the files
   std::shared_ptr<DataSet> data_;
   StorageEngine* engine_ = nullptr;
+  const Codec* zstd_ = nullptr;  // unpacks shards
+  std::string why_no_zstd_;
   std::optional<BlockPlaces> places_;
   OwnShards shards_;
   std::vector<FileSamples> several_;  // of each worker, where files hold several samples that are decoded

@@ -16,6 +16,7 @@
 #include "harness/base/system/open_quiet.h"
 #include "harness/workload/data/opened_file.h"
 #include "harness/workload/data/shard_files.h"
+#include "workloads/storage/input_pipeline/unpacked_shard.h"
 
 namespace headrace {
 namespace {
@@ -34,7 +35,7 @@ class ParsedShards final : public SampleSource {
         block_size_(block_size),
         continued_(continued),
         keep_(std::move(keep)),
-        parser_(parser_of(all, keep_.get())),
+        parsers_(all, keep_.get()),
         order_(shards_.size()) {}
   void attach() override { reader_->attach(); }
   void detach() noexcept override { reader_->detach(); }
@@ -114,7 +115,7 @@ class ParsedShards final : public SampleSource {
   }
   void begin_shard() noexcept {
     offset_ = at_hand_ = used_ = skip_ = 0;
-    parser_->begin();
+    parser_ = order_.empty() ? parser_ : parsers_.begin(files_.name(file()));
   }
   void next_shard() noexcept {
     ++turn_;
@@ -141,7 +142,8 @@ class ParsedShards final : public SampleSource {
   const std::uint64_t block_size_;
   const bool continued_;
   std::unique_ptr<formats::Payload> keep_;  // outlives the parser
-  std::unique_ptr<formats::SampleParser> parser_;
+  ShardParsers parsers_;
+  formats::SampleParser* parser_ = nullptr;
   std::vector<std::uint32_t> order_;  // positions in shards_
   bool begun_ = false;
   std::size_t first_ = 0, turn_ = 0;      // in order_: where the phase began, and how many it has read since
@@ -184,30 +186,51 @@ class Look {
   std::uint64_t begin_ = 0;  // of range_, in the file
 };
 
-system::UniqueFd opened(const FileTable& files, std::uint32_t file) {
-  return system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
+/// Up to `most` of its bytes; fewer if it cannot be read.
+std::vector<unsigned char> first_bytes(const DataSet& data, std::uint32_t file, std::uint64_t most) {
+  OpenedFile from = data.opened(file, POSIX_FADV_SEQUENTIAL);
+  std::vector<unsigned char> bytes(from.is_open() ? std::min(data.files().size(file), most) : 0);
+  std::size_t got = 0;
+  while (got < bytes.size()) {
+    const std::int64_t n = from.read(got, bytes.data() + got, bytes.size() - got);
+    if (n <= 0) break;
+    got += static_cast<std::size_t>(n);
+  }
+  bytes.resize(got);
+  return bytes;
 }
 
-/// "a.mds.zstd" -> "a.mds"; "" of a shard that is not compressed.
-std::string_view unpacked_name(std::string_view path) {
-  const std::size_t dot = path.rfind('.');
-  return path.substr(0, dot).ends_with(".mds") ? path.substr(0, dot) : std::string_view{};
+std::optional<formats::MdsColumns> columns_of(const DataSet& data, std::uint32_t file, const Codec* zstd) {
+  const FileTable& files = data.files();
+  if (unpacked_name(files.name(file)).empty()) {
+    const auto fd = system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
+    return fd ? formats::mds_columns_of(fd.get(), files.size(file)) : std::nullopt;
+  }
+  const std::vector<unsigned char> packed = first_bytes(data, file, UINT32_MAX);
+  std::span<const unsigned char> shard;
+  DecodeError error;
+  const auto decoder = zstd->byte_decoder({});
+  if (!decoder->decode(packed, shard, error)) return std::nullopt;
+  return formats::mds_columns_in(shard);
 }
 
 /// StreamingDataset reads shards as they lie in its local folder once they are unpacked; with keep_zip what they came of lies
-/// beside them.
-void leave_out_packed(const FileTable& files, OwnShards& shards) {
+/// beside them. Others are unpacked, if zstd packed them.
+void find_packed(const FileTable& files, OwnShards& shards, const std::string& why_not) {
   std::set<std::string_view> plain;
   for (const std::uint32_t file : shards.files) plain.insert(files.name(file));
   const auto packed_again = [&](std::uint32_t file) { return plain.contains(unpacked_name(files.name(file))); };
   shards.others += static_cast<std::uint32_t>(std::erase_if(shards.files, packed_again));
-  const auto is_packed = [&](std::uint32_t file) { return !unpacked_name(files.name(file)).empty(); };
-  if (!std::all_of(shards.files.begin(), shards.files.end(), is_packed)) return;
-  const std::string path = files.full_path(shards.files.front());
-  throw RunError(fmt::format(
-      "{}: compressed MDS shards ({}) are not read, and all {} are compressed. StreamingDataset unpacks them into its "
-      "local folder: give that folder, or unpack them next to their index.json",
-      path, path.substr(path.rfind('.') + 1), shards.files.size()));
+  for (const std::uint32_t file : shards.files) {
+    if (unpacked_name(files.name(file)).empty()) continue;
+    ++shards.packed;
+    const std::string path = files.full_path(file), end = path.substr(path.rfind('.') + 1);
+    if (end == "zstd" && shards.unpacks != nullptr) continue;
+    throw RunError(
+        fmt::format("{}: compressed MDS shards ({}) cannot be read: {}. StreamingDataset unpacks them into its "
+                    "local folder: give that folder, or unpack them next to their index.json",
+                    path, end, end == "zstd" ? why_not : "headrace unpacks those of zstd only"));
+  }
 }
 
 }  // namespace
@@ -224,7 +247,17 @@ std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::
   return all.format == Format::tar ? formats::tar_parser(all.parts, keep) : formats::tfrecord_parser(keep);
 }
 
-OwnShards own_shards(const DataSet& data) {
+ShardParsers::ShardParsers(const OwnShards& all, formats::Payload* keep) : plain_(parser_of(all, keep)) {
+  if (all.packed > 0) packed_ = unpacking_parser(parser_of(all, keep), *all.unpacks);
+}
+
+formats::SampleParser* ShardParsers::begin(std::string_view name) noexcept {
+  formats::SampleParser* parser = packed_ && !unpacked_name(name).empty() ? packed_.get() : plain_.get();
+  parser->begin();
+  return parser;
+}
+
+OwnShards own_shards(const DataSet& data, const Codec* zstd, const std::string& why_not) {
   const FileTable& files = data.files();
   ShardFiles found = shard_files(files, [&data](std::uint32_t file) {
     return [look = std::make_shared<Look>(data, file)](std::uint64_t offset, unsigned char* to, std::uint64_t length) {
@@ -243,10 +276,10 @@ OwnShards own_shards(const DataSet& data) {
   for (std::size_t i = 0; shards.format == Format::tar && shards.parts.empty() && i < shards.files.size() && i < 8; ++i)
     shards.parts = formats::parts_of_first_samples(Look(data, shards.files[i]).bytes(), files.size(shards.files[i]));
   if (shards.format != Format::mds) return shards;
-  leave_out_packed(files, shards);
+  shards.unpacks = zstd;
+  find_packed(files, shards, why_not);
   for (std::size_t i = 0; !shards.columns && i < shards.files.size() && i < 8; ++i)
-    if (const auto fd = opened(files, shards.files[i]))
-      shards.columns = formats::mds_columns_of(fd.get(), files.size(shards.files[i]));
+    shards.columns = columns_of(data, shards.files[i], zstd);
   shards.faults = mds_index_faults(files, shards.files, data.empty_files());
   return shards;
 }
@@ -260,12 +293,12 @@ std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> rea
 }
 
 FileSamples::FileSamples(const OwnShards& all, std::unique_ptr<formats::Payload> keep)
-    : keep_(std::move(keep)), parser_(parser_of(all, keep_.get())) {}
+    : keep_(std::move(keep)), parsers_(all, keep_.get()), parser_(parsers_.begin("")) {}
 
-void FileSamples::begin(std::span<const unsigned char> file) noexcept {
+void FileSamples::begin(std::span<const unsigned char> file, std::string_view name) noexcept {
   rest_ = file;
   lost_ = false;
-  parser_->begin();
+  parser_ = parsers_.begin(name);
 }
 
 bool FileSamples::next(formats::Flaw& flaw, std::uint64_t& offset) noexcept {
@@ -286,18 +319,10 @@ void first_samples(const DataSet& data, const OwnShards& all, std::unique_ptr<fo
                    const std::function<bool(std::span<const unsigned char>, std::uint32_t, std::uint64_t)>& seen) {
   FileSamples samples(all, std::move(keep));
   constexpr std::uint64_t kMost = 64 << 20;  // of one shard: enough for samples to be taken from [B]
-  std::vector<unsigned char> bytes;
   for (const std::uint32_t file : all.files) {
-    OpenedFile from = data.opened(file, POSIX_FADV_SEQUENTIAL);
-    if (!from.is_open()) continue;
-    bytes.resize(std::min(data.files().size(file), kMost));
-    std::size_t got = 0;
-    while (got < bytes.size()) {
-      const std::int64_t n = from.read(got, bytes.data() + got, bytes.size() - got);
-      if (n <= 0) break;
-      got += static_cast<std::size_t>(n);
-    }
-    samples.begin(std::span(bytes).first(got));
+    const std::vector<unsigned char> bytes = first_bytes(data, file, kMost);
+    if (bytes.empty()) continue;
+    samples.begin(bytes, data.files().name(file));
     Flaw flaw;
     std::uint64_t offset = 0;
     while (samples.next(flaw, offset))

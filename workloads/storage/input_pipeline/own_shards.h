@@ -8,8 +8,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "harness/backends/codec.h"
 #include "harness/backends/file_io.h"
 #include "harness/backends/formats/format.h"
 #include "harness/backends/formats/mds.h"
@@ -32,6 +34,8 @@ struct OwnShards {
   std::vector<std::string> parts;                  // tar: what each sample has to have, as the first ones have it
   std::optional<formats::MdsColumns> columns;      // MDS: of the first shard whose head is whole
   std::vector<MdsIndexFault> faults;               // MDS: where an index.json is missing, or contradicts the files
+  std::uint32_t packed = 0;                        // MDS: shards that are unpacked first
+  const Codec* unpacks = nullptr;                  // by it
 
   /// Was this shard told as a fault already? What is then found to be lost of it is the same fault.
   bool told(std::uint32_t file) const noexcept {
@@ -42,11 +46,24 @@ struct OwnShards {
   std::vector<std::uint32_t> of(unsigned worker, unsigned workers, unsigned node, unsigned nodes) const;
 };
 
-/// shard_files(), and what parsing them takes. Untimed; opens a few files. Throws RunError where all are compressed MDS shards. Objects are none of MDS: StreamingDataset reads those out of copies in a local folder.
-OwnShards own_shards(const DataSet& data);
+/// shard_files(), and what parsing them takes. Untimed; opens a few files. `zstd`: unpacks MDS shards; nullptr: it cannot be used, and `why_not`. Throws
+/// RunError if compressed MDS shards cannot be unpacked. Objects are none of MDS: StreamingDataset reads those out of copies in a
+/// local folder.
+OwnShards own_shards(const DataSet& data, const Codec* zstd = nullptr, const std::string& why_not = "");
 
 /// For one worker. `keep`: of samples that are to be decoded, outlives the parser; nullptr: they are not.
 std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::Payload* keep);
+
+/// Of shards as they are, and of compressed ones.
+class ShardParsers {
+ public:
+  ShardParsers(const OwnShards& all, formats::Payload* keep);
+  /// A new shard of that name begins.
+  formats::SampleParser* begin(std::string_view name) noexcept;
+
+ private:
+  std::unique_ptr<formats::SampleParser> plain_, packed_;
+};
 
 /// Parses `shards`, each from front to back by `block_size`, in a shuffled order. What is no sample comes as an error
 /// kBadSample with its flaw; the next read goes on behind it. `reader`: over `shards`. With
@@ -61,8 +78,8 @@ std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> rea
 class FileSamples {
  public:
   FileSamples(const OwnShards& all, std::unique_ptr<formats::Payload> keep);
-  /// `file` stays where it is until next() is false.
-  void begin(std::span<const unsigned char> file) noexcept;
+  /// `file` stays where it is until next() is false. `name`: its path.
+  void begin(std::span<const unsigned char> file, std::string_view name) noexcept;
   /// The next sample, or what is wrong in its place: `flaw`. `offset`: of bytes() in the file, or of what is wrong. False:
   /// there is no more.
   bool next(formats::Flaw& flaw, std::uint64_t& offset) noexcept;
@@ -71,7 +88,8 @@ class FileSamples {
 
  private:
   std::unique_ptr<formats::Payload> keep_;  // outlives the parser
-  std::unique_ptr<formats::SampleParser> parser_;
+  ShardParsers parsers_;
+  formats::SampleParser* parser_;
   std::span<const unsigned char> rest_;
   bool lost_ = false;
 };

@@ -90,7 +90,7 @@ bool Workers::decode(unsigned worker, SampleRead& done) noexcept {
 
 bool Workers::decode_several(unsigned worker, SampleRead& done, Tally& tally) noexcept {
   FileSamples& samples = *inputs_.several(worker);
-  samples.begin(done.data);
+  samples.begin(done.data, inputs_.files()->name(done.file));
   const std::uint32_t file = done.file;
   bool some = false;
   formats::Flaw flaw;
