@@ -50,7 +50,8 @@ class StorageToGpu final : public Workload {
                  "at most " + std::to_string(GpuStream::kMarks) + " blocks of a worker are in flight here");
     if (method_ != Method::cufile && calls_ != gpu::ReadCalls::single) p.conflict("calls", "of method: cufile alone");
     if (method_ == Method::cufile && io_.block_size % kPage != 0)
-      p.conflict("block_size", "reads straight into GPUs are multiples of 4KiB");
+      p.conflict("block_size", "reads straight into GPUs are multiples of 4KiB: " +
+                                   nearest_multiple(io_.block_size, kPage) + " is the nearest");
   }
 
   static std::span<const Metric> metrics() { return kStorageToGpuMetrics; }

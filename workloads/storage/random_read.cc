@@ -33,7 +33,9 @@ class RandomRead final : public BlockReads {
     sample_size_ =
         p.bytes("sample_size", io_.block_size, {.min = 1}, "stored bytes of one sample; block_size by default");
     reads_ = p.count("reads", 0, {}, "reads per repetition; 0 = as many blocks as the files have");
-    if (io_.direct && alignment_ % 4_KiB != 0) p.conflict("alignment", "direct reads are at multiples of 4KiB");
+    if (io_.direct && alignment_ % 4_KiB != 0)
+      p.conflict("alignment",
+                 "direct reads are at multiples of 4KiB: " + nearest_multiple(alignment_, 4_KiB) + " is the nearest");
     declare_rate(p);
     check_profile(p);
   }

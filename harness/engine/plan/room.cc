@@ -1,5 +1,6 @@
 #include "harness/engine/plan/room.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,11 +9,15 @@
 #include <set>
 #include <system_error>
 
+#include "harness/backends/buffers.h"
 #include "harness/base/data_path.h"
 #include "harness/base/object_path.h"
+#include "harness/base/system/direct_alignment.h"
+#include "harness/base/system/open_quiet.h"
 #include "harness/base/units.h"
 #include "harness/machine/node.h"
 #include "harness/workload/data/data_set.h"
+#include "harness/workload/data/storage_params.h"
 #include "harness/workload/workload.h"
 
 namespace headrace {
@@ -38,6 +43,41 @@ std::map<std::string, Written> written_by_set(const Plan& plan) {
   return sets;
 }
 
+template <class T>
+T param(const Point& point, const char* name, T otherwise) {
+  const auto found = point.params.find(name);
+  const T* value = found == point.params.end() ? nullptr : std::get_if<T>(&found->second);
+  return value == nullptr ? otherwise : *value;
+}
+
+/// Direct I/O in another unit than that of the storage fails at the first block.
+void check_sectors(const Plan& plan, const Point& point, Diagnostics& problems) {
+  if (!param(point, "direct", false)) return;
+  const std::string given = param(point, "path", std::string());
+  fs::path at = given.empty() ? plan.target_path : given;
+  std::error_code ignored;
+  while (!fs::exists(at, ignored) && at.has_relative_path()) at = at.parent_path();
+  const auto fd = system::open_quiet(AT_FDCWD, at.c_str(), O_NONBLOCK);
+  const std::uint64_t unit = fd ? system::direct_alignment(fd.get()) : 0;
+  if (unit == 0) return;
+  if (fs::is_block_file(at, ignored)) {
+    for (const char* name : {"block_size", "alignment"})
+      if (const auto value = param(point, name, unit);
+          value % unit != 0 && (name[0] == 'b' || value != param(point, "block_size", unit)))
+        problems.error(
+            point.where,
+            fmt::format("{}: {}: direct I/O of {} is in multiples of its sectors of {} bytes: {} is the nearest",
+                        point.info->name, name, at.string(), unit, nearest_multiple(value, unit)));
+    return;
+  }
+  if (kPage % unit != 0)  // as what is left at the end of files
+    problems.error(
+        point.where,
+        fmt::format("{}: direct: {} takes direct I/O in multiples of its sectors of {} bytes only, and ends of "
+                    "files are read and written in {} bytes: leave direct out",
+                    point.info->name, at.string(), unit, kPage));
+}
+
 }  // namespace
 
 std::uint64_t bytes_to_write(const Plan& plan) {
@@ -51,6 +91,7 @@ void check_room(const Plan& plan) {
   std::error_code ignored;
   std::set<std::string> told;
   for (const Point& point : plan.points) {
+    check_sectors(plan, point, problems);
     const auto given = point.params.find("path");
     const std::string* path = given == point.params.end() ? nullptr : std::get_if<std::string>(&given->second);
     if (path == nullptr || path->empty() || is_object_path(*path) || is_data_at(*path) || !told.insert(*path).second)

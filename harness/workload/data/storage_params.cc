@@ -34,6 +34,11 @@ unsigned StorageParams::declare_retries(Params& params, bool objects, const std:
   return retries;
 }
 
+std::string nearest_multiple(std::uint64_t value, std::uint64_t unit) {
+  const std::uint64_t nearest = std::max<std::uint64_t>((value + unit / 2) / unit, 1) * unit;
+  return nearest % 1024 == 0 ? fmt::format("{}KiB", nearest / 1024) : fmt::format("{}B", nearest);
+}
+
 StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
   constexpr double kMostWorkers = 1024, kMostInFlight = 4096;
   StorageParams p;
@@ -77,7 +82,9 @@ StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
     params.conflict("completion", "only direct reads can be polled for: give 'direct: true' too");
   if (p.direct && !engine.direct)
     params.conflict("direct", fmt::format("engine {} reads through the page cache: use {}", p.engine, either(kDirect)));
-  if (p.direct && p.block_size % kPage != 0) params.conflict("block_size", "direct reads are multiples of 4KiB");
+  if (p.direct && p.block_size % kPage != 0)
+    params.conflict("block_size", fmt::format("direct reads are multiples of 4KiB: {} is the nearest",
+                                              nearest_multiple(p.block_size, kPage)));
   return p;
 }
 

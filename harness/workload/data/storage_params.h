@@ -17,6 +17,9 @@
 
 namespace headrace {
 
+/// The multiple of `unit` [B] that is nearest to `value`, at least one: "8KiB", "16384B".
+std::string nearest_multiple(std::uint64_t value, std::uint64_t unit);
+
 struct StorageParams {
   struct Defaults {
     unsigned workers;

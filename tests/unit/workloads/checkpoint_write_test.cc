@@ -171,7 +171,7 @@ TEST(CheckpointWriteParamsTest, TellsWhatCannotBe) {
             "test.yaml:1:14: checkpoint_write: queue_depth: engine posix keeps one write in flight "
             "per rank: use io_uring\n");
   EXPECT_EQ(problems_of("checkpoint_write", "direct: true\nblock_size: 5000B\n"),
-            "test.yaml:2:13: checkpoint_write: block_size: direct writes are multiples of 4KiB\n");
+            "test.yaml:2:13: checkpoint_write: block_size: direct writes are multiples of 4KiB: 4KiB is the nearest\n");
   WorkloadRunner runner("checkpoint_write", "shard_size: 5PB\n");
   EXPECT_TRUE(runner.check().has_value());
 }

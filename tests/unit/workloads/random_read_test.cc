@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, RandomReadTest, ::testing::Values("posix", "io
 
 TEST(RandomReadParamsTest, TellsWhatCannotBe) {
   EXPECT_EQ(problems_of("random_read", "direct: true\nalignment: 512B\n"),
-            "test.yaml:2:12: random_read: alignment: direct reads are at multiples of 4KiB\n");
+            "test.yaml:2:12: random_read: alignment: direct reads are at multiples of 4KiB: 4KiB is the nearest\n");
   EXPECT_EQ(problems_of("random_read", "direct: true\nengine: mmap\n"),
             "test.yaml:1:9: random_read: direct: engine mmap reads through the page cache: use "
             "posix or io_uring\n");

@@ -88,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Engines, ShardStreamTest, ::testing::Values("posix", "i
 
 TEST(ShardStreamParamsTest, TellsWhatCannotBe) {
   EXPECT_EQ(problems_of("shard_stream", "direct: true\nblock_size: 1000B\n"),
-            "test.yaml:2:13: shard_stream: block_size: direct reads are multiples of 4KiB\n");
+            "test.yaml:2:13: shard_stream: block_size: direct reads are multiples of 4KiB: 4KiB is the nearest\n");
 }
 
 }  // namespace

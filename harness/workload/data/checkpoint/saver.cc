@@ -98,7 +98,8 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
                      "limit of a save's time: shards are cut to the size that this storage saves in it; 0s: never");
   if (p.objects) p.check_parts(params, prefix);
   if (p.direct && !can_be_direct(p.block_size))
-    params.conflict(key("block_size"), "direct writes are multiples of 4KiB");
+    params.conflict(key("block_size"), "direct writes are multiples of 4KiB: " + nearest_multiple(p.block_size, kPage) +
+                                           " is the nearest");
   if (p.direct && p.shared_file && !can_be_direct(p.shard_size))
     params.conflict(key("shard_size"), "direct writes to a shared file start at multiples of 4KiB");
   return p;
