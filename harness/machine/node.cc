@@ -18,6 +18,7 @@
 #include "harness/base/system/kernel_files.h"
 #include "harness/base/units.h"
 #include "harness/machine/cgroup.h"
+#include "harness/machine/disk_quota.h"
 #include "harness/machine/mount.h"
 #include "harness/record/ranks/peer.h"
 #include "harness/record/ranks/ranks.h"
@@ -144,15 +145,18 @@ std::uint64_t Node::memory_available() const {
 std::uint64_t Node::free_bytes(const std::string& path) const {
   if (is_object_path(path)) return kStoreRoom;
   struct statvfs status;
-  if (::statvfs(system::nearest_existing(path).c_str(), &status) != 0) return 0;
-  return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
+  const std::string existing = system::nearest_existing(path);
+  if (::statvfs(existing.c_str(), &status) != 0) return 0;
+  return std::min(static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize, system::quota_rest(existing).bytes);
 }
 
 std::uint64_t Node::free_inodes(const std::string& path) const {
   constexpr std::uint64_t kAny = ~std::uint64_t{0};
   struct statvfs status;
-  if (is_object_path(path) || ::statvfs(system::nearest_existing(path).c_str(), &status) != 0) return kAny;
-  return status.f_files == 0 ? kAny : static_cast<std::uint64_t>(status.f_favail);
+  const std::string existing = is_object_path(path) ? "" : system::nearest_existing(path);
+  if (existing.empty() || ::statvfs(existing.c_str(), &status) != 0) return kAny;
+  return std::min(status.f_files == 0 ? kAny : static_cast<std::uint64_t>(status.f_favail),
+                  system::quota_rest(existing).files);
 }
 
 /// In a container root may write no setting of the kernel.

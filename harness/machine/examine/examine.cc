@@ -18,6 +18,7 @@
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpu.h"
 #include "harness/machine/device_settings.h"
+#include "harness/machine/disk_quota.h"
 #include "harness/machine/limits.h"
 #include "harness/machine/mount.h"
 #include "harness/machine/storage_stack.h"
@@ -248,6 +249,12 @@ void storage(Report& report, const std::string& path, Node& node) {
                inodes < kFew
                    ? "data sets of many files do not fit: mkfs.ext4 -N, tmpfs nr_inodes=, a quota of the owner"
                    : "");
+  if (const QuotaRest quota = quota_rest(existing); quota != QuotaRest{})
+    report.add(Level::note, "quota",
+               fmt::format("it leaves {} and {} files",
+                           quota.bytes == QuotaRest::kUnlimited ? "any number of bytes" : size_in_words(quota.bytes),
+                           quota.files == QuotaRest::kUnlimited ? "any number of" : fmt::format("{}", quota.files)),
+               "free space and inodes above are no more than that");
   device(report, path);
   layers(report, path);
 }
