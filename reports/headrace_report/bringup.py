@@ -20,6 +20,7 @@ class Missing:
 
 @dataclass(frozen=True)
 class Difference:
+    JSON_NAMES = {"reported": "told"}
     what: str
     reported: str
     fix: str
@@ -172,7 +173,7 @@ class Fault:
     healthy: float
     in_: List[str]
 
-    JSON_NAMES = {"in_": "in"}
+    JSON_NAMES = {"in_": "in", "reported": "told"}
 
     @property
     def node(self) -> str:

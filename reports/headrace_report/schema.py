@@ -402,11 +402,12 @@ class Point:
 class Expected:
     """A figure beside what sound hardware of the same kind gives."""
 
+    JSON_NAMES = {"reported": "told"}
     point: str
     metric: str
     part: str      # "gpu0"
     standing: str  # "far below", "perhaps far below", "below", "usual", "above", "not known"
-    reported: str      # all of it, as a sentence
+    reported: str  # all of it, as a sentence
     source: str
     share: Optional[float] = None  # of what the part can carry at most
     measured: Optional[float] = None  # B/s
@@ -417,6 +418,7 @@ class Expected:
 class Rehearsal:
     """What a rehearsal came to, a sentence each."""
 
+    JSON_NAMES = {"reported": "told"}
     reported: List[str]
     point: str = ""  # the whole pipeline
 
