@@ -157,12 +157,12 @@ def test_each_source_signs(headrace, home, source):
 def test_a_source_that_refuses_is_named_with_its_answer(headrace, home, source):
     with Aws(status=403) as aws, FaultyStore(OBJECTS) as store:
         done = headrace.command(*MEASURE, endpoint=store.endpoint, **source(home, aws))
-        told = " ".join((done.stdout + done.stderr).split())
-        assert done.returncode == 1 and f"{aws.url}" in told and "answered: 403" in told, done
+        said = " ".join((done.stdout + done.stderr).split())
+        assert done.returncode == 1 and f"{aws.url}" in said and "answered: 403" in said, done
         assert {web_identity: "web identity of AWS_WEB_IDENTITY_TOKEN_FILE", assumed: "role arn:aws:iam::1:role/x of profile far",
-                sso: "SSO of profile default", container: "the container's role"}[source] in told, told
+                sso: "SSO of profile default", container: "the container's role"}[source] in said, said
         assert not store.seen, "nothing is asked without keys"
-        assert not any(secret in told for secret in ("JWT", "POD", "LOGIN")), told
+        assert not any(secret in said for secret in ("JWT", "POD", "LOGIN")), said
 
 
 def test_an_instance_without_a_role_does_not_sign(headrace, home):
@@ -176,8 +176,8 @@ def test_a_process_that_fails_is_named(headrace, home):
         for command, words in (("false", "ended with 1"), ("/nonexistent/keys", "ended with 127"), ("echo no", "no JSON object"),
                                ("kill -9 $$", "signal 9")):
             done = headrace.command(*MEASURE, endpoint=store.endpoint, **write(home, f"[default]\ncredential_process = {command}\n"))
-            told = " ".join((done.stdout + done.stderr).split())
-            assert done.returncode == 1 and "credential_process of profile default: " in told and words in told, (command, done)
+            said = " ".join((done.stdout + done.stderr).split())
+            assert done.returncode == 1 and "credential_process of profile default: " in said and words in said, (command, done)
 
 
 def test_keys_are_renewed_before_they_expire(headrace, home):
@@ -200,9 +200,9 @@ def test_throttling_is_counted_in_the_table(headrace):
     with FaultyStore(OBJECTS, refuse_each=3) as store:
         done = headrace.command(*MEASURE, "--export-json", "t.json", endpoint=store.endpoint)
         assert done.returncode == 0, done
-        told = " ".join(done.stdout.split())
-        counted = re.search(r"(\d+) answers of 503 SlowDown or 429; (\d+) requests sent again, after pauses of [\d.]+ m?s", told)
-        assert counted and int(counted[1]) == int(counted[2]) > 0, told
+        said = " ".join(done.stdout.split())
+        counted = re.search(r"(\d+) answers of 503 SlowDown or 429; (\d+) requests sent again, after pauses of [\d.]+ m?s", said)
+        assert counted and int(counted[1]) == int(counted[2]) > 0, said
         (point,) = json.loads((headrace.folder / "t.json").read_text())["points"]
         assert point["retried"].startswith(counted[0]), point
     with FaultyStore(OBJECTS) as store:

@@ -392,17 +392,17 @@ class Chain {
     }
     if (answer.status == 200) return answer;
     const std::string place = request.url.substr(0, request.url.find('?'));
-    std::string told = answer.body;
+    std::string said = answer.body;
     if (answer.status != 0) {
       const json object = json::parse(answer.body, nullptr, /*allow_exceptions=*/false);
       const std::string code(element(answer.body, "Code")), message(element(answer.body, "Message"));
-      told = fmt::format("{}", answer.status);
-      if (!code.empty()) told += fmt::format(" {} ({})", code, message);
+      said = fmt::format("{}", answer.status);
+      if (!code.empty()) said += fmt::format(" {} ({})", code, message);
       for (const char* name : {"code", "Code", "message", "Message"})
-        if (object.is_object() && !text_in(object, name).empty()) told += " " + text_in(object, name);
-      if (answer.status == 404 && place.ends_with("/security-credentials/")) told += ": the instance has no role";
+        if (object.is_object() && !text_in(object, name).empty()) said += " " + text_in(object, name);
+      if (answer.status == 404 && place.ends_with("/security-credentials/")) said += ": the instance has no role";
     }
-    throw RunError(fmt::format("{}: {} answered: {}{}", words, place, Secrets(secrets).struck_out(told),
+    throw RunError(fmt::format("{}: {} answered: {}{}", words, place, Secrets(secrets).struck_out(said),
                                advice.empty() ? "" : "; " + advice));
   }
 

@@ -24,8 +24,8 @@ class TcpMesh {
     bool bind = false;         // nothing comes or goes but by `interface`, whatever routes say
     std::string address{};     // listens there alone; "" = at all of `interface`
     double timeout_s = 10;     // for all connections together
-    bool partial = false;      // a pair that cannot be connected is left out, and told
-    bool both_ways = false;    // whoever is called calls back, once: what fails is told, and leaves no pair out
+    bool partial = false;      // a pair that cannot be connected is left out, and reported
+    bool both_ways = false;    // whoever is called calls back, once: what fails is reported, and leaves no pair out
   };
   /// Of team indices.
   struct Unreached {

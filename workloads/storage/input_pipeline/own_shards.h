@@ -37,8 +37,8 @@ struct OwnShards {
   std::uint32_t packed = 0;                        // MDS: shards that are unpacked first
   const Codec* unpacks = nullptr;                  // by it
 
-  /// Was this shard told as a fault already? What is then found to be lost of it is the same fault.
-  bool told(std::uint32_t file) const noexcept {
+  /// Was this shard reported as a fault already? What is then found to be lost of it is the same fault.
+  bool describe(std::uint32_t file) const noexcept {
     return std::any_of(faults.begin(), faults.end(), [file](const MdsIndexFault& one) { return one.shard == file; });
   }
 
