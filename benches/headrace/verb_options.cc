@@ -33,6 +33,17 @@ std::string names_of(const OptionDescription& option) {
   return option.positional() ? option.value : join(option.names, ",");
 }
 
+/// Names of files and folders are never empty; a variable of the shell may be.
+CLI::Option* with_names_checked(CLI::Option* added, const OptionDescription& option) {
+  constexpr const char* kPlaces[] = {"PATH", "DIR", "FILE", "JOB", "RUN"};
+  if (std::find(std::begin(kPlaces), std::end(kPlaces), option.value) == std::end(kPlaces)) return added;
+  return added->check(CLI::Validator(
+      [](const std::string& given) {
+        return given.empty() ? std::string("is empty; is a variable of the shell unset?") : std::string();
+      },
+      ""));
+}
+
 }  // namespace
 
 Option& Option::required() {
@@ -98,13 +109,13 @@ OptionDescription& Verb::add(const std::string& names, const std::string& help, 
 
 Option Verb::option(const std::string& names, std::string& into, const std::string& help) {
   OptionDescription& option = add(names, help, "TEXT");
-  return Option(app_->add_option(names_of(option), into, help), &option);
+  return Option(with_names_checked(app_->add_option(names_of(option), into, help), option), &option);
 }
 
 Option Verb::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
   OptionDescription& option = add(names, help, "TEXT");
   option.repeats = true;
-  return Option(app_->add_option(names_of(option), into, help), &option);
+  return Option(with_names_checked(app_->add_option(names_of(option), into, help), option), &option);
 }
 
 Option Verb::option(const std::string& names, unsigned& into, const std::string& help) {
