@@ -93,6 +93,11 @@ std::string_view by_product(std::string_view name) noexcept {
   if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
       std::any_of(std::begin(kBeginnings), std::end(kBeginnings), begins))
     return "of a desktop or a scheduler, no data";
+  constexpr std::string_view kEnds[] = {".part",     ".partial",    ".crdownload", ".aria2",
+                                        ".download", ".incomplete", ".filepart",   ".!qB"};
+  if (std::any_of(std::begin(kEnds), std::end(kEnds),
+                  [name](std::string_view end) { return name.size() > end.size() && name.ends_with(end); }))
+    return kUnfinished;
   return name.starts_with('.') ? "hidden" : "";
 }
 

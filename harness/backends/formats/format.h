@@ -20,6 +20,8 @@ Format format_by_content(const BytesAt& from);
 /// Files and folders that hold no data and that loaders pass by: what desktops, NFS and FUSE clients, Spark, Databricks, version
 /// control and notebooks leave, and hidden ones. By the name alone, without its folder. Why, or "".
 std::string_view by_product(std::string_view name) noexcept;
+/// What by_product() says of a file that a browser, wget, aria2 or a hub's client has not completed.
+inline constexpr std::string_view kUnfinished = "an unfinished download";
 
 /// The same of a path or an object's key, each part of it; a key that ends in '/' is the marker of a folder.
 std::string_view by_product_on_path(std::string_view path) noexcept;

@@ -164,7 +164,8 @@ class Walker {
     entry.is_folder = S_ISDIR(leads ? target.st_mode : status.st_mode);
     if (entry.is_folder && inside.name.empty()) into_.folders.push_back(name);
     if (!copies() || !entry.is_folder)
-      if (const std::string_view why = formats::by_product(name); !why.empty() && !(copies() && why == "hidden"))
+      if (const std::string_view why = formats::by_product(name);
+          !why.empty() && !(copies() && why == "hidden") && !(entry.is_folder && why == formats::kUnfinished))
         return without(std::string(why));
     if (const std::string why = copies() ? rules_.leaves_out(name, entry.is_folder) : ""; !why.empty())
       return without(why);
