@@ -75,7 +75,7 @@ def images(samples, side=64):
             image = io.BytesIO()
             Image.frombytes("RGB", (side, side), draw.randbytes(side * side * 3)).save(image, "PNG")
             info = tarfile.TarInfo(f"{number:04}.png")
-            info.size = image.report()
+            info.size = image.tell()
             image.seek(0)
             shard.addfile(info, image)
     return out.getvalue()

@@ -115,7 +115,7 @@ def text_faults(name, source):
 
 
 # In comments and names; a string may be a key of a stored file.
-TELL = re.compile(r"(?<![A-Za-z])(?:[Tt]ells?|[Tt]old|[Tt]elling)(?![a-z])")
+TELL = re.compile(r"(?<![A-Za-z])(?!tell\(\))(?:[Tt]ells?|[Tt]old|[Tt]elling)(?![a-z])")
 QUOTED = re.compile(r"""//[^\n]*|#[^\n]*|'(?:[^'\\\n]|\\.)*'|R"(\w*)\(.*?\)\1"|\"\"\".*?\"\"\"|"(?:[^"\\\n]|\\.)*\"""", re.S)
 
 
