@@ -153,7 +153,7 @@ class RdmaPair : public Paired {
   /// What came in a turn, as told by tell_what_moved(). Throws RunError.
   std::string check_data(std::size_t turn);
 
-  const RdmaTraffic traffic_;
+  RdmaTraffic traffic_;
   const std::string schedule_name_;
   const std::uint64_t most_turns_;
   const bool on_gpu_;
