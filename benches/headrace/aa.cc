@@ -61,19 +61,20 @@ int aa(const AaArguments& arguments, const Shared& shared) {
   const auto progress = make_block_progress(shared);
   session::Interleaved result = session::interleave(std::move(blocks), folder, options, false, *progress);
   if (!result.comparison || result.comparison->design.blocks < 2)
-    return finish_blocks(result, folder, arguments.json ? Told::json : Told::text, !arguments.no_report, shared);
+    return finish_blocks(result, folder, arguments.json ? OutputForm::json : OutputForm::text, !arguments.no_report,
+                         shared);
   comparison::Noise noise = comparison::noise_of(*result.comparison);
   folder.write("aa.json", comparison::noise_json(noise));
   noise.source = folder.folder().path_of("aa.json");
   comparison::set_noise(noise, *result.comparison);  // the page shows its own
   const int code = result.signal != 0 ? exit_code(Outcome::interrupted, result.signal) : noise.exit_code;
   if (arguments.json) {
-    finish_blocks(result, folder, Told::none, !arguments.no_report, shared);
+    finish_blocks(result, folder, OutputForm::none, !arguments.no_report, shared);
     print_document(comparison::noise_json(noise));
     return code;
   }
   print(noise_text(noise, Terminal(stdout, shared)));
-  finish_blocks(result, folder, Told::files, !arguments.no_report, shared);
+  finish_blocks(result, folder, OutputForm::files, !arguments.no_report, shared);
   const auto summary = noise.summary();
   print_line(Text::format("VERDICT {} metrics={} changed={} noise_floor={:.4f} false_alarm_rate={:.4f} exit={}",
                           to_string(result.signal != 0 ? Outcome::interrupted : noise.word), noise.rows.size(),

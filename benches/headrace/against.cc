@@ -86,11 +86,11 @@ void require_common_points(const Plan& a, const Plan& b) {
 void try_out(const std::vector<std::string>& command) {
   std::vector<std::string> dry = command;
   dry.push_back("--dry-run");
-  std::string told;
-  const int code = session::run_turn(dry, [&](std::string_view line) { told += std::string(line) + '\n'; });
+  std::string reported;
+  const int code = session::run_turn(dry, [&](std::string_view line) { reported += std::string(line) + '\n'; });
   if (code != 0)
-    throw UsageErrors(
-        fmt::format("--against: {} ends with {} when asked for its plan:\n{}", printable(command.front()), code, told));
+    throw UsageErrors(fmt::format("--against: {} ends with {} when asked for its plan:\n{}", printable(command.front()),
+                                  code, reported));
 }
 
 }  // namespace
@@ -152,7 +152,8 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   const MarkedFolder folder = session::blocks_folder(arguments.out, "against", blocks);
   const auto progress = make_block_progress(shared);
   session::Interleaved result = session::interleave(std::move(blocks), folder, options, true, *progress);
-  return finish_blocks(result, folder, arguments.json ? Told::json : Told::text, !arguments.no_report, shared);
+  return finish_blocks(result, folder, arguments.json ? OutputForm::json : OutputForm::text, !arguments.no_report,
+                       shared);
 }
 
 }  // namespace headrace::cli

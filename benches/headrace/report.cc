@@ -49,7 +49,7 @@ int report(const std::string& given, const std::string& out, const std::string& 
   const fs::path data = data_file(given);
   const Drawn drawn = draw_report(data.string(), Form::page, paper == "full" ? Paper::full : Paper::summary);
   if (drawn.page.empty()) {
-    tell_line(Text::format("report: {}", drawn.reason));
+    print_stderr_line(Text::format("report: {}", drawn.reason));
     return drawn.bad_run ? 2 : 1;
   }
   if (!out.empty()) files::write_output(out, drawn.page);

@@ -44,7 +44,7 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
       slots_ = std::max(slots_, rail.slot + 1);
     }
     first.push_back(own.at(0));
-    if (most_rails_ != 1) first.back().name.clear();  // ranks of a node are told apart by their numbers
+    if (most_rails_ != 1) first.back().name.clear();  // ranks of a node are distinguished by their numbers
     ports_.push_back(std::move(own));
   }
   const unsigned asked = traffic_.queue_pairs;
@@ -98,7 +98,7 @@ void RdmaPair::connect_some(const std::vector<std::string>& cards, const Wanted&
           connect_to(*rail, link, cards.at(link.partner()));
         } catch (const LinkError&) {
           rail->trouble = std::current_exception();
-          cuts += told_cut(*rail, link.partner());
+          cuts += describe_cut(*rail, link.partner());
         }
       }
     }
