@@ -14,7 +14,7 @@ std::vector<std::string> pci_path(const std::string& address, const std::string&
 unsigned shared_way(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
 /// Does the bridge send what devices below it write to each other up to the root complex (Access Control Services)? False
-/// where the kernel does not tell: to root alone.
+/// where the kernel does not report it: root alone can read it.
 bool redirects_peers(const std::string& bridge, const std::string& root = "");
 
 }  // namespace headrace::system
