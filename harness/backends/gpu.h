@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/backends/gpu_pattern.h"
 #include "harness/record/file_table.h"
 
 namespace headrace {
@@ -74,6 +75,7 @@ inline constexpr std::string_view kPowerLimit = "power limit";
 struct GpuState {
   PcieLink link;
   std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;
+  std::optional<double> power_limit_w{};  // that the driver enforces
   std::string held_back;  // why its clocks are held back ("power limit", "power brake"); "" = they are not
   std::optional<std::uint64_t> replays;                         // PCIe packets sent again, since the driver was loaded
   std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  // memory errors, likewise
@@ -178,6 +180,12 @@ class GpuStream {
   /// The same by a kernel on the GPU's multiprocessors, as NCCL copies, and not by its copy engines. From and to memory of
   /// GPUs, or pinned memory; both begin at a multiple of 16 bytes.
   virtual void copy_by_cores(void* to, const void* from, std::uint64_t bytes) = 0;
+  /// Fills memory of this GPU with a pattern; whole words.
+  virtual void fill(void* to, std::uint64_t bytes, const GpuPattern& pattern) = 0;
+  /// Reads memory of this GPU, compares it with the pattern `is`, and leaves `next` there. `found` is pinned memory of the
+  /// host, and is added to.
+  virtual void check_and_fill(void* at, std::uint64_t bytes, const GpuPattern& is, const GpuPattern& next,
+                              GpuWrongWords& found) = 0;
   /// Loads pointers by one thread of the GPU, `loads` of them, each from where the one before points to; the first is at `at`.
   virtual void follow(const void* const* at, std::uint64_t loads) = 0;
   /// What is queued from here on waits for release(). Not with copies of pageable memory, which
@@ -256,19 +264,25 @@ class GpuFileReader {
   virtual std::string mode() const = 0;
 };
 
-/// What matrices are made of.
-enum class GpuNumber { fp16, bf16, tf32, fp32 };
+/// What matrices are made of; fp8 is e4m3.
+enum class GpuNumber { fp8, fp16, bf16, tf32, fp32, fp64 };
 constexpr std::uint64_t bytes_of(GpuNumber number) {
-  return number == GpuNumber::fp16 || number == GpuNumber::bf16 ? 2 : 4;
+  return number == GpuNumber::fp8                                 ? 1
+         : number == GpuNumber::fp16 || number == GpuNumber::bf16 ? 2
+         : number == GpuNumber::fp64                              ? 8
+                                                                  : 4;
 }
+/// Of an element of their products: single precision, of fp64 double.
+constexpr std::uint64_t result_bytes_of(GpuNumber number) { return number == GpuNumber::fp64 ? 8 : 4; }
+/// Libraries multiply fp8 only if the first matrix is stored row by row. All others are stored column by column.
+constexpr bool first_by_rows(GpuNumber number) { return number == GpuNumber::fp8; }
 
-/// Square matrices in a GPU's memory, stored column by column; results are in single precision.
+/// Two square matrices in a GPU's memory.
 struct GpuMatrices {
   GpuNumber number = GpuNumber::bf16;
   unsigned size = 0;  // rows, and columns
   const unsigned char *a = nullptr, *b = nullptr;
-  unsigned char* c = nullptr;            // a b
-  const unsigned char* first = nullptr;  // that every c is compared with
+  const unsigned char* first = nullptr;  // that every product is compared with
 };
 
 /// Multiplies them by the library that training uses, in the order of the stream that it was made for, and on its thread.
@@ -276,10 +290,10 @@ class GpuMultiplier {
  public:
   virtual ~GpuMultiplier() = default;
   /// Queues c = a b.
-  virtual void multiply() = 0;
-  /// Queues a look at c: how many of its elements are not those of `first`, bit for bit.
-  virtual void compare() = 0;
-  /// What all looks found that were waited for.
+  virtual void multiply(unsigned char* c) = 0;
+  /// Queues a comparison of a product: which of its elements are not those of `first`, bit for bit?
+  virtual void compare(const unsigned char* c) = 0;
+  /// Elements that differed, of all comparisons that were waited for.
   virtual std::uint64_t differing() const = 0;
   virtual std::string library() const = 0;  // "cuBLAS 13.0.2"
 };
@@ -310,7 +324,8 @@ class Gpu {
   virtual const GpuFacts& facts() const = 0;
   /// Untimed: asks the driver. Never throws.
   virtual GpuState state() = 0;
-  /// Why this process cannot use it any more, where the hardware is the reason; "" = it can, or a program is. Never throws.
+  /// Why this process cannot use it any more, where the hardware is the reason, or its work does not end; "" = it can, or a
+  /// program is the reason. Never throws.
   virtual std::string lost() const { return ""; }
   /// Device memory. Throws RunError with what was asked for and what is free.
   virtual std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) = 0;

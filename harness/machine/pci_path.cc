@@ -1,8 +1,11 @@
 #include "harness/machine/pci_path.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <system_error>
+
+#include "harness/base/system/kernel_files.h"
 
 namespace headrace::system {
 
@@ -21,6 +24,25 @@ std::vector<std::string> pci_path(const std::string& address, const std::string&
 unsigned shared_way(const std::vector<std::string>& a, const std::vector<std::string>& b) {
   const auto [end, other] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   return static_cast<unsigned>(end - a.begin());
+}
+
+bool redirects_peers(const std::string& bridge, const std::string& root) {
+  constexpr std::size_t kFirst = 0x100;                         // where the list of extended capabilities begins
+  constexpr unsigned kAccessControl = 0x0d, kRedirects = 0x0c;  // requests, and their completions
+  const std::string space = read_text(root + "/sys/bus/pci/devices/" + bridge + "/config").value_or("");
+  const auto word = [&](std::size_t at) {
+    std::uint32_t value = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      if (at + i < space.size()) value |= std::uint32_t{static_cast<unsigned char>(space[at + i])} << (8 * i);
+    return value;
+  };
+  std::size_t at = kFirst;
+  for (int hops = 0; at >= kFirst && hops < 64; ++hops) {
+    const std::uint32_t header = word(at);
+    if ((header & 0xffff) == kAccessControl) return (word(at + 4) >> 16 & kRedirects) != 0;
+    at = header >> 20;
+  }
+  return false;
 }
 
 }  // namespace headrace::system

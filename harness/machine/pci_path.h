@@ -13,4 +13,8 @@ std::vector<std::string> pci_path(const std::string& address, const std::string&
 /// How much of the way two devices share; more is nearer, 0 is another root complex.
 unsigned shared_way(const std::vector<std::string>& a, const std::vector<std::string>& b);
 
+/// Does the bridge send what devices below it write to each other up to the root complex (Access Control Services)? False
+/// where the kernel does not report it: root alone can read it.
+bool redirects_peers(const std::string& bridge, const std::string& root = "");
+
 }  // namespace headrace::system

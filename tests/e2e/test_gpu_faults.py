@@ -18,7 +18,7 @@ target: {path: scratch}
 needs: [{id: gpu.wrong_elements, metric: gpu_burn.wrong_elements, at_most: 0}%s]
 defaults: {repeat: %d, rest: 0s, verify: %s}
 workloads:
-  - {use: gpu_burn, size: 16, number: fp32, time: 100ms, batch: 3}
+  - {use: gpu_burn, size: 16, number: fp32, time: 100ms, batch: 3, memory: 0.0001}
   - {use: h2d, size: 64KiB, copies: 8}
 """
 
@@ -83,6 +83,38 @@ def test_a_broken_gpu_is_a_fail_and_named(headrace, fleet, line, words, verify):
     assert headrace("verdict", "results", "--replay").code == 10
 
 
+BURN_IN = ("workloads.0.time=10ms", "workloads.2.pulse=20ms",
+           *(f"workloads.{i}.{one}" for i in (1, 2, 3) for one in ("size=16", "time=100ms", "memory=0.02")))
+
+
+@pytest.mark.parametrize("line, code, need, words", [
+    (None, 0, None, None),
+    ("* 5 wrong_after 20", 10, "gpu.wrong_elements", "gpu5 ("),
+    ("* 2 flips_after 700", 10, "gpu.wrong_memory", "gpu2 (1)"),
+    ("* 6 product_ns 90000000", 10, "gpu.pace", "not gpu6"),
+    ("* 3 lost_after 300", 10, "gpu.fault", "fallen off the bus"),
+    ("* 7 product_hangs_after 9", 10, "gpu.fault", "TIMEOUT"),
+])
+def test_a_burn_in_finds_the_one_bad_gpu_of_eight(headrace, fleet, line, code, need, words):
+    environment = fleet("* * count 8", "* * memory 16777216", "* * power_limit_w 700", "* * power_w 600", "* * product_ns 20000000", *([line] if line else []))
+    config = pathlib.Path(__file__).parents[2] / "configs/burn-in.yaml"
+    done = headrace("run", "-c", str(config), "--no-report", "--out", "results", *(w for one in BURN_IN for w in ("--set", one)), **environment)
+    run = headrace.results("run.json", "results")
+    failed = [j for j in run["judgements"] if j["outcome"] in (("FAIL", "INCONCLUSIVE") if need == "gpu.pace" else ("FAIL",))]
+    if line is None:
+        assert done.code in (0, 11) and not failed, done  # 11: beside busy programs the power that was reached decides nothing
+        assert all(p["status"] == "ok" for p in run["points"]), [(p["id"], p["status"], p["reason"]) for p in run["points"]]
+        return
+    # 11: beside busy programs no rate decides, and the slow GPU is named all the same.
+    assert done.code in ((code, 11) if need == "gpu.pace" else (code,)) and any(j["id"] == need and words in j["explanation"] for j in failed), (done, failed)
+    bad = line.split()[1]
+    named = {j["scope"] for j in failed if j["id"] == "gpu.fault"}
+    assert named <= {f"gpu{bad}"}, named
+    for metric in ("memory_rate", "flop_rate"):  # the seven others have their values
+        values = {m["name"] for p in run["points"] for m in p["metrics"] if m["name"].startswith(metric + "_gpu")}
+        assert {f"{metric}_gpu{i}" for i in range(8) if str(i) != bad} <= values, values
+
+
 @pytest.mark.parametrize("held, code", [("power limit", 10), ("thermal, by hardware", 10), (None, 10)])
 def test_clocks_that_are_held_back_save_no_gpu(headrace, fleet, held, code):
     headrace.write("burn.yaml", BURN % (", {id: burn, metric: gpu_burn.flop_rate, at_least: 1e15}", 5, "true"))
@@ -135,7 +167,7 @@ name: node
 target: {path: scratch}
 defaults: {repeat: 3, rest: 0s, verify: true}
 workloads:
-  - {use: gpu_burn, size: 16, number: fp32, time: 50ms, batch: 3}
+  - {use: gpu_burn, size: 16, number: fp32, time: 50ms, batch: 3, memory: 0.0001}
 """
 
 

@@ -52,7 +52,8 @@ struct Sickness {
   std::function<void(std::vector<RdmaPort>& ports)> ports{};
   std::string log{};  // lines of the kernel
   std::vector<NcclSetting> nccl{};
-  unsigned lost_gpus = 0;  // the last ones, which the driver does not list
+  unsigned lost_gpus = 0;                 // the last ones, which the driver does not list
+  std::optional<std::uint64_t> locked{};  // limit on locked memory [B]
 };
 
 /// Everything that is said of a machine.
@@ -65,6 +66,7 @@ class Reported {
     if (sick.gpus) sick.gpus(nvml_);
     if (sick.ports) sick.ports(ports_.all);
     lost_gpus_ = sick.lost_gpus;
+    locked_ = sick.locked.value_or(machine_.locked_limit());
     if (machine_.may_read_log()) log_ = system::logged_errors(sick.log);
     node_.backends().replace_gpu(gpus());
     node_.backends().replace_rdma(std::make_unique<Ports>(ports_.all));
@@ -76,8 +78,7 @@ class Reported {
     const std::vector<system::NetworkLink> links = system::network_links(root_ / "sys");
     std::vector<std::vector<system::Finding>> all{
         system::examine_network(links, nccl_, system::ip_interfaces(root_ / "sys"))};
-    const std::uint64_t locked = machine_.locked_limit();
-    if (!ports_.all.empty()) all.push_back(system::examine_rdma(ports_, {locked, locked}, ~locked == 0));
+    if (!ports_.all.empty()) all.push_back(system::examine_rdma(ports_, {locked_, locked_}, ~locked_ == 0));
     if (!machine_.gpus().empty())
       all.push_back(system::examine_gpus(node_.backends().gpu(), links, log_, root_.path()));
     return all;
@@ -225,6 +226,7 @@ class Reported {
   std::vector<NcclSetting> nccl_;
   std::optional<std::vector<system::LoggedError>> log_;
   unsigned lost_gpus_ = 0;
+  std::uint64_t locked_ = 0;
   std::string out_;
 };
 
@@ -320,6 +322,22 @@ Sickness down(const std::string& device) {
     put(root, "sys/class/infiniband/" + device + "/ports/1/phys_state", "2: Polling");
   }};
 }
+Sickness port_mtu(const std::string& device, unsigned mtu) {
+  return {.ports = [=](auto& ports) {
+    for (RdmaPort& port : ports)
+      if (port.device == device) port.mtu = mtu;
+  }};
+}
+/// A bridge with Access Control Services that redirect requests and completions.
+Sickness redirects(const std::string& bridge) {
+  return {.files = [=](const TemporaryFolder& root) {
+    std::string space(4096, '\0');
+    space[0x100] = 0x01, space[0x102] = 0x01, space[0x103] = 0x16;  // errors; the next at 0x160
+    space[0x160] = 0x0d, space[0x162] = 0x01, space[0x166] = 0x1d;
+    fs::create_directories(root / ("sys/bus/pci/devices/" + bridge));
+    std::ofstream(root / ("sys/bus/pci/devices/" + bridge + "/config")) << space;
+  }};
+}
 template <class Change>
 Sickness gpu(unsigned index, Change change) {
   return {.gpus = [=](std::vector<NvmlMockGpu>& all) { change(all.at(index)); }};
@@ -363,6 +381,24 @@ std::vector<Seeded> seeded() {
             }}},
       {"a100-pcie", "mlx5_0/1", "PCI Express carries 63", port_file("mlx5_0", "device/current_link_width", "4")},
       {"dgx-h100", "mlx5_3/1", "no address", {.ports = [](auto& ports) { ports.at(5).gids.clear(); }}},
+      {"dgx-h100", "mlx5_6/1", "its sisters have MTU 4096", port_mtu("mlx5_6", 1024)},
+      {"roce-bonds", "mlx5_bond_1/1", "its sisters have MTU 4096", port_mtu("mlx5_bond_1", 1024)},
+      {"gb300-tray", "mlx5_2/1", "no subnet manager", port_file("mlx5_2", "ports/1/state", "2: INIT")},
+      {"p4d", "gpu5 memory", "no spare row", gpu(5, [](auto& one) { one.remap_failed = true; })},
+      {"gb300-tray", "gpu1 link", "links to the processor are down", gpu(1, [](auto& one) { --one.c2c_up; })},
+      {"azure-nd-h100", "gpu2 NVLinks", "17 of 18 up", gpu(2, [](auto& one) { --one.nvlinks_up; })},
+      {"azure-nd-h100", "locked memory", "ulimit -l", {.locked = 64 << 10}},
+      {"dgx-a100", "locked memory", "ulimit -l", {.locked = 8 << 20}},
+      {"dgx-h100", "PCIe switch 0000:16:00.0", "ECAP_ACS+6.w=0", redirects("0000:17:00.0")},
+      {"dgx-h100", "gpu3", "in MIG mode, and other GPUs", gpu(3, [](auto& one) { one.mig = true; })},
+      {"gb200-tray",
+       "IMEX",
+       "nvidia-imex does not run",
+       {.files =
+            [](const TemporaryFolder& root) {
+              fs::create_directories(root / "proc/1");
+              put(root, "proc/1/comm", "systemd");
+            }}},
       // GPUs.
       {"dgx-h100", "gpu5 NVLinks", "16 of 18 up", gpu(5, [](auto& one) { one.nvlinks_up = 16; })},
       {"dgx-h100", "gpu3 link", "fewer lanes", gpu(3, [](auto& one) { one.width = 8; })},
@@ -439,7 +475,7 @@ TEST(SeededSicknesses, AreNamedWithThePartAndNothingElseIs) {
       EXPECT_EQ(others, "");
     }
   }
-  EXPECT_GE(seeded().size(), 40u);
+  EXPECT_GE(seeded().size(), 60u);
 }
 
 }  // namespace

@@ -30,6 +30,7 @@ struct HostGpuSettings {
   double cores = 15e9;                                     // of copies by a kernel
   std::uint64_t own_load_ns = 500, other_load_ns = 1'500;  // of a load, from its own memory and any other
   std::uint64_t cached_load_ns = 0;                        // from where it loaded before; 0 = likewise
+  double memory = 200e9;                                   // of what kernels read and write [B/s]
   std::uint64_t copy_ns = 0;                               // of each copy, besides its bytes
   GpuFacts facts{.name = "Test GPU",
                  .driver = "1.0",
@@ -53,8 +54,14 @@ struct HostGpuSettings {
   bool has_peers = true;
   std::uint64_t product_ns = 1'000'000;  // of a product of matrices
   std::uint64_t wrong_after =
-      std::numeric_limits<std::uint64_t>::max();  // products; each later one has a wrong element
-  std::string no_products;                        // why matrices cannot be multiplied
+      std::numeric_limits<std::uint64_t>::max();  // products; later ones have a wrong element ...
+  std::uint64_t wrong_each = 1;                   // ... one in so many of them
+  std::uint64_t most_allocated = std::numeric_limits<std::uint64_t>::max();  // of its memory; others hold the rest
+  std::uint64_t flips_after =
+      std::numeric_limits<std::uint64_t>::max();  // checks of memory; the next finds a bit flipped
+  bool runs_hot = false;                          // its power follows its products
+  std::uint64_t product_hangs_after = std::numeric_limits<std::uint64_t>::max();  // products; the next never ends
+  std::string no_products;                                                        // why matrices cannot be multiplied
   /// Decodes JPEG images: fills in width and height, and pixels where there is room for them. False: it is none.
   std::function<bool(GpuImage& image)> jpeg;
   std::uint64_t image_ns = 1'000'000;                                     // of an image
@@ -155,13 +162,29 @@ class HostGpuBackend final : public GpuBackend {
     Device(HostGpuBackend& owner, unsigned index, HostGpuSettings settings)
         : owner(owner), index(index), name("gpu" + std::to_string(index)), settings(std::move(settings)) {}
     const GpuFacts& facts() const override { return settings.facts; }
-    GpuState state() override { return settings.state; }
+    GpuState state() override {
+      GpuState now = settings.state;
+      if (settings.runs_hot) now.power_w = power();
+      return now;
+    }
+    /// From a tenth of its limit to all of it, by the share of the time since the last look in which products ran.
+    double power() {
+      const std::lock_guard lock(owner.mutex_);
+      const std::uint64_t at = now_ns();
+      const double busy =
+          static_cast<double>(busy_ns - busy_seen_ns) / static_cast<double>(std::max<std::uint64_t>(1, at - seen_ns));
+      seen_ns = at;
+      busy_seen_ns = busy_ns;
+      return settings.state.power_limit_w.value_or(0) * (0.1 + 0.9 * std::min(1.0, busy));
+    }
     std::string lost() const override {
+      if (hung) return kHung;
       return copies > settings.lost_after ? "copy on " + name + ": " + kLost : std::string();
     }
     std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override {
       touch();
-      if (bytes > settings.facts.memory) throw RunError("allocate on " + name + ": out of memory");
+      if (bytes > settings.facts.memory || owner.allocated(*this) + bytes > settings.most_allocated)
+        throw RunError("allocate on " + name + ": out of memory");
       return std::make_unique<Memory>(owner, this, bytes);
     }
     std::unique_ptr<GpuStream> stream() override {
@@ -194,7 +217,7 @@ class HostGpuBackend final : public GpuBackend {
     std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                const GpuMemory& memory) override;
     void check() const {
-      if (hung) throw RunError(name + " was given up: TIMEOUT: its work did not end");
+      if (hung) throw RunError(name + " was given up: " + kHung);
       if (copies > settings.lost_after) throw RunError("copy on " + name + ": " + kLost);
     }
 
@@ -206,7 +229,9 @@ class HostGpuBackend final : public GpuBackend {
     std::atomic<std::uint64_t> copies = 0;
     std::uint64_t engine_free_ns[3] = {};
     std::set<const void*> loaded;  // places
-    bool hung = false;
+    std::uint64_t checks = 0, busy_ns = 0, busy_seen_ns = 0, seen_ns = now_ns();
+    static constexpr const char* kHung = "TIMEOUT: its work did not end";
+    std::atomic<bool> hung = false;
   };
 
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
@@ -272,6 +297,37 @@ class HostGpuBackend final : public GpuBackend {
       work.run = [to, from, bytes, ns](std::uint64_t free) {
         std::memcpy(to, from, bytes);
         return free + ns;
+      };
+      queue(std::move(work));
+    }
+    void fill(void* to, std::uint64_t bytes, const GpuPattern& pattern) override {
+      take_pattern(to, bytes, nullptr, pattern, nullptr);
+    }
+    void check_and_fill(void* at, std::uint64_t bytes, const GpuPattern& is, const GpuPattern& next,
+                        GpuWrongWords& found) override {
+      take_pattern(at, bytes, &is, next, &found);
+    }
+    void take_pattern(void* at, std::uint64_t bytes, const GpuPattern* is, const GpuPattern& next,
+                      GpuWrongWords* found) {
+      const std::lock_guard lock(owner.mutex_);
+      ++device.copies;
+      device.check();
+      Work work;
+      work.run = [this, words = static_cast<std::uint64_t*>(at), count = bytes / 8, checks = is != nullptr,
+                  is = is == nullptr ? next : *is, next, found](std::uint64_t free) {
+        if (checks && device.checks++ == device.settings.flips_after) words[count / 2] ^= 8;
+        for (std::uint64_t i = 0; i < count; ++i) {
+          if (checks && words[i] != pattern_word(is, i)) {
+            ++found->count;
+            if (found->seen++ == 0) {
+              found->index = i;
+              found->is = words[i];
+              found->should_be = pattern_word(is, i);
+            }
+          }
+          words[i] = pattern_word(next, i);
+        }
+        return free + static_cast<std::uint64_t>(1e9 * 16 * static_cast<double>(count) / device.settings.memory);
       };
       queue(std::move(work));
     }
@@ -416,6 +472,13 @@ class HostGpuBackend final : public GpuBackend {
     if (found == pinned_.begin()) return false;
     --found;
     return at + bytes <= found->first + found->second;
+  }
+  std::uint64_t allocated(const Device& device) {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t bytes = 0;
+    for (const Memory* m : memories_)
+      if (m->device == &device) bytes += m->size();
+    return bytes;
   }
   /// Whose memory it is; null = nobody's.
   const Device* gpu_of(const void* address) const {

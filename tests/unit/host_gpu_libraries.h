@@ -59,38 +59,48 @@ class HostGpuBackend::HostMultiplier final : public GpuMultiplier {
  public:
   HostMultiplier(Device& device, Stream& stream, const GpuMatrices& matrices)
       : device_(device), stream_(stream), matrices_(matrices) {}
-  void multiply() override {
+  void multiply(unsigned char* product) override {
     const std::lock_guard lock(device_.owner.mutex_);
     device_.check();
     Work work;
-    work.run = [this](std::uint64_t free_ns) {
+    work.run = [this, product](std::uint64_t free_ns) {
       const std::size_t n = matrices_.size, width = bytes_of(matrices_.number);
       const auto value = [&](const unsigned char* matrix, std::size_t at) {
-        std::uint32_t bits = 0;
+        std::uint64_t bits = 0;
         std::memcpy(&bits, matrix + at * width, width);
         return gpu::matrix_value(matrices_.number, bits);
       };
-      auto* c = reinterpret_cast<float*>(matrices_.c);
+      const auto put = [&](std::size_t at, double sum) {
+        if (matrices_.number == GpuNumber::fp64)
+          reinterpret_cast<double*>(product)[at] = sum;
+        else
+          reinterpret_cast<float*>(product)[at] = static_cast<float>(sum);
+      };
+      const bool by_rows = first_by_rows(matrices_.number);
       for (std::size_t column = 0; column < n; ++column)
         for (std::size_t row = 0; row < n; ++row) {
           double sum = 0;
           for (std::size_t k = 0; k < n; ++k)
-            sum += value(matrices_.a, row + k * n) * value(matrices_.b, k + column * n);
-          c[row + column * n] = static_cast<float>(sum);
+            sum += value(matrices_.a, by_rows ? k + row * n : row + k * n) * value(matrices_.b, k + column * n);
+          put(row + column * n, sum);
         }
-      if (++products_ > device_.settings.wrong_after) c[n + 1] += 1;
+      const bool is_wrong = ++products_ > device_.settings.wrong_after &&
+                            (products_ - device_.settings.wrong_after - 1) % device_.settings.wrong_each == 0;
+      if (is_wrong) put(n + 1, 99);
+      if (products_ > device_.settings.product_hangs_after) return kNever;
+      device_.busy_ns += device_.settings.product_ns;
       return free_ns + device_.settings.product_ns;
     };
     stream_.queue(std::move(work));
   }
-  void compare() override {
+  void compare(const unsigned char* product) override {
     const std::lock_guard lock(device_.owner.mutex_);
     Work work;
-    work.run = [this](std::uint64_t free_ns) {
-      const auto *c = reinterpret_cast<const std::uint32_t*>(matrices_.c),
-                 *first = reinterpret_cast<const std::uint32_t*>(matrices_.first);
+    work.run = [this, product](std::uint64_t free_ns) {
+      const std::size_t width = result_bytes_of(matrices_.number);
       std::uint64_t differ = 0;
-      for (std::size_t i = 0; i < std::size_t{matrices_.size} * matrices_.size; ++i) differ += c[i] != first[i];
+      for (std::size_t i = 0; i < std::size_t{matrices_.size} * matrices_.size; ++i)
+        differ += std::memcmp(product + i * width, matrices_.first + i * width, width) != 0;
       differing_ += differ;
       return free_ns;
     };

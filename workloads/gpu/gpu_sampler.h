@@ -2,11 +2,13 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "harness/backends/gpu.h"
@@ -26,7 +28,7 @@ struct GpuSamples {
     }
     double mean() const { return count == 0 ? 0 : sum / count; }
   };
-  Mean clock_hz, power_w, temperature_c;
+  Mean clock_hz, power_w, power_ratio, temperature_c;  // power_ratio: of the limit that the driver enforces
   unsigned looks = 0, held_back = 0;
   std::string why;             // of the last time that its clocks were held back
   std::vector<unsigned> xids;  // that the driver reported meanwhile
@@ -38,6 +40,7 @@ class GpuSampler {
   void start(std::vector<Gpu*> gpus) {
     stop();
     samples_.assign(gpus.size(), {});
+    power_now_ = std::vector<PowerNow>(gpus.size());
     stopping_ = false;
     thread_ = start_thread<std::thread>([this, gpus = std::move(gpus)] { look(gpus); });
   }
@@ -49,6 +52,12 @@ class GpuSampler {
     }
     wake_.notify_all();
     thread_.join();
+  }
+  /// While it runs: the last look's power over its limit, and the number of looks before. Any thread.
+  std::pair<unsigned, double> power_now(std::size_t gpu) const {
+    const PowerNow& now = power_now_[gpu];
+    const unsigned looks = now.looks.load(std::memory_order_acquire);
+    return {looks, now.ratio.load(std::memory_order_relaxed)};
   }
   /// Once it has stopped.
   const std::vector<GpuSamples>& samples() const { return samples_; }
@@ -66,6 +75,12 @@ class GpuSampler {
         s.xids.insert(s.xids.end(), state.xids.begin(), state.xids.end());
         if (state.clock_hz) s.clock_hz.add(*state.clock_hz);
         if (state.power_w) s.power_w.add(*state.power_w);
+        if (state.power_w && state.power_limit_w.value_or(0) > 0) {
+          const double ratio = *state.power_w / *state.power_limit_w;
+          s.power_ratio.add(ratio);
+          power_now_[i].ratio.store(ratio, std::memory_order_relaxed);
+          power_now_[i].looks.fetch_add(1, std::memory_order_release);
+        }
         if (state.temperature_c) s.temperature_c.add(*state.temperature_c);
         if (state.held_back.empty()) continue;
         ++s.held_back;
@@ -74,7 +89,13 @@ class GpuSampler {
     } while (!wake_.wait_for(lock, kEvery, [this] { return stopping_; }));
   }
 
+  struct PowerNow {
+    std::atomic<double> ratio{0};
+    std::atomic<unsigned> looks{0};
+  };
+
   std::vector<GpuSamples> samples_;
+  std::vector<PowerNow> power_now_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;

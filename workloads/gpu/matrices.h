@@ -10,13 +10,15 @@ namespace headrace::gpu {
 
 /// Element `index` of matrix `which` as its bits: either sign, a magnitude from 1/4 to 1, every bit of the fraction random,
 /// so that a product heats the GPU as training does.
-std::uint32_t matrix_bits(GpuNumber number, unsigned which, std::uint64_t index);
+std::uint64_t matrix_bits(GpuNumber number, unsigned which, std::uint64_t index);
 /// What such bits stand for.
-double matrix_value(GpuNumber number, std::uint32_t bits);
+double matrix_value(GpuNumber number, std::uint64_t bits);
+/// The element of a product at `at`.
+double result_value(GpuNumber number, const unsigned char* product, std::uint64_t at);
 /// Fills a matrix of `elements`.
 void fill_matrix(GpuNumber number, unsigned which, std::uint64_t elements, unsigned char* to);
 
-/// An element of a product as it should be, and how far sums in single precision may lie from it.
+/// An element of a product as it should be, and how far the library's sums may lie from it.
 struct ProductElement {
   double value = 0, tolerance = 0;
 };

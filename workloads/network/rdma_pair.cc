@@ -1,4 +1,5 @@
 #include "workloads/network/rdma_pair.h"
+#include "workloads/network/bond_legs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -159,7 +160,7 @@ void RdmaPair::report_pair(const Repetition& repetition, MetricSink& sink) const
   sink.put("bandwidth", middle);
   sink.put("message_rate", middle / static_cast<double>(traffic_.size));
   double line = 0;
-  for (std::size_t way = 0; way < end_.ways(); ++way) line += end_.port(way).rate;
+  for (std::size_t way = 0; way < end_.ways(); ++way) line += end_.port(way).rate * legs_of(end_.port(way));
   if (line > 0) sink.put("line_share", middle / (traffic_.both() ? 2 : 1) / line);
   if (sent_ > 0) sink.put("lost_share", std::max(0.0, 1 - arrived_ / sent_));
   if (n > 1) sink.put("slowest_bandwidth", values.front());

@@ -155,7 +155,7 @@ class RdmaPair : public Paired {
   /// What came in a turn, as reported by exchange_moved_bytes(). Throws RunError.
   std::string check_data(std::size_t turn);
 
-  const RdmaTraffic traffic_;
+  RdmaTraffic traffic_;
   const std::string schedule_name_;
   const std::uint64_t most_turns_;
   const bool on_gpu_;

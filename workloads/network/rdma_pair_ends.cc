@@ -10,6 +10,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/record/ranks/wire.h"
 #include "harness/workload/ranks/all_or_none.h"
+#include "workloads/network/bond_legs.h"
 #include "workloads/network/rdma_pair.h"
 
 namespace headrace::network {
@@ -25,23 +26,32 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
     choose_ports(on_gpu_ ? &node.backends().gpu() : nullptr, node.backends().rdma());
     std::string own;
     for (const auto& rail : rails_)
-      own += fmt::format("{} {} {}\n", rail->slot, end_.rail(rail->way), end_.port(rail->way).name());
+      own += fmt::format("{} {} {} {}\n", rail->slot, end_.rail(rail->way), end_.port(rail->way).name(),
+                         legs_of(end_.port(rail->way)));
     return own;
   });
   ports_.clear();
   slots_ = 1;
   std::vector<Rail> first;
+  unsigned legs = 1;
   for (const std::string& words : said) {
     std::istringstream lines(words);
     Ports own;
-    for (Rail rail; lines >> rail.slot >> rail.number >> rail.name;) {
+    unsigned of_port = 1;
+    for (Rail rail; lines >> rail.slot >> rail.number >> rail.name >> of_port;) {
       own.push_back(rail);
+      legs = std::max(legs, of_port);
       slots_ = std::max(slots_, rail.slot + 1);
     }
     first.push_back(own.at(0));
     if (most_rails_ != 1) first.back().name.clear();  // ranks of a node are distinguished by their numbers
     ports_.push_back(std::move(own));
   }
+  const unsigned asked = traffic_.queue_pairs;
+  traffic_.use_all(legs);
+  if (traffic_.queue_pairs != asked && ranks.rank() == 0)
+    notes_.push_back(
+        fmt::format("{} queue pairs of a pair, as ports are over bonds of {} legs", traffic_.queue_pairs, legs));
   // A peer's port need not be the same as this one's.
   schedule_ = PairSchedule(peer() ? "bisection" : schedule_name_, ranks, first, traffic_.direction, most_turns_,
                            traffic_.size);  // points of other sizes meet others

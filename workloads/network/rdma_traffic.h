@@ -26,7 +26,8 @@ struct RdmaTraffic {
                      "payload of one message; of a datagram at most the mtu")),
         time_s(p.seconds("time", 1, {.min = 0.01, .max = 3600}, "of one direction of a pair")),
         queue_pairs(static_cast<unsigned>(
-            p.count("queue_pairs", 1, {.min = 1, .max = 1024}, "of a pair, through each of its ports"))),
+            p.count("queue_pairs", 1, {.min = 1, .max = 1024},
+                    "of a pair, through each of its ports; 1: at least four for each leg of a bond"))),
         tx_depth(static_cast<unsigned>(
             p.count("tx_depth", 128, {.min = 2, .max = 32768}, "messages in flight per queue pair"))),
         rx_depth(static_cast<unsigned>(
@@ -62,6 +63,13 @@ struct RdmaTraffic {
   }
   std::uint64_t slots() const noexcept { return slots_per_queue_pair() * queue_pairs; }
 
+  /// Of ports that are over bonds with so many legs: the network spreads queue pairs over legs by chance. Where more than
+  /// one was asked for, they stay as many.
+  void use_all(unsigned legs) {
+    constexpr unsigned kForALeg = 4;
+    if (legs > 1 && queue_pairs == 1 && !latency) queue_pairs = kForALeg * legs;
+  }
+
   bool datagrams() const noexcept { return transport == RdmaTransport::datagram; }
   /// A stream of datagrams: the number of each shows which of them came.
   bool counts_arrivals() const noexcept { return datagrams() && !latency; }
@@ -72,7 +80,8 @@ struct RdmaTraffic {
   const RdmaTransport transport;
   const std::uint64_t size;
   const double time_s;
-  const unsigned queue_pairs, tx_depth, rx_depth, post_list;
+  unsigned queue_pairs;
+  const unsigned tx_depth, rx_depth, post_list;
   unsigned moderation;
   const unsigned inline_size;
   const std::uint64_t buffer;

@@ -77,7 +77,7 @@ Device::Device(int index, std::string name) : index_(index), name_(std::move(nam
 GpuState Device::state() { return hangs_ ? GpuState{} : Nvml::instance().state(nvml_); }
 
 std::string Device::lost() const {
-  if (!lost_) return "";
+  if (!lost_ && !hangs_) return "";
   const std::lock_guard lock(mutex_);
   return why_;
 }

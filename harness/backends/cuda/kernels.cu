@@ -1,4 +1,4 @@
-// Kernels: one holds a stream back, one keeps the GPU busy, one compares, one copies, one follows pointers.
+// Kernels: they hold a stream back, keep the GPU busy, compare, test memory, copy, and follow pointers.
 #include "harness/backends/cuda/kernels.h"
 
 namespace headrace::cuda {
@@ -28,14 +28,37 @@ __global__ void stay_busy(std::uint64_t ns) {
   }
 }
 
-__global__ void compare(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t words,
-                        unsigned long long* count) {
+template <class Word>
+__global__ void compare(const Word* a, const Word* b, std::uint64_t words, unsigned long long* count) {
   const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
   unsigned long long differ = 0;
   for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += threads)
     differ += a[i] != b[i];
   if (differ != 0) {
     atomicAdd_system(count, differ);
+    __threadfence_system();
+  }
+}
+
+/// Volatile, so that no load is taken from a cache of the multiprocessor, or left out.
+template <bool checks>
+__global__ void test_memory(volatile std::uint64_t* at, std::uint64_t words, GpuPattern is, GpuPattern next,
+                            GpuWrongWords* found) {
+  const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  unsigned long long wrong = 0;
+  for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < words; i += threads) {
+    if (checks) {
+      const std::uint64_t word = at[i], right = pattern_word(is, i);
+      if (word != right && wrong++ == 0 && atomicAdd_system(&found->seen, 1ull) == 0) {
+        found->index = i;
+        found->is = word;
+        found->should_be = right;
+      }
+    }
+    at[i] = pattern_word(next, i);
+  }
+  if (wrong != 0) {
+    atomicAdd_system(&found->count, wrong);
     __threadfence_system();
   }
 }
@@ -80,10 +103,25 @@ cudaError_t launch_busy(std::uint64_t ns, cudaStream_t stream) {
   return cudaGetLastError();
 }
 
-cudaError_t launch_compare(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t words,
-                           unsigned long long* count, cudaStream_t stream) {
+cudaError_t launch_compare(const void* a, const void* b, std::uint64_t words, bool wide, unsigned long long* count,
+                           cudaStream_t stream) {
   constexpr unsigned kBlocks = 1024, kThreads = 256;
-  compare<<<kBlocks, kThreads, 0, stream>>>(a, b, words, count);
+  if (wide)
+    compare<<<kBlocks, kThreads, 0, stream>>>(static_cast<const std::uint64_t*>(a),
+                                              static_cast<const std::uint64_t*>(b), words, count);
+  else
+    compare<<<kBlocks, kThreads, 0, stream>>>(static_cast<const std::uint32_t*>(a),
+                                              static_cast<const std::uint32_t*>(b), words, count);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_pattern(std::uint64_t* at, std::uint64_t words, const GpuPattern* is, const GpuPattern& next,
+                           GpuWrongWords* found, cudaStream_t stream) {
+  constexpr unsigned kBlocks = 2048, kThreads = 256;
+  if (is != nullptr)
+    test_memory<true><<<kBlocks, kThreads, 0, stream>>>(at, words, *is, next, found);
+  else
+    test_memory<false><<<kBlocks, kThreads, 0, stream>>>(at, words, next, next, found);
   return cudaGetLastError();
 }
 

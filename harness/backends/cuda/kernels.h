@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include "harness/backends/gpu_pattern.h"
+
 namespace headrace::cuda {
 
 /// What the host and a waiting kernel share, in pinned memory.
@@ -21,8 +23,13 @@ cudaError_t launch_busy(std::uint64_t ns, cudaStream_t stream);
 cudaError_t launch_copy(void* to, const void* from, std::uint64_t bytes, cudaStream_t stream);
 /// Queues a kernel that follows pointers, `loads` of them one after the other from `at` on, and leaves the last in `*last`.
 cudaError_t launch_follow(const void* const* at, std::uint64_t loads, const void** last, cudaStream_t stream);
-/// Queues a kernel that adds to `*count`, in memory that host and GPU share, how many of `words` words differ.
-cudaError_t launch_compare(const std::uint32_t* a, const std::uint32_t* b, std::uint64_t words,
-                           unsigned long long* count, cudaStream_t stream);
+/// Queues a kernel that adds to `*count`, in memory that host and GPU share, how many of `words` words differ, each of 8
+/// bytes if they are `wide`, else of 4.
+cudaError_t launch_compare(const void* a, const void* b, std::uint64_t words, bool wide, unsigned long long* count,
+                           cudaStream_t stream);
+/// Queues a kernel that fills `words` words of 8 bytes; before, where `is` is given, it compares them with that, and adds to
+/// `*found`, in memory that host and GPU share.
+cudaError_t launch_pattern(std::uint64_t* at, std::uint64_t words, const GpuPattern* is, const GpuPattern& next,
+                           GpuWrongWords* found, cudaStream_t stream);
 
 }  // namespace headrace::cuda

@@ -51,6 +51,7 @@ Nvml::Nvml() {
   library_.find("nvmlDeviceGetMaxPcieLinkWidth", max_width_);
   library_.find("nvmlDeviceGetGpuMaxPcieLinkGeneration", own_generation_);
   library_.find("nvmlDeviceGetPowerUsage", power_);
+  library_.find("nvmlDeviceGetEnforcedPowerLimit", power_limit_);
   library_.find("nvmlDeviceGetPcieReplayCounter", replays_);
   if (!library_.find("nvmlDeviceGetCurrentClocksEventReasons", reasons_))  // before driver 535
     library_.find("nvmlDeviceGetCurrentClocksThrottleReasons", reasons_);
@@ -146,6 +147,7 @@ GpuState Nvml::state(void* device) const {
   if (clock_ && clock_(device, kClockSm, &number) == 0) state.clock_hz = number * 1e6;
   if (clock_ && clock_(device, kClockMemory, &number) == 0) state.memory_clock_hz = number * 1e6;
   if (power_ && power_(device, &number) == 0) state.power_w = number * 1e-3;
+  if (power_limit_ && power_limit_(device, &number) == 0) state.power_limit_w = number * 1e-3;
   if (temperature_ && temperature_(device, kSensorGpu, &number) == 0) state.temperature_c = number;
   if (replays_ && replays_(device, &number) == 0) state.replays = number;
   if (ecc_ && ecc_(device, kCorrected, kSinceLoad, &count) == 0) state.ecc_corrected = count;

@@ -56,7 +56,7 @@ class Nvml {
   Code (*by_address_)(const char*, void**) = nullptr;
   Number *generation_ = nullptr, *width_ = nullptr, *max_generation_ = nullptr, *max_width_ = nullptr,
          *own_generation_ = nullptr;
-  Number *power_ = nullptr, *replays_ = nullptr;
+  Number *power_ = nullptr, *power_limit_ = nullptr, *replays_ = nullptr;
   Long* reasons_ = nullptr;
   Code (*clock_)(void*, int, unsigned*) = nullptr;
   Code (*temperature_)(void*, int, unsigned*) = nullptr;

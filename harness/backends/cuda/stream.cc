@@ -65,6 +65,22 @@ void Stream::copy_by_cores(void* to, const void* from, std::uint64_t bytes) {
   expect(launch_copy(to, from, bytes, stream_), "copy on");
 }
 
+void Stream::fill(void* to, std::uint64_t bytes, const GpuPattern& pattern) {
+  device_.check();
+  device_.use();
+  expect(launch_pattern(static_cast<std::uint64_t*>(to), bytes / sizeof(std::uint64_t), nullptr, pattern, nullptr,
+                        stream_),
+         "fill memory of");
+}
+
+void Stream::check_and_fill(void* at, std::uint64_t bytes, const GpuPattern& is, const GpuPattern& next,
+                            GpuWrongWords& found) {
+  device_.check();
+  device_.use();
+  expect(launch_pattern(static_cast<std::uint64_t*>(at), bytes / sizeof(std::uint64_t), &is, next, &found, stream_),
+         "check memory of");
+}
+
 void Stream::follow(const void* const* at, std::uint64_t loads) {
   device_.check();
   device_.use();

@@ -22,6 +22,9 @@ class Stream final : public GpuStream {
   void attach() override { device_.use(); }
   void copy(void* to, const void* from, std::uint64_t bytes, CopyKind kind) override;
   void copy_by_cores(void* to, const void* from, std::uint64_t bytes) override;
+  void fill(void* to, std::uint64_t bytes, const GpuPattern& pattern) override;
+  void check_and_fill(void* at, std::uint64_t bytes, const GpuPattern& is, const GpuPattern& next,
+                      GpuWrongWords& found) override;
   void follow(const void* const* at, std::uint64_t loads) override;
   void hold() override;
   void release() noexcept override;

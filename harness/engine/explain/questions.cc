@@ -9,6 +9,7 @@
 #include "harness/base/units.h"
 #include "harness/engine/explain/evidence.h"
 #include "harness/job/need_kinds.h"
+#include "harness/judge/verdict/part_faults.h"
 #include "harness/workload/registry.h"
 
 namespace headrace::engine {
@@ -67,6 +68,8 @@ Question from_declared(const DeclaredNeed& need) {
   q.blank.substituted = need.source;
   q.measured_by = {need.metric};
   q.with = need.with;
+  // It compares GPUs with each other: a GPU that is slow at one kind of work is slow.
+  if (need.metric.ends_with(".pace")) q.worst_over = judging::kEveryPoint;
   q.per_node = true;
   q.workload = first_known(q.measured_by);
   return q;

@@ -122,10 +122,9 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
     } else if (link.rate == 0) {
       part.how = link.up ? "its rate is not reported, as with virtual cards" : "it is not up";
     } else {
-      const unsigned legs = std::max(1u, link.legs);
-      part.rate = link.rate / legs;
+      part.rate = link.rate;
       part.how = fmt::format("{} at {:g} Gbit/s{}", link.kind, part.rate * 8e-9,
-                             legs > 1 ? fmt::format(", one of {} legs: several queue pairs use all", legs) : "");
+                             link.legs > 1 ? fmt::format(" over {} legs of a bond", link.legs) : "");
       if (const double host = system::host_rate(link, all); host > 0 && host < link.rate) {
         part.rate = host;
         part.how += fmt::format(", of which {} carries {:.3g}", system::in_words(*link.host_link), host * 8e-9);

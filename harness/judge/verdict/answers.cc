@@ -315,6 +315,7 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   hold_way(q, point, j);
   hold_decoder(point, name, j);
   report_throttling(point, j);
+  name_devices(point, name, j);
   return a;
 }
 
@@ -366,7 +367,9 @@ const RecordedPoint* choose(const Question& q, std::span<const RecordedPoint> po
   for (const RecordedPoint& p : points) {
     const std::optional<Chosen> one = candidate(q, p);
     if (!one) continue;
-    const std::string by = q.worst_over.empty() ? "" : job::setting(settings(p), q.worst_over);
+    const std::string by = q.worst_over.empty()          ? ""
+                           : q.worst_over == kEveryPoint ? p.id
+                                                         : job::setting(settings(p), q.worst_over);
     const auto [at, first] = best.emplace(by, *one);
     if (!first && is_better(*one, at->second)) at->second = *one;
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "harness/base/median.h"
 #include "harness/job/need_kinds.h"
 
 namespace headrace::judging {
@@ -95,6 +96,27 @@ void judge_count(const RecordedPoint& point, std::string_view metric, Judgement&
   const FaultCount* count = find_fault_count(metric);
   j.next_step = count != nullptr && !count->fix.empty() ? std::string(count->fix)
                                                         : "look at the notes of this point and at dmesg";
+}
+
+void name_devices(const RecordedPoint& point, std::string_view metric, Judgement& j) {
+  if (!j.measured || j.meets(*j.measured)) return;
+  const std::string prefix = std::string(metric) + "_";
+  std::map<std::string, std::vector<double>> values;
+  for (const RecordedRepetition& r : point.repetitions)
+    for (const auto& [name, value] : r.metrics)
+      if (r.counted && name.starts_with(prefix) && name.compare(prefix.size(), 3, "gpu") == 0)
+        values[name.substr(prefix.size())].push_back(value);
+  std::string miss;
+  std::size_t meet = 0;
+  for (const auto& [device, all] : values) {
+    const double median = statistics::median(all);
+    if (j.meets(median))
+      ++meet;
+    else
+      miss += fmt::format("{}{} ({})", miss.empty() ? "" : ", ", device, job::format_named(median, j.unit, j.id));
+  }
+  if (meet > 0 && !miss.empty())
+    j.explanation += fmt::format(" Of {} GPUs or pairs of them, {} meet it, but not {}.", values.size(), meet, miss);
 }
 
 }  // namespace headrace::judging

@@ -28,4 +28,10 @@ std::optional<double> most_counted(const RecordedPoint& point, std::string_view 
 /// measured, bounds, repetitions, explanation and next_step.
 void judge_count(const RecordedPoint& point, std::string_view metric, Judgement& j);
 
+/// Of Question::worst_over: each point has to meet the need, so that the worst answers.
+inline constexpr std::string_view kEveryPoint = "*";
+
+/// Of a need that was missed: the devices whose own values miss it, where others meet it.
+void name_devices(const RecordedPoint& point, std::string_view metric, Judgement& j);
+
 }  // namespace headrace::judging

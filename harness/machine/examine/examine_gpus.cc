@@ -1,6 +1,7 @@
 #include "harness/machine/examine/examine_gpus.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -10,6 +11,7 @@
 #include "harness/base/system/kernel_files.h"
 #include "harness/base/units.h"
 #include "harness/machine/lost_gpus.h"
+#include "harness/machine/pci_path.h"
 
 namespace headrace::system {
 namespace {
@@ -188,6 +190,14 @@ void past_errors(GpuSection& section, GpuBackend& backend, const std::optional<s
   }
 }
 
+bool runs(const std::string& program, const std::string& root) {
+  const std::vector<std::string> all = entries(root + "/proc");
+  return std::any_of(all.begin(), all.end(), [&](const std::string& entry) {
+    return entry.find_first_not_of("0123456789") == entry.npos &&
+           read_line(root + "/proc/" + entry + "/comm") == program;
+  });
+}
+
 /// NVLink over several nodes: GPUs of one node belong together, and share memory with others by channels of nvidia-imex.
 void fabric_of_nodes(GpuSection& section, GpuBackend& backend, const std::string& root) {
   std::map<std::string, std::string> members;  // by group
@@ -205,8 +215,42 @@ void fabric_of_nodes(GpuSection& section, GpuBackend& backend, const std::string
     section.add(
         Level::warning, "IMEX", "no channel: /dev/nvidia-caps-imex-channels has none",
         "start nvidia-imex and let it make channels; without one GPUs of other nodes are not reached by NVLink");
+  else if (read_line(root + "/proc/1/comm") == "systemd" && !runs("nvidia-imex", root))
+    section.add(Level::warning, "IMEX", "there are channels, but nvidia-imex does not run",
+                "systemctl start nvidia-imex; without it GPUs of other nodes are not reached by NVLink");
   else
     section.add(Level::good, "IMEX", "there are channels");
+}
+
+/// Where a GPU and another GPU or a card are below one switch, their traffic should not leave it.
+void peers_below_switches(GpuSection& section, GpuBackend& backend, const std::vector<NetworkLink>& nics,
+                          const std::string& root) {
+  struct Switch {
+    std::vector<std::string> devices;
+    std::set<std::string> redirect;
+    bool has_gpu = false;
+  };
+  std::map<std::string, Switch> switches;  // by the upper port
+  const auto add = [&](const std::string& name, const std::string& address, bool gpu) {
+    constexpr std::size_t kUpperPort = 2;  // behind the root complex and its port
+    const std::vector<std::string> path = pci_path(address, root);
+    if (path.size() <= kUpperPort + 1) return;
+    Switch& one = switches[path[kUpperPort]];
+    one.devices.push_back(name);
+    one.has_gpu = one.has_gpu || gpu;
+    for (std::size_t i = kUpperPort; i + 1 < path.size(); ++i)
+      if (redirects_peers(path[i], root)) one.redirect.insert(path[i]);
+  };
+  for (unsigned i = 0; i < backend.count(); ++i) add(fmt::format("gpu{}", i), backend.gpu(i).facts().pci_address, true);
+  for (const NetworkLink& nic : nics)
+    if (nic.physical) add(nic.name, nic.card + ".0", false);
+  for (const auto& [port, one] : switches)
+    if (one.has_gpu && one.devices.size() > 1 && !one.redirect.empty())
+      section.add(Level::warning, "PCIe switch " + port,
+                  fmt::format("ACS sends traffic between {} up to the processor", fmt::join(one.devices, ", ")),
+                  fmt::format("turn ACS off in the firmware's settings, or by setpci -s BRIDGE ECAP_ACS+6.w=0 for {}; "
+                              "GPUDirect is slow until then",
+                              fmt::join(one.redirect, ", ")));
 }
 
 }  // namespace
@@ -224,12 +268,14 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
   unsigned most_nvlinks = 0;
   std::map<std::string, PcieLink> best;  // by model
   std::set<int> nodes;
+  bool any_whole = false;
   for (unsigned i = 0; i < backend.count(); ++i) {
     const GpuFacts& facts = backend.gpu(i).facts();
     most_nvlinks = std::max(most_nvlinks, facts.nvlinks.count);
     PcieLink& link = best[facts.name];
     link = {std::max(link.generation, facts.link_max.generation), std::max(link.width, facts.link_max.width)};
     nodes.insert(facts.numa_node);
+    any_whole = any_whole || !facts.slice;
   }
   for (unsigned i = 0; i < backend.count(); ++i) {
     Gpu& gpu = backend.gpu(i);
@@ -237,10 +283,15 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
     const GpuState state = gpu.state();
     const std::string name = fmt::format("gpu{}", i);
     section.add(
-        facts.slice ? Level::note : Level::good, name,
+        !facts.slice ? Level::good
+        : any_whole  ? Level::warning
+                     : Level::note,
+        name,
         fmt::format("{}, {}{}", facts.name, format_quantity(static_cast<double>(facts.memory), Dimension::bytes, true),
                     facts.pci_address.empty() ? "" : ", " + facts.pci_address),
-        facts.slice ? "MIG mode: link and copy engines are shared with other slices" : "");
+        !facts.slice ? ""
+        : any_whole  ? "it is in MIG mode, and other GPUs of this node are not: nvidia-smi -i GPU -mig 0"
+                     : "MIG mode: link and copy engines are shared with other slices");
     if (!facts.refuses.empty())
       section.add(facts.refuses == "all processes" ? Level::warning : Level::note, name + " compute mode",
                   facts.refuses == "all processes" ? "prohibited" : "exclusive process",
@@ -252,6 +303,7 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
   }
   if (const auto listed = listed_gpus(backend))
     for (const std::string& address : lost_gpus(*listed, root)) fault(section, lost_gpu(address));
+  peers_below_switches(section, backend, nics, root);
   fabric_of_nodes(section, backend, root);
   past_errors(section, backend, log);
   const auto why = backend.no_file_reader();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "harness/base/diagnostics.h"
@@ -20,6 +21,14 @@ Finding address_of(const RdmaBackend& backend, const RdmaPort& port) {
   try {
     const RdmaPlace place = choose_rdma_place(backend.ports(), {.device = port.device, .port = port.number});
     if (!place.notes.empty()) return {Level::warning, "RDMA", port.name(), place.words, place.notes.front()};
+    unsigned usual = port.mtu;  // of ports that are as fast
+    for (const RdmaPort& other : backend.ports())
+      if (other.active && other.ethernet == port.ethernet && other.rate == port.rate)
+        usual = std::max(usual, other.mtu);
+    if (port.mtu < usual)
+      return {Level::warning, "RDMA", port.name(), fmt::format("{}; its sisters have MTU {}", place.words, usual),
+              port.ethernet ? "ip link set NAME mtu 9000, and look at the switch's port"
+                            : "look at the partition that the subnet manager gives it"};
     if (port.mtu < port.most_mtu)
       return {Level::note, "RDMA", port.name(), fmt::format("{}; MTU could be {}", place.words, port.most_mtu),
               port.ethernet ? "ip link set NAME mtu 9000, where the switches take it" : "the subnet manager sets it"};

@@ -104,6 +104,8 @@ struct PlayedStream final : GpuStream {
   void attach() override {}
   void copy(void*, const void*, std::uint64_t, CopyKind) override {}
   void copy_by_cores(void*, const void*, std::uint64_t) override {}
+  void fill(void*, std::uint64_t, const GpuPattern&) override {}
+  void check_and_fill(void*, std::uint64_t, const GpuPattern&, const GpuPattern&, GpuWrongWords&) override {}
   void follow(const void* const*, std::uint64_t) override {}
   void hold() override {}
   void release() noexcept override {}

@@ -57,6 +57,16 @@ void set(HostGpuSettings& gpu, const Line& line) {
     gpu.facts.pci_address = line.value;
   else if (line.key == "product_ns")
     gpu.product_ns = number();
+  else if (line.key == "memory")
+    gpu.facts.memory = number();
+  else if (line.key == "flips_after")
+    gpu.flips_after = number();
+  else if (line.key == "product_hangs_after")
+    gpu.product_hangs_after = number();
+  else if (line.key == "power_limit_w")
+    gpu.state.power_limit_w = static_cast<double>(number());
+  else if (line.key == "runs_hot")
+    gpu.runs_hot = number() != 0;
   else if (line.key == "corrupts_h2d")
     gpu.corrupts = number() != 0 ? std::optional(CopyKind::h2d) : std::nullopt;
   else

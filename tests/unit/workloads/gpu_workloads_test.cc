@@ -316,7 +316,7 @@ TEST_F(GpuWorkloads, PairsAreReadByTheTargetAndCopiedBothWaysAtOnce) {
 TEST_F(GpuWorkloads, WithoutADriverAllOfThemSaySo) {
   settings.unusable = "libcuda.so.1 not found: no NVIDIA driver";
   for (const char* use : {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "p2p_fan", "gpu_latency", "gpu_burn",
-                          "gpu_decode", "checkpoint_stage", "storage_to_gpu"}) {
+                          "gpu_memory", "gpu_decode", "checkpoint_stage", "storage_to_gpu"}) {
     const PointResult p = run_one(std::string("use: ") + use);
     EXPECT_EQ(p.status, PointStatus::skipped) << use;
     EXPECT_EQ(p.reason, "cuda: libcuda.so.1 not found: no NVIDIA driver") << use;

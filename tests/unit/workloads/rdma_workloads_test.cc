@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <future>
 #include <mutex>
 #include <set>
@@ -13,8 +14,11 @@
 #include "harness/workload/peer/listener.h"
 #include "tests/unit/host_gpu.h"
 #include "tests/unit/host_rdma.h"
+#include "tests/unit/temporary_folder.h"
 #include "tests/unit/thread_ranks.h"
 #include "tests/unit/workload_runner.h"
+#include "workloads/network/bond_legs.h"
+#include "workloads/network/rdma_traffic.h"
 
 namespace headrace::testing::rdma_workloads_test {
 namespace {
@@ -519,6 +523,27 @@ TEST(RdmaPair, DrivesSeveralPortsAtOnce) {
       EXPECT_TRUE(all[1].metrics.empty());
     }
   }
+}
+
+TEST(RdmaPair, EnoughQueuePairsGoOverABond) {
+  TemporaryFolder root;
+  RdmaPort port;
+  port.gids = {{.index = 0, .kind = RdmaGid::Kind::roce_v2, .bytes = {0xfd}, .interface = "bond0"}};
+  EXPECT_EQ(network::legs_of(port, root.path()), 1u);
+  std::filesystem::create_directories(root / "sys/class/net/bond0/bonding");
+  root.write("sys/class/net/bond0/bonding/slaves", "ens0f0np0 ens0f1np1\n");
+  EXPECT_EQ(network::legs_of(port, root.path()), 2u);
+  const auto pairs_of = [](const char* entry) {
+    Diagnostics problems;
+    const config::Value parsed = config::parse_yaml(entry, "test.yaml", problems);
+    Params params("rdma_write", parsed, problems);
+    network::RdmaTraffic traffic(params, RdmaOp::write);
+    traffic.use_all(2);
+    return traffic.queue_pairs;
+  };
+  EXPECT_EQ(pairs_of("{message_size: 4KiB}"), 8u);
+  EXPECT_EQ(pairs_of("{message_size: 4KiB, queue_pairs: 3}"), 3u);
+  EXPECT_EQ(pairs_of("{measure: latency}"), 1u);
 }
 
 TEST(RdmaPair, SharesANodesPortsAmongItsRanks) {
