@@ -5,6 +5,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/help_text.h"
 #include "benches/headrace/man_page.h"
+#include "benches/headrace/old_verbs.h"
 #include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 
@@ -33,9 +34,8 @@ int help(const HelpArguments& arguments, const ProgramDescription& program, cons
   }
   const VerbDescription* verb = program.find(arguments.verb);
   if (verb == nullptr && !arguments.verb.empty()) {
-    const auto known = names_of_verbs(program);
     throw UsageError(fmt::format("help: no verb '{}'{} (headrace help lists them)", arguments.verb,
-                                 did_you_mean(arguments.verb, known)));
+                                 did_you_mean_verb(arguments.verb, program)));
   }
   const Terminal terminal(stdout, shared);
   if (arguments.man)

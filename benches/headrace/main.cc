@@ -64,10 +64,8 @@ std::string unknown_word(const CLI::App& app, const ProgramDescription& program)
   const std::string who = verb ? program.name + " " + verb->name : program.name;
   const std::string more = verb ? "headrace help " + verb->name : "headrace help";
   if (verb == nullptr && !left.front().starts_with("-")) {
-    std::vector<std::string> known;
-    for (const VerbDescription& one : program.verbs) known.push_back(one.name);
     const std::string& word = left.front();
-    return "headrace: no verb '" + word + "'" + did_you_mean(word, known) + " (headrace help lists them)";
+    return "headrace: no verb '" + word + "'" + did_you_mean_verb(word, program) + " (headrace help lists them)";
   }
   if (option == left.end()) {
     const bool hosts = verb != nullptr && verb->name == "bringup";

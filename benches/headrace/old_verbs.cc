@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "benches/headrace/console.h"
+#include "harness/base/diagnostics.h"
 
 namespace headrace::cli {
 namespace {
@@ -73,6 +74,7 @@ Words renamed(const OldVerb& old, const Words& given, const ProgramDescription& 
   std::size_t arguments = 0;
   for (std::size_t i = 0; i < given.size(); ++i) {
     const std::string& word = given[i];
+    if (word == "--" && !old.arguments.back().empty()) continue;  // an option may follow now
     if (!word.starts_with("-") || word == "-") {
       const std::string_view option = old.arguments[std::min(arguments++, old.arguments.size() - 1)];
       if (option == kNone) continue;
@@ -105,6 +107,15 @@ void tell_new_name(const OldVerb& old, const Words& words) {
 }
 
 }  // namespace
+
+std::string did_you_mean_verb(const std::string& word, const ProgramDescription& program) {
+  Words known;
+  for (const VerbDescription& verb : program.verbs) known.push_back(verb.name);
+  for (const OldVerb& old : kOldVerbs) known.emplace_back(old.name);
+  const std::string near = nearest(word, known);
+  const OldVerb* const old = old_verb(near, {});
+  return near.empty() ? "" : "; did you mean '" + (old != nullptr ? std::string(old->now) : near) + "'?";
+}
 
 Words with_new_verb(const Words& words, const ProgramDescription& program) {
   const std::size_t at = place_of_verb(words, program);

@@ -12,4 +12,7 @@ namespace headrace::cli {
 /// the words have -q.
 std::vector<std::string> with_new_verb(const std::vector<std::string>& words, const ProgramDescription& program);
 
+/// "; did you mean 'run'?": the verb nearest to `word`, of an old one what it is now.
+std::string did_you_mean_verb(const std::string& word, const ProgramDescription& program);
+
 }  // namespace headrace::cli

@@ -66,6 +66,7 @@ int draw(const ReportArguments& arguments) {
 
 /// In the format of another tool.
 int write_run(const ReportArguments& arguments) {
+  if (arguments.paper == "full") throw UsageError("--print: of a page alone; --format asks for another text");
   using Word = results::JunitInconclusive;
   const Word word = arguments.inconclusive == "failure"   ? Word::failure
                     : arguments.inconclusive == "skipped" ? Word::skipped
