@@ -69,11 +69,11 @@ def headrace(binary: str, entry: dict) -> tuple[dict, dict, float]:
             {"use": "input_pipeline", "read_profile": "pil", "batch_size": BATCH, "prefetch_factor": PREFETCH, **entry}]}))
         words = [binary, "run", "-c", str(config), "--no-report", "--progress", "none", "--out", name + "/out"]
         process = subprocess.Popen(words, cwd=name, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        told = process.stdout.read()
+        reported = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode != 0:
-            sys.exit(f"headrace ended with {process.returncode}:\n{told}")
+            sys.exit(f"headrace ended with {process.returncode}:\n{reported}")
         point = json.loads((folder / "out/run.json").read_text())["points"][0]
         samples = sum(phase["operations"] for repetition in point["repetitions"] for phase in repetition["phases"])
         return {m["name"]: m["median"] for m in point["metrics"]}, samples, usage.ru_utime + usage.ru_stime
@@ -96,8 +96,8 @@ def utilization(arguments: argparse.Namespace) -> None:
 def compare(case: str, arguments: argparse.Namespace, trainer: Trainer, entry: dict, step_s: float) -> None:
     ours, theirs = [], []
     for _ in range(arguments.turns):
-        *told, _, cpu_s, own_s = trainer.epoch(step_s, 1, not arguments.warm)
-        theirs.append(told)
+        *reported, _, cpu_s, own_s = trainer.epoch(step_s, 1, not arguments.warm)
+        theirs.append(reported)
         # On processors that are shared, decoding costs more at one time than at another.
         metrics, _, _ = headrace(arguments.headrace, {**entry, "cpu_time_per_sample": f"{cpu_s}s", "cpu_time_per_batch": f"{own_s}s"})
         ours.append([metrics["accelerator_utilization"], metrics["ideal_share"] * BATCH / step_s])

@@ -7,7 +7,7 @@
 Needs root (limits, mounts), and for four of the cases Debian's python3-torchvision. Prints a row a case, as docs/explanation/observe-accuracy.md has them.
 A value that is more than 5 % from the truth is right where the observation says itself that it does not know: low confidence with
 bounds that hold the truth, or a guess. Of a loader's truth, starving is all of the time from asking for a batch to having it: what is
-told of waiting, and at most what the main thread computed itself or got no processor for.
+reported about waiting, and at most what the main thread computed itself or got no processor for.
 """
 
 import contextlib
@@ -81,7 +81,7 @@ def slow_storage(backing, *rules):
 
 
 def observe(command, before=(), script="{}"):
-    """Runs it under `observe`; the loader's truth, and what was told."""
+    """Runs it under `observe`; the loader's truth, and what was reported."""
     with tempfile.TemporaryDirectory() as folder:
         words = [HEADRACE, "observe", "--out", f"{folder}/seen", "--", *command]
         if before:  # inside, where the disk's place is known
@@ -159,9 +159,9 @@ CASES = {
 }
 
 
-def held(told, truth):
-    """Each value that the loader tells the truth of: key, learned, true, whether that is right."""
-    learned = {one["key"]: one for one in told["learned"]}
+def held(reported, truth):
+    """Each value that the loader reports the truth of: key, learned, true, whether that is right."""
+    learned = {one["key"]: one for one in reported["learned"]}
     true = {"step.time": truth["step"], "step.micro_batch": truth["samples"] / truth["steps"],
             "dataset.sample_size": truth.get("sample_size") or (truth["bytes"] / truth["samples"] if "bytes" in truth else None),
             "loader.workers_per_gpu": truth["workers"], "loader.prefetch_factor": truth["prefetch"],
@@ -176,9 +176,9 @@ def held(told, truth):
             one["confidence"] == "low" and one["low"] <= value <= one["high"]), "" if near else one["confidence"]
 
 
-def starving(told):
+def starving(reported):
     """The least and the most of the time that it may have been: by bounds of shares."""
-    share = told["consumer"]
+    share = reported["consumer"]
     return share["waiting_for_loader"]["low"], sum(share[one]["high"] for one in ("waiting_for_loader", "queued", "processor"))
 
 
@@ -252,24 +252,24 @@ def main():
             if wanted and name not in wanted:
                 continue
             try:
-                truth, told = run(work)
+                truth, reported = run(work)
             except RuntimeError as error:
                 print(f"| {name} | did not run: {error} | | | | | | no |", flush=True)
                 wrong += 1
                 continue
-            values = {key: (got, true, good, unsure) for key, got, true, good, unsure in held(told, truth)}
-            least, most = starving(told)
-            good = told["limit"]["id"] in right and all(v[2] for v in values.values()) and least - AROUND <= truth["starved"] <= most + AROUND
+            values = {key: (got, true, good, unsure) for key, got, true, good, unsure in held(reported, truth)}
+            least, most = starving(reported)
+            good = reported["limit"]["id"] in right and all(v[2] for v in values.values()) and least - AROUND <= truth["starved"] <= most + AROUND
             wrong += not good
             if kept:
-                (kept / f"{name.replace(' ', '-').replace(',', '')}.json").write_text(json.dumps({"truth": truth, "told": told}))
+                (kept / f"{name.replace(' ', '-').replace(',', '')}.json").write_text(json.dumps({"truth": truth, "told": reported}))
             show = lambda key, unit, scale: "not known" if key not in values else (
                 f"{values[key][0] * scale:.3g}, {values[key][1] * scale:.3g}{unit}{' (' + values[key][3] + ')' if values[key][3] else ''}")
-            ready = lambda told, values: next(("not known" if one["confidence"] == "guess" else show("loader.prefetch_factor", "", 1) if
+            ready = lambda reported, values: next(("not known" if one["confidence"] == "guess" else show("loader.prefetch_factor", "", 1) if
                                                one["confidence"] != "low" else f"{one['low']:.1f} to {one['high']:.1f}, {truth['prefetch']}")
-                                              for one in told["learned"] if one["key"] == "loader.prefetch_factor")
-            print(f"| {name} | {told['limit']['id']} | {100 * least:.0f} to {100 * most:.0f} %, {100 * truth['starved']:.0f} % | "
-                  f"{show('step.time', ' ms', 1e3)} | {show('step.micro_batch', '', 1)} | {ready(told, values)} | size {show('dataset.sample_size', ' kB', 1e-3)}; "
+                                              for one in reported["learned"] if one["key"] == "loader.prefetch_factor")
+            print(f"| {name} | {reported['limit']['id']} | {100 * least:.0f} to {100 * most:.0f} %, {100 * truth['starved']:.0f} % | "
+                  f"{show('step.time', ' ms', 1e3)} | {show('step.micro_batch', '', 1)} | {ready(reported, values)} | size {show('dataset.sample_size', ' kB', 1e-3)}; "
                   f"processor {show('dataset.cpu_time_per_sample', ' ms', 1e3)} | {'yes' if good else 'NO'} |", flush=True)
     return bool(wrong)
 

@@ -110,10 +110,10 @@ def main() -> None:
                 those.append(rates["pack"] / rates[way])
             print(f"pack {rates['pack'] / 1e6:8.1f} MB/s   plain writes {rates['plain'] / 1e6:8.1f} MB/s: {ratios['plain'][-1]:.3f}   "
                   f"read back {rates['read_back'] / 1e6:8.1f} MB/s: {ratios['read_back'][-1]:.3f}", flush=True)
-    for way, told in (("plain", "plain writes"), ("read_back", "plain writes that are read back")):
+    for way, reported in (("plain", "plain writes"), ("read_back", "plain writes that are read back")):
         if arguments.turns > 1:
             low, middle, high = statistics.quantiles(ratios[way], n=4)
-            print(f"over {told}: median {middle:.3f}, quartiles {low:.3f} to {high:.3f}, of {arguments.turns} turns")
+            print(f"over {reported}: median {middle:.3f}, quartiles {low:.3f} to {high:.3f}, of {arguments.turns} turns")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// Every 8 bytes tell their place and `key`: neighbours, buffers and zeros all differ.
+/// Every 8 bytes report their place and `key`: neighbours, buffers and zeros all differ.
 inline std::uint64_t pattern_word(std::uint64_t key, std::uint64_t place) noexcept {
   return (place + 1) * 0x9e3779b97f4a7c15u ^ (key + 1) * 0xc2b2ae3d27d4eb4fu;
 }

@@ -88,11 +88,11 @@ void require_common_points(const Plan& a, const Plan& b) {
 void try_out(const std::vector<std::string>& command) {
   std::vector<std::string> dry = command;
   dry.push_back("--dry-run");
-  std::string told;
-  const int code = session::run_turn(dry, [&](std::string_view line) { told += std::string(line) + '\n'; });
+  std::string reported;
+  const int code = session::run_turn(dry, [&](std::string_view line) { reported += std::string(line) + '\n'; });
   if (code != 0)
-    throw UsageErrors(
-        fmt::format("--against: {} ends with {} when asked for its plan:\n{}", printable(command.front()), code, told));
+    throw UsageErrors(fmt::format("--against: {} ends with {} when asked for its plan:\n{}", printable(command.front()),
+                                  code, reported));
 }
 
 Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
@@ -174,7 +174,8 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   const MarkedFolder folder = session::blocks_folder(arguments.out, "against", blocks);
   const auto progress = make_block_progress(shared);
   session::Interleaved result = session::interleave(std::move(blocks), folder, options, true, *progress);
-  return finish_blocks(result, folder, arguments.json ? Told::json : Told::text, !arguments.no_report, shared);
+  return finish_blocks(result, folder, arguments.json ? OutputForm::json : OutputForm::text, !arguments.no_report,
+                       shared);
 }
 
 int measure_against_itself(const PlanArguments& given, const AgainstArguments& arguments, const Shared& shared) {
@@ -199,19 +200,20 @@ int measure_against_itself(const PlanArguments& given, const AgainstArguments& a
   const auto progress = make_block_progress(shared);
   session::Interleaved result = session::interleave(std::move(blocks), folder, options, false, *progress);
   if (!result.comparison || result.comparison->design.blocks < 2)
-    return finish_blocks(result, folder, arguments.json ? Told::json : Told::text, !arguments.no_report, shared);
+    return finish_blocks(result, folder, arguments.json ? OutputForm::json : OutputForm::text, !arguments.no_report,
+                         shared);
   comparison::Noise noise = comparison::noise_of(*result.comparison);
   folder.write("aa.json", comparison::noise_json(noise));
   noise.source = folder.folder().path_of("aa.json");
   comparison::set_noise(noise, *result.comparison);  // the page shows its own
   const int code = result.signal != 0 ? exit_code(Outcome::interrupted, result.signal) : noise.exit_code;
   if (arguments.json) {
-    finish_blocks(result, folder, Told::none, !arguments.no_report, shared);
+    finish_blocks(result, folder, OutputForm::none, !arguments.no_report, shared);
     print_document(comparison::noise_json(noise));
     return code;
   }
   print(noise_text(noise, Terminal(stdout, shared)));
-  finish_blocks(result, folder, Told::files, !arguments.no_report, shared);
+  finish_blocks(result, folder, OutputForm::files, !arguments.no_report, shared);
   const auto summary = noise.summary();
   print_line(Text::format("VERDICT {} metrics={} changed={} noise_floor={:.4f} false_alarm_rate={:.4f} exit={}",
                           to_string(result.signal != 0 ? Outcome::interrupted : noise.word), noise.rows.size(),

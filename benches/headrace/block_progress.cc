@@ -50,7 +50,7 @@ class BlockProgress final : public session::TurnObserver {
       return;
     }
     try {
-      tell(event);
+      write_event(event);
     } catch (const nlohmann::json::exception&) {  // another version's: not for this line
     }
   }
@@ -74,13 +74,13 @@ class BlockProgress final : public session::TurnObserver {
 
   void complaint(const std::string& lines) override {
     clear();
-    cli::tell(Text::lines(lines));
+    cli::print_stderr(Text::lines(lines));
   }
 
  private:
   void say(const Text& text) {
     clear();
-    tell_line(text);
+    print_stderr_line(text);
   }
   double mean_s(std::size_t side) const {
     const unsigned both = turns_[0] + turns_[1];
@@ -90,7 +90,7 @@ class BlockProgress final : public session::TurnObserver {
   std::string eta(double since_s) const {
     return left_ > 0 ? "ETA " + format_duration(std::max(left_ - since_s, 0.0)) : "ETA ?";
   }
-  void tell(const nlohmann::json& event) {
+  void write_event(const nlohmann::json& event) {
     const std::string what = event.at("event");
     if (what == "point_started")
       point_ = fmt::format("[{}/{}] {}", event.at("number").get<int>(), event.at("total").get<int>(),
@@ -106,14 +106,14 @@ class BlockProgress final : public session::TurnObserver {
     if (!live_ || silent_) return;
     const Text text = Text::format("{}  {}  {}", head_, detail, eta(static_cast<double>(now_ns() - begun_ns_) * 1e-9));
     clear();
-    cli::tell(cut(text, static_cast<std::size_t>(terminal_.width() - 1)));
+    cli::print_stderr(cut(text, static_cast<std::size_t>(terminal_.width() - 1)));
     dirty_ = true;
   }
   void clear() {
-    if (dirty_) cli::tell("\r\033[K");
+    if (dirty_) cli::print_stderr("\r\033[K");
     dirty_ = false;
   }
-  void write(const nlohmann::json& object) { tell_document_line(object.dump()); }
+  void write(const nlohmann::json& object) { print_json_line(object.dump()); }
 
   Terminal terminal_;
   bool json_, silent_, live_, dirty_ = false;

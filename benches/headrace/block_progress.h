@@ -1,4 +1,4 @@
-// Tells a person on standard error how far interleaved blocks are: one live line, or one line a turn.
+// Reports a person on standard error how far interleaved blocks are: one live line, or one line a turn.
 #pragma once
 
 #include <memory>

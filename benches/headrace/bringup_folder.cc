@@ -45,7 +45,7 @@ bool BringupFolder::write(const bringup::Record& record) {
     folder_.write(bringup::kFile, record_json(record));
     unwritten_.clear();
   } catch (const RunError& e) {
-    if (unwritten_.empty()) tell_line(Text::format("not kept, and going on: {}", e.what()));
+    if (unwritten_.empty()) print_stderr_line(Text::format("not kept, and going on: {}", e.what()));
     unwritten_ = e.what();
   }
   return unwritten_.empty();
@@ -55,7 +55,7 @@ void BringupFolder::keep(const bringup::Record& record) {
   if (!write(record)) return;
   const std::uint64_t began_ns = now_ns();
   if (!draw_ || !record.running || began_ns < next_page_ns_) return;
-  drawn_or_told(folder_, bringup::kFile);  // the last one tells why there is none
+  drawn_or_reported(folder_, bringup::kFile);  // the last one says why there is none
   const std::uint64_t ended_ns = now_ns();
   next_page_ns_ = ended_ns + kBetweenPages * (ended_ns - began_ns);
 }
@@ -66,7 +66,7 @@ int BringupFolder::finish(bringup::Record& record, const std::string& format, co
       folder_.write(kJunit, junit_xml(record));
       folder_.write(kPrometheus, prometheus_text(record));
       folder_.write(kCsv, findings_csv(record));
-      if (draw_) page = drawn_or_told(folder_, bringup::kFile);
+      if (draw_) page = drawn_or_reported(folder_, bringup::kFile);
     } catch (const RunError& e) {
       unwritten_ = e.what();
     }

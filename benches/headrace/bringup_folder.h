@@ -22,7 +22,7 @@ class BringupFolder {
   /// The job's text, in a file whose path this is. Throws RunError.
   std::string keep_job(const std::string& text);
   /// After each round: bringup.json, and the page, as often as drawing takes a tenth of the time at most. Where it cannot
-  /// be written that is told once, and measuring goes on.
+  /// be written that is reported once, and measuring goes on.
   void keep(const bringup::Record& record);
   /// All files; then prints what `format` says, text or json. What could not be kept is in the verdict. The exit code.
   int finish(bringup::Record& record, const std::string& format, const Shared& shared);

@@ -247,14 +247,14 @@ Record record_of(const HostsArguments& given) {
   return record;
 }
 
-/// Runs the commands that are told else. Too many at once are refused: then something else is wrong, and an empty cluster
+/// Runs the commands that are reported else. Too many at once are refused: then something else is wrong, and an empty cluster
 /// would be worse. Returns whether all of them did what they should.
 bool drain(Record& record, const std::string& word) {
   const Commands commands = commands_for(record, word == "slurm" ? Scheduler::slurm : Scheduler::kubernetes);
   const auto most =
       std::max<std::size_t>(1, static_cast<std::size_t>(kMostDrained * static_cast<double>(record.nodes.size())));
   if (commands.nodes.size() > most) {
-    tell_line(Text::format(
+    print_stderr_line(Text::format(
         "--drain: {} of {} nodes are bad or unreachable, and at most {} are taken out by this; run the commands "
         "yourself if that is right",
         commands.nodes.size(), record.nodes.size(), most));
@@ -266,7 +266,7 @@ bool drain(Record& record, const std::string& word) {
       const int status = std::system(("{ " + command + "; } >&2").c_str());  // standard output is the verdict's
       if (status == 0) continue;
       all = false;
-      tell_line(Text::format("--drain: this failed: {}", command));
+      print_stderr_line(Text::format("--drain: this failed: {}", command));
     }
   if (!all) return false;
   for (const unsigned node : commands.nodes) record.nodes[node].state = NodeState::drained;

@@ -77,21 +77,21 @@ class BringupProgress final : public Audience {
     say(Text::format("missing: {}: {}", node.host.name, node.missing.why));
   }
   void event(const nlohmann::json& json) {
-    if (!silent_) tell_document_line(json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
+    if (!silent_) print_json_line(json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace));
   }
   void say(const Text& text) {
     if (silent_ || json_) return;
     clear();
-    tell_line(text);
+    print_stderr_line(text);
   }
   void show(const Text& text) {
     if (silent_) return;
     clear();
-    tell(cut(text, static_cast<std::size_t>(terminal_.width() - 1)));
+    print_stderr(cut(text, static_cast<std::size_t>(terminal_.width() - 1)));
     dirty_ = true;
   }
   void clear() {
-    if (dirty_) tell("\r\033[K");
+    if (dirty_) print_stderr("\r\033[K");
     dirty_ = false;
   }
 

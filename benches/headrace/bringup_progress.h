@@ -1,4 +1,4 @@
-// Tells a person on standard error how far a bring-up is.
+// Reports a person on standard error how far a bring-up is.
 #pragma once
 
 #include <memory>

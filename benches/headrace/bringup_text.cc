@@ -37,7 +37,7 @@ Text differences_text(const Record& record, const Terminal& terminal) {
   for (const NodeRecord& node : record.nodes)
     for (const Difference& one : node.differences)
       if (!one.fault && ++count <= kMost)
-        out += terminal.paint(in_lines(Text::format("  {} differs  {}", node.host.name, one.told), terminal, 4),
+        out += terminal.paint(in_lines(Text::format("  {} differs  {}", node.host.name, one.reported), terminal, 4),
                               Ink::faint) +
                "\n";
   return out + more(count, "differences");

@@ -107,7 +107,7 @@ class SampleFiles {
     try {
       if (folder_) folder_->remove();
     } catch (const std::exception& e) {
-      tell_line(Text::format("headrace: the samples for --calibrate are left: {}", e.what()));
+      print_stderr_line(Text::format("headrace: the samples for --calibrate are left: {}", e.what()));
     }
   }
   SampleFiles(const SampleFiles&) = delete;

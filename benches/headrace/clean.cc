@@ -34,7 +34,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kResults[] = {"run",   "comparison", comparison::kBlocksKind, "sizing",
                                          "fleet", "history",    "observation",           "bringup"};
 
-void tell(const std::string& folder, const CleanReport& report) {
+void print_cleaned(const std::string& folder, const CleanReport& report) {
   print_line(Text::format("{}: removed {} files, {}{}", folder, report.files,
                           format_quantity(static_cast<double>(report.bytes), Dimension::bytes),
                           report.gone ? ", and the folder" : ""));
@@ -67,8 +67,8 @@ CleanReport remove_scratch(const MarkedFolder& scratch) {
   report.add(remove_left_over(scratch.folder()));
   const CleanReport rest = scratch.remove();
   report.gone = rest.gone;
-  // What lies in the way of the folder itself was told by the first look already, where it was
-  // told.
+  // What lies in the way of the folder itself was reported by the first look already, where it was
+  // reported.
   for (const std::string& left : rest.left) {
     if (std::find(report.left.begin(), report.left.end(), left) == report.left.end()) report.left.push_back(left);
   }
@@ -91,7 +91,7 @@ int clean_objects(const std::string& url, bool far_too) {
     const CleanReport rest = scratch->remove_mark();
     report.gone = rest.gone;
     for (const std::string& left : rest.left)
-      // What lies there was told already; the lists of a set stay with what is left of it.
+      // What lies there was reported already; the lists of a set stay with what is left of it.
       if (!left.starts_with(scratch->data() + "/") && !left.starts_with(scratch->of_run("")))
         report.left.push_back(left);
   }
@@ -114,11 +114,11 @@ int clean(const std::string& given, bool yes) {
     const CleanReport report = remove_marked(folder);
     if (!report.gone)
       throw UsageError(fmt::format("clean: {} is not a folder that headrace made (it has no mark)", folder));
-    tell(folder, report);
+    print_cleaned(folder, report);
   } else if (marked->kind() == kScratchKind) {
-    tell(folder, remove_scratch(*marked));
+    print_cleaned(folder, remove_scratch(*marked));
   } else if (marked->kind() == observe::replay::kReplayKind) {
-    tell(folder, observe::replay::remove_laid(*marked));
+    print_cleaned(folder, observe::replay::remove_laid(*marked));
   } else if (std::find(std::begin(kResults), std::end(kResults), marked->kind()) == std::end(kResults)) {
     throw UsageError(
         fmt::format("clean: {} is not a folder that headrace made (its mark says: {})", folder, marked->kind()));
@@ -126,7 +126,8 @@ int clean(const std::string& given, bool yes) {
     throw UsageError(fmt::format("clean: {} holds a {}'s results; add --yes to remove them", folder,
                                  marked->kind() == comparison::kBlocksKind ? "comparison" : marked->kind()));
   } else {
-    tell(folder, marked->kind() == comparison::kBlocksKind ? comparison::remove_blocks(*marked) : marked->remove());
+    print_cleaned(folder,
+                  marked->kind() == comparison::kBlocksKind ? comparison::remove_blocks(*marked) : marked->remove());
   }
   return 0;
 }

@@ -115,7 +115,7 @@ int compare(const CompareArguments& arguments, const Shared& shared) {
     comparison::write_comparison(comparison, folder);
     if (!arguments.no_report) {
       const Drawn drawn = draw_into(folder, "comparison.json");
-      if (drawn.page.empty()) tell_line(Text::format("report: not drawn: {}", drawn.reason));
+      if (drawn.page.empty()) print_stderr_line(Text::format("report: not drawn: {}", drawn.reason));
     }
   }
   if (arguments.format == "json") {

@@ -50,7 +50,7 @@ std::string_view symbol_of(Change change, bool ascii) {
 Text name_of(const Row& row) { return Text::format("{}  {}", row.base_point, row.metric); }
 
 /// Text that is wrapped, its further lines below the first one's words.
-Text told(const Text& label, const Text& text, const Terminal& terminal) {
+Text describe(const Text& label, const Text& text, const Terminal& terminal) {
   const std::size_t width = terminal.text_width() - 4;
   return label + wrap(text, width - columns(label), columns(label)) + "\n";
 }
@@ -61,7 +61,7 @@ Text compared(const Comparison& all, const Pair& pair, const Terminal& terminal)
   if (all.sides.size() > 2)
     label += Text::format("{} vs {}  ", all.sides[pair.other].label, all.sides[pair.base].label);
   for (const std::string& part : compared_parts(all, pair)) {
-    out += terminal.paint(told(label, part, terminal), Ink::strong);
+    out += terminal.paint(describe(label, part, terminal), Ink::strong);
     label = pad("", columns(label));
   }
   return out;
@@ -98,10 +98,10 @@ Text line(const Row& row, std::size_t width, bool narrow, const Terminal& termin
 Text same_text(const std::vector<const Row*>& followers, const Terminal& terminal) {
   std::vector<std::string> names;
   for (const Row* row : followers) names.push_back(row->metric);
-  return terminal.paint(told("    ",
-                             Text::format("and {} more that {} the same: {}", names.size(),
-                                          names.size() == 1 ? "says" : "say", join(names)),
-                             terminal),
+  return terminal.paint(describe("    ",
+                                 Text::format("and {} more that {} the same: {}", names.size(),
+                                              names.size() == 1 ? "says" : "say", join(names)),
+                                 terminal),
                         Ink::faint);
 }
 
@@ -113,7 +113,7 @@ Text table(const Comparison& comparison, const Pair& pair, const Terminal& termi
   };
   std::vector<Finding> findings;
   std::size_t width = 6, quiet = 0;
-  bool within = false;  // a finding that is not told
+  bool within = false;  // a finding that is not reported
   for (const Row& row : pair.rows) {
     const bool own = all || row.says_same_as.empty();
     if (own) within = !all && !row.gated && (row.change == Change::same || row.change == Change::small);
@@ -144,18 +144,18 @@ Text table(const Comparison& comparison, const Pair& pair, const Terminal& termi
 Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& terminal, bool all) {
   Text out = compared(comparison, pair, terminal);
   for (const std::string& warning : pair.warnings)
-    out += terminal.paint(told("warning  ", warning, terminal), Ink::doubt);
+    out += terminal.paint(describe("warning  ", warning, terminal), Ink::doubt);
   out += table(comparison, pair, terminal, all);
   for (const NotCompared& n : pair.not_compared)
-    out +=
-        terminal.paint(told("not compared  ",
-                            Text::format("{}{}: {}", n.point, n.metric.empty() ? "" : "." + n.metric, n.why), terminal),
-                       Ink::faint);
+    out += terminal.paint(
+        describe("not compared  ", Text::format("{}{}: {}", n.point, n.metric.empty() ? "" : "." + n.metric, n.why),
+                 terminal),
+        Ink::faint);
   const PairSummary& s = pair.summary;
   Text reach = Text::format("{} findings in {} metrics; at most {:.2g} expected by chance", s.findings,
                             pair.rows.size(), s.expected_by_chance);
   if (s.smallest_visible > 0) reach += "; half of them would have shown " + Text(visible_text(s.smallest_visible));
-  return out + "\n" + told("", reach, terminal);
+  return out + "\n" + describe("", reach, terminal);
 }
 
 }  // namespace
@@ -167,7 +167,7 @@ Text comparison_text(const Comparison& comparison, const Terminal& terminal, boo
                         side.first().started_utc, side.first().id);
   out += Text::format("design   {}\n", comparison.design.sentence);
   if (const std::string history = history_sentence(comparison); !history.empty())
-    out += told("history  ", history, terminal);
+    out += describe("history  ", history, terminal);
   for (const Pair& pair : comparison.pairs) out += pair_text(comparison, pair, terminal, all);
   return out;
 }

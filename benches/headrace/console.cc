@@ -31,19 +31,19 @@ void print_line(const Text& text) { write_to(stdout, text.str() + "\n"); }
 
 void print_document(std::string_view text) { write_to(stdout, printable_lines(text)); }
 
-void tell(const Text& text) {
+void print_stderr(const Text& text) {
   write_to(stderr, text.str());
   std::fflush(stderr);
 }
 
-void tell_line(const Text& text) { write_to(stderr, text.str() + "\n"); }
+void print_stderr_line(const Text& text) { write_to(stderr, text.str() + "\n"); }
 
-void tell_error(const std::exception& error) {
+void print_error(const std::exception& error) {
   const bool several = dynamic_cast<const UsageErrors*>(&error) != nullptr;
-  tell_line(several ? Text::lines(error.what()) : Text(error.what()));
+  print_stderr_line(several ? Text::lines(error.what()) : Text(error.what()));
 }
 
-void tell_document_line(std::string_view json) { write_to(stderr, printable_lines(json) + "\n"); }
+void print_json_line(std::string_view json) { write_to(stderr, printable_lines(json) + "\n"); }
 
 void open_closed_streams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -57,8 +57,8 @@ int delivered(int code) {
   errno = 0;
   if (std::fflush(stdout) != 0 && lost == 0) lost = errno != 0 ? errno : EIO;
   if (lost == 0 || lost == EPIPE) return code;
-  tell_line(Text::format("headrace: cannot write to standard output: {}", errno_text(lost)));
-  lost = 0;  // told
+  print_stderr_line(Text::format("headrace: cannot write to standard output: {}", errno_text(lost)));
+  lost = 0;  // reported
   // FAIL, and what stopped it, say more.
   for (const Outcome good_or_open : {Outcome::pass, Outcome::inconclusive, Outcome::incomplete, Outcome::skipped})
     if (code == exit_code(good_or_open)) return exit_code(Outcome::error);

@@ -15,19 +15,19 @@ void print_line(const Text& text);
 /// escaped, its line breaks are its own.
 void print_document(std::string_view text);
 
-/// On standard error. tell() stays on its line, and shows at once.
-void tell(const Text& text);
-void tell_line(const Text& text);
+/// On standard error. report() stays on its line, and shows at once.
+void print_stderr(const Text& text);
+void print_stderr_line(const Text& text);
 /// What an error says: one line, or a line for each problem.
-void tell_error(const std::exception& error);
-void tell_document_line(std::string_view json);
+void print_error(const std::exception& error);
+void print_json_line(std::string_view json);
 
 /// Closed standard streams become /dev/null, for else the next file that is opened becomes one.
 /// Before anything is opened.
 void open_closed_streams();
 
 /// Empties the buffers, and says what the process ends with: `code`, or 1 in its place where
-/// standard output did not take all, which is told on standard error. A reader who went away had
+/// standard output did not take all, which is reported on standard error. A reader who went away had
 /// what he wanted.
 int delivered(int code);
 

@@ -162,13 +162,14 @@ std::string json_text(const nlohmann::ordered_json& all) {
 
 /// Of the file system what says nothing of whose data it is: mount options may hold a password.
 Fingerprint without_places(Fingerprint all) {
-  static constexpr std::array<std::string_view, 4> kTold{"type", "size", "free", "block_size"};
+  static constexpr std::array<std::string_view, 4> kReported{"type", "size", "free", "block_size"};
   for (auto& [name, facts] : all) {
     if (name == "host") std::erase_if(facts, [](const auto& fact) { return fact.first == "name"; });
     if (name == "cgroup") std::erase_if(facts, [](const auto& fact) { return fact.first == "group"; });
     if (name == "file_system")
-      std::erase_if(facts,
-                    [](const auto& fact) { return std::find(kTold.begin(), kTold.end(), fact.first) == kTold.end(); });
+      std::erase_if(facts, [](const auto& fact) {
+        return std::find(kReported.begin(), kReported.end(), fact.first) == kReported.end();
+      });
   }
   return all;
 }
@@ -195,21 +196,21 @@ nlohmann::ordered_json figures_of(const std::string& path) {
   return {{"version", run.version}, {"revision", run.revision}, {"points", std::move(points)}};
 }
 
-/// One archive of what the machine is, to be sent. Tells what is in it.
+/// One archive of what the machine is, to be sent. Reports what is in it.
 int bundle(const std::string& file, const std::string& path, const std::string& run,
            const std::vector<Finding>& findings, Node& node) {
-  std::vector<Finding> told = findings;
-  std::erase_if(told, [](const Finding& f) {
+  std::vector<Finding> reported = findings;
+  std::erase_if(reported, [](const Finding& f) {
     return (f.section == "storage" && (f.subject == "folder" || f.subject == "file system")) || f.subject == "NCCL";
   });
   const auto parts = expectations::parts_of(node, path, expectations::load_table());
   std::vector<system::BundleFile> files{
-      {"doctor.json", json_text(document("", told, without_places(system::fingerprint(path, node))))},
+      {"doctor.json", json_text(document("", reported, without_places(system::fingerprint(path, node))))},
       {"parts.json", results::json_text(results::parts_part(parts))},
       {"version.txt", version_text().str() + "\n"}};
   if (!run.empty()) files.push_back({"figures.json", json_text(figures_of(run))});
   for (system::BundleFile& one : files) one.text = system::scrubbed(one.text);
-  files.push_back({"environment.txt", system::told_environment()});
+  files.push_back({"environment.txt", system::reported_environment()});
   for (system::BundleFile& one : system::kernel_bundle()) files.push_back(std::move(one));
   files::write_output(file, system::archive(files, "headrace-bundle"), files::Readers::owner);
   print_line(Text::format("bundle  {}", file));

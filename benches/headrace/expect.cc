@@ -69,7 +69,7 @@ Json prospect_json(const expectations::Prospect& p) {
           {"source", f.source}};
 }
 
-/// GPUs and pairs of GPUs that are alike are told once: "gpu0 to gpu7".
+/// GPUs and pairs of GPUs that are alike are reported once: "gpu0 to gpu7".
 struct AlikeParts {
   std::vector<const Part*> parts;
   std::string name() const {
@@ -134,7 +134,7 @@ Text all_reduce_text(const expectations::AllReduceProspect& prospect, const Term
   return out;
 }
 
-/// Exit code 10 where a figure is far below, 11 where one may be, 12 where none could be told; else 0.
+/// Exit code 10 where a figure is far below, 11 where one may be, 12 where none could be reported; else 0.
 Outcome word_of(const std::vector<Expected>& figures) {
   const auto any = [&](Standing standing) {
     return std::any_of(figures.begin(), figures.end(), [=](const Expected& e) { return e.standing == standing; });

@@ -7,14 +7,14 @@
 
 namespace headrace::cli {
 
-void tell(const Findings& findings, const std::optional<MarkedFolder>& folder, bool draw, const std::string& format,
-          const Shared& shared) {
+void print_findings(const Findings& findings, const std::optional<MarkedFolder>& folder, bool draw,
+                    const std::string& format, const Shared& shared) {
   std::string page;
   if (folder) {
     const std::string name = findings.name, data = name + ".json";
     folder->write(data, findings.json());
     if (findings.csv) folder->write(name + ".csv", findings.csv());
-    if (draw) page = drawn_or_told(*folder, data.c_str());
+    if (draw) page = drawn_or_reported(*folder, data.c_str());
   }
   if (format != "text") return print_document(format == "json" ? findings.json() : findings.csv());
   const Terminal terminal(stdout, shared);

@@ -23,7 +23,7 @@ struct Findings {
 
 /// Writes the documents into `folder`, if there is one, and draws the page where it is wanted; then prints what `format`
 /// says: text, json or csv.
-void tell(const Findings& findings, const std::optional<MarkedFolder>& folder, bool draw, const std::string& format,
-          const Shared& shared);
+void print_findings(const Findings& findings, const std::optional<MarkedFolder>& folder, bool draw,
+                    const std::string& format, const Shared& shared);
 
 }  // namespace headrace::cli

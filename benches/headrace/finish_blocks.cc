@@ -9,7 +9,7 @@
 
 namespace headrace::cli {
 
-int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Told told, bool report,
+int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, OutputForm reported, bool report,
                   const Shared& shared) {
   std::string files = "blocks.json";
   if (result.comparison) {
@@ -19,23 +19,23 @@ int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Told
     if (report) {
       const Drawn drawn = draw_into(folder, "comparison.json");
       if (drawn.page.empty())
-        tell_line(Text::format("report: not drawn: {}", drawn.reason));
+        print_stderr_line(Text::format("report: not drawn: {}", drawn.reason));
       else
         files = "report.html, " + files;
     }
-    if (told == Told::json) print_document(comparison_json(*result.comparison));
+    if (reported == OutputForm::json) print_document(comparison_json(*result.comparison));
     const Terminal terminal(stdout, shared);
-    if (told == Told::text)
+    if (reported == OutputForm::text)
       print(answer_text(comparison_answer(*result.comparison), terminal) +
             comparison_text(*result.comparison, terminal, false));
   }
   const int code = result.signal != 0 ? exit_code(Outcome::interrupted, result.signal) : result.comparison->exit_code;
-  if (told == Told::json || told == Told::none) return code;
+  if (reported == OutputForm::json || reported == OutputForm::none) return code;
   print_line("files   " + wrap(Text::format("{}: {}", folder.path(), files), 96, 8));
   if (result.signal != 0)
     print_line(Text::format("next    the same command with --out {} goes on after block {}", folder.path(),
                             result.blocks.finished()));
-  if (told == Told::files) return code;
+  if (reported == OutputForm::files) return code;
   if (result.signal != 0)
     print_line(Text::format("VERDICT INTERRUPTED blocks={} exit={}", result.blocks.finished(), code));
   else

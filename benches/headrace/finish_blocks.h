@@ -9,11 +9,11 @@ namespace headrace::cli {
 
 /// What standard output gets: the comparison in words or as JSON, only where the files are, or
 /// nothing.
-enum class Told { text, json, files, none };
+enum class OutputForm { text, json, files, none };
 
-/// Writes the comparison's files into `folder`, draws the page, tells the comparison and how to go
+/// Writes the comparison's files into `folder`, draws the page, reports the comparison and how to go
 /// on. Returns the exit code.
-int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Told told, bool report,
+int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, OutputForm reported, bool report,
                   const Shared& shared);
 
 }  // namespace headrace::cli

@@ -33,7 +33,7 @@ struct FleetArguments {
   bool no_report = false;
 };
 
-/// The folder that a run file stands in: what people call the node by when the file tells nothing.
+/// The folder that a run file stands in: what people call the node by when the file reports nothing.
 std::string folder_name(const std::string& file) { return fs::path(file).parent_path().filename().string(); }
 
 void collect_all(const std::vector<std::string>& files, fleet::Collector& collector,
@@ -77,15 +77,15 @@ bool rerun(const FleetArguments& arguments, const fleet::Fleet& judged, std::vec
     const std::string command =
         filled(filled(filled(arguments.rerun, "{node}", shell_word(node)), "{points}", shell_word(only)), "{out}",
                shell_word(folder));
-    tell_line(Text::format("again: {}", command));
+    print_stderr_line(Text::format("again: {}", command));
     const int status = std::system(command.c_str());
     const std::string file = (fs::path(folder) / "run.json").string();
     if (fs::is_regular_file(file)) {
       files.push_back(file);
       any = true;
     } else {
-      tell_line(Text::format("again: {}: no {} (the command ended with {})", node, file,
-                             WIFEXITED(status) ? WEXITSTATUS(status) : status));
+      print_stderr_line(Text::format("again: {}: no {} (the command ended with {})", node, file,
+                                     WIFEXITED(status) ? WEXITSTATUS(status) : status));
     }
   }
   return any;
@@ -117,13 +117,13 @@ int fleet_verb(const FleetArguments& arguments, const Shared& shared) {
   if (result.metrics.empty() && result.pairs.empty())
     throw UsageErrors("fleet: nothing in these runs can be compared" +
                       (result.unreadable.empty() ? std::string() : "\n" + printable(result.unreadable.front().why)));
-  tell({.name = "fleet",
-        .json = [&] { return fleet_json(result); },
-        .csv = [&] { return fleet_csv(result); },
-        .answer = fleet_answer(result),
-        .text = [&](const Terminal& terminal) { return fleet_text(result, terminal); },
-        .last_line = fleet_last_line(result)},
-       folder, !arguments.no_report, arguments.format, shared);
+  print_findings({.name = "fleet",
+                  .json = [&] { return fleet_json(result); },
+                  .csv = [&] { return fleet_csv(result); },
+                  .answer = fleet_answer(result),
+                  .text = [&](const Terminal& terminal) { return fleet_text(result, terminal); },
+                  .last_line = fleet_last_line(result)},
+                 folder, !arguments.no_report, arguments.format, shared);
   return result.exit_code;
 }
 

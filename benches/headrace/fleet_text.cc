@@ -75,7 +75,7 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
       const Text who =
           terminal.paint(Text::format("{} {}", one.finding.subject, to_string(one.status)), ink_of(one.status));
       return in_lines(
-                 Text::format("{} {}  {}: {}", sign(one.status, terminal), who, one.finding.kind, one.finding.told),
+                 Text::format("{} {}  {}: {}", sign(one.status, terminal), who, one.finding.kind, one.finding.reported),
                  terminal, 4) +
              "\n";
     });
@@ -106,7 +106,7 @@ Answer fleet_answer(const Fleet& f) {
         all.cause = f.nodes[o.node].name + ": " + o.explanation, all.next = o.next_step;
     for (const JudgedPairs& pairs : f.pairs)
       for (const JudgedPair& one : pairs.findings)
-        if (one.status == status && all.cause.empty()) all.cause = one.finding.subject + ": " + one.finding.told;
+        if (one.status == status && all.cause.empty()) all.cause = one.finding.subject + ": " + one.finding.reported;
   }
   if (all.cause.empty() && !f.missing.empty())
     all.cause = f.missing.front().node + ": " + f.missing.front().why, all.next = f.missing.front().next_step;

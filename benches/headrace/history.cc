@@ -61,12 +61,12 @@ Text series_text(const History& h, const Series& s, const Terminal& terminal) {
   out += in_lines(head, terminal, 4) + "\n";
   for (const history::Change& c : s.changes) {
     const std::string change = c.before == 0 ? "no longer 0" : comparison::change_text(c.after / c.before);
-    const Text told = Text::format(
+    const Text reported = Text::format(
         "{} {} -> {}  {}  from {} on",
         terminal.paint(Text::format("{} {}", change, history::to_string(c.direction)), ink_of(c.direction)),
         format_in_unit(c.before, s.unit), format_in_unit(c.after, s.unit), Text::format("p = {:.2g}", c.p),
         h.runs[s.run[c.at]].started_utc);
-    out += "  " + in_lines(told, terminal, 4) + "\n";
+    out += "  " + in_lines(reported, terminal, 4) + "\n";
     for (const std::string& event : c.events)
       out += "    " + terminal.paint(in_lines(event, terminal, 6), Ink::faint) + "\n";
   }
@@ -85,9 +85,10 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
   Text out;
   std::size_t quiet = 0;
   for (const Series& s : h.series) {
-    const bool told = all || !s.changes.empty() || s.two_levels || s.newest.unusual || !s.newest.left_out_for.empty();
-    quiet += !told;
-    if (told) out += series_text(h, s, terminal);
+    const bool reported =
+        all || !s.changes.empty() || s.two_levels || s.newest.unusual || !s.newest.left_out_for.empty();
+    quiet += !reported;
+    if (reported) out += series_text(h, s, terminal);
   }
   if (quiet > 0) out += Text::format("{} more without a change (--all shows them)\n", quiet);
   for (const history::Together& one : h.together)
@@ -117,17 +118,17 @@ int history_verb(const HistoryArguments& arguments, const Shared& shared) {
   judged.noise = noise;
   std::optional<MarkedFolder> folder;
   if (!arguments.out.empty()) folder = MarkedFolder::make_alone(arguments.out, "history");
-  tell({.name = "history",
-        .json = [&] { return history_json(judged); },
-        .csv = [&] { return history_csv(judged); },
-        .answer = answer_of(judged.word, judged.sentence),
-        .text = [&](const Terminal& terminal) { return history_text(judged, terminal, arguments.all); },
-        .last_line =
-            Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
-                         "missing={} left_out={} too_short={} exit={}",
-                         headrace::to_string(judged.word), judged.runs.size(), judged.series.size(), judged.changes,
-                         judged.unusual, judged.missing, judged.left_out, judged.too_short, judged.exit_code)},
-       folder, !arguments.no_report, arguments.format, shared);
+  print_findings({.name = "history",
+                  .json = [&] { return history_json(judged); },
+                  .csv = [&] { return history_csv(judged); },
+                  .answer = answer_of(judged.word, judged.sentence),
+                  .text = [&](const Terminal& terminal) { return history_text(judged, terminal, arguments.all); },
+                  .last_line = Text::format("VERDICT {} runs={} series={} changes={} unusual={} "
+                                            "missing={} left_out={} too_short={} exit={}",
+                                            headrace::to_string(judged.word), judged.runs.size(), judged.series.size(),
+                                            judged.changes, judged.unusual, judged.missing, judged.left_out,
+                                            judged.too_short, judged.exit_code)},
+                 folder, !arguments.no_report, arguments.format, shared);
   return judged.exit_code;
 }
 

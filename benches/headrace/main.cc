@@ -114,13 +114,13 @@ int run_verb(const std::function<int()>& run) {
   try {
     return run ? run() : 0;
   } catch (const UsageError& e) {
-    tell_error(e);
+    print_error(e);
     return 2;
   } catch (const std::bad_alloc&) {
-    tell_line(Text("headrace: too little memory; look at ulimit -v and memory.max of the control group"));
+    print_stderr_line(Text("headrace: too little memory; look at ulimit -v and memory.max of the control group"));
     return 1;
   } catch (const std::exception& e) {
-    tell_line(Text::format("headrace: {}", e.what()));
+    print_stderr_line(Text::format("headrace: {}", e.what()));
     return 1;
   }
 }
@@ -139,8 +139,8 @@ bool enough_files() {
   constexpr rlim_t kLeast = 16;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= kLeast) return true;
-  tell_line(Text::format("headrace: {} open files are needed at least", kLeast) +
-            Text::format("; the limit is {} open files; raise it with ulimit -n", limit.rlim_cur));
+  print_stderr_line(Text::format("headrace: {} open files are needed at least", kLeast) +
+                    Text::format("; the limit is {} open files; raise it with ulimit -n", limit.rlim_cur));
   return false;
 }
 
@@ -202,7 +202,7 @@ int run_main(int argc, char** argv) {
   } catch (const CLI::CallForAllHelp&) {
     return print_help(app, program, true, shared);
   } catch (const CLI::ParseError& e) {
-    tell_line(Text(wrong_word(app, e, program)));
+    print_stderr_line(Text(wrong_word(app, e, program)));
     return delivered(2);
   }
   shared.exit_map = *results::exit_map_named(exit_map);
@@ -220,6 +220,6 @@ RegisterVerb::RegisterVerb(int order, AddVerb add) { entries().push_back({order,
 
 int main(int argc, char** argv) {
   headrace::cli::open_closed_streams();
-  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error that can be told, EFBIG
+  ::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error that can be reported, EFBIG
   return headrace::cli::run_main(argc, argv);
 }

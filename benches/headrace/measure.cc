@@ -196,7 +196,7 @@ class Shown final : public TerminalAudience {
     if (!arguments_.no_report) {
       const Drawn drawn = draw_into(*folder, "run.json");
       if (drawn.page.empty())
-        tell_line(Text::format("report: not drawn: {}", drawn.reason));
+        print_stderr_line(Text::format("report: not drawn: {}", drawn.reason));
       else
         files.insert(files.begin(), "report.html");
     }
@@ -225,7 +225,7 @@ int measure(const MeasureArguments& arguments, const Shared& shared) {
     return made;
   };
   if (arguments.print_config) {
-    plan();  // what is wrong with it is told instead
+    plan();  // what is wrong with it is reported instead
     print_document(config::to_yaml(asked));
     return 0;
   }
@@ -244,7 +244,7 @@ int measure(const MeasureArguments& arguments, const Shared& shared) {
 }
 
 /// An option for every parameter that a workload has. Their list would hide the other options: `headrace list WORKLOAD`
-/// tells them.
+/// reports them.
 void add_params(Verb& verb, std::map<std::string, std::string>& into) {
   std::map<std::string, ParamInfo> all;
   for (const WorkloadInfo& info : Registry::instance().all())

@@ -51,7 +51,7 @@ class Meanwhile {
   Meanwhile(const ObserveArguments& given, const Shared& shared, bool alone)
       : view_(shared, alone), on_(given.live && shared.progress != "none") {}
   double every_s() const { return on_ ? view_.every_s() : 0; }
-  observe::Told told() {
+  observe::OnRecording describe() {
     return [this](const Recording& recording) { view_(recording); };
   }
   void clear() { view_.clear(); }
@@ -108,7 +108,7 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
   Text out = observation_text(recording, seen, job, terminal);
   if (folder) out += Text::format("written: {} ({})\n", folder->path(), written);
   if (!drawn.reason.empty()) out += Text::format("report not drawn: {}\n", drawn.reason);
-  to_standard_output ? print(out) : tell(out);
+  to_standard_output ? print(out) : print_stderr(out);
 }
 
 int observe_command(const ObserveArguments& given, const Shared& shared) {
@@ -121,11 +121,11 @@ int observe_command(const ObserveArguments& given, const Shared& shared) {
     // Where the command writes to the same terminal, lines of its own would be drawn over.
     Meanwhile shown(given, shared, !Terminal(stdout, shared).interactive());
     observe::WatchOptions options = watching();
-    options.told_every_s = shown.every_s();
-    Recording recording = observe::watch(command, options, shown.told());
+    options.report_every_s = shown.every_s();
+    Recording recording = observe::watch(command, options, shown.describe());
     shown.clear();
     if (const std::vector<int> left = command.left_behind(); !left.empty())
-      tell_line(Text::format(
+      print_stderr_line(Text::format(
           "headrace: the command ended, and {} process{} of it go{} on without it: they were watched until "
           "then; 'headrace observe --pid {}' watches on",
           left.size(), left.size() == 1 ? "" : "es", left.size() == 1 ? "es" : "", left.front()));
@@ -134,11 +134,12 @@ int observe_command(const ObserveArguments& given, const Shared& shared) {
       if (traced) observe::make_exact(log.emplace(traced->read()), recording);
       conclude(recording, "", given.command, name, folder, given, shared, false, log ? &*log : nullptr);
     } catch (const std::exception& e) {
-      tell_line(Text::format("headrace: the observation is lost: {}", e.what()));  // the command's end stays its own
+      print_stderr_line(
+          Text::format("headrace: the observation is lost: {}", e.what()));  // the command's end stays its own
     }
     return command.exit_code();
   } catch (const observe::CannotStart& e) {
-    tell_line(Text::format("headrace observe: cannot start {}", e.why));
+    print_stderr_line(Text::format("headrace observe: cannot start {}", e.why));
     if (folder) folder->remove();
     return e.exit_code;
   }
@@ -178,8 +179,8 @@ int observe_process(const ObserveArguments& given, const Shared& shared) {
                     pid, hides_processes() ? "; /proc hides other users' here: hidepid" : ""));
   const std::optional<MarkedFolder> folder = folder_for(given, name);
   Meanwhile shown(given, shared, true);
-  options.told_every_s = shown.every_s();
-  const observe::WatchedProcess watched = observe::watch(pid, options, shown.told());
+  options.report_every_s = shown.every_s();
+  const observe::WatchedProcess watched = observe::watch(pid, options, shown.describe());
   shown.clear();
   conclude(watched.recording, root, {}, name, folder, given, shared, true, nullptr);
   return watched.signal != 0 ? 128 + watched.signal : 0;

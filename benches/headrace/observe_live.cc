@@ -159,7 +159,7 @@ LiveView::LiveView(const Shared& shared, bool alone)
     : terminal_(stderr, shared), redrawn_(alone && shared.progress == "auto" && terminal_.interactive()) {}
 
 void LiveView::clear() {
-  for (; lines_ > 0; --lines_) tell("\033[A\033[2K");
+  for (; lines_ > 0; --lines_) print_stderr("\033[A\033[2K");
 }
 
 void LiveView::operator()(const Recording& recording) {
@@ -179,7 +179,7 @@ void LiveView::operator()(const Recording& recording) {
       line += Text::format("; workers: {}", in_short(sum_of(slice, roles_.workers), kForRoom));
     for (const Text& one : storage(slice)) line += Text("; ") + one;
     for (const Text& one : gpus(recording, slice)) line += Text("; ") + one;
-    return tell_line(line);
+    return print_stderr_line(line);
   }
   std::vector<Text> lines{rates(slice, now_s)};
   for (const Text& one : storage(slice)) lines.push_back(one);
@@ -202,7 +202,7 @@ void LiveView::operator()(const Recording& recording) {
   if (others > 0) lines.push_back(Text::format("and {} more", others));
   clear();
   const auto width = static_cast<std::size_t>(std::max(20, terminal_.width() - 1));
-  for (const Text& line : lines) tell_line(cut(line, width));
+  for (const Text& line : lines) print_stderr_line(cut(line, width));
   lines_ = lines.size();
 }
 

@@ -13,7 +13,7 @@ using observe::Learned;
 using observe::Observation;
 using observe::Share;
 
-constexpr double kWorthTelling = 0.005;
+constexpr double kWorthReporting = 0.005;
 
 /// The words for shares.cc's names.
 std::string in_words(const std::string& name, bool consumer) {
@@ -38,13 +38,13 @@ Text shares_text(const char* who, const std::vector<Share>& shares, bool consume
   std::vector<Share> sorted = shares;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Share& a, const Share& b) { return a.value > b.value; });
   for (const Share& one : sorted)
-    if (one.value >= kWorthTelling)
+    if (one.value >= kWorthReporting)
       out += Text::format("  {:3.0f} %  {}  [{:.0f}, {:.0f}]\n", one.value * 100, in_words(one.name, consumer),
                           one.low * 100, one.high * 100);
   return out;
 }
 
-Text gpu_text(const observe::GpuTold& gpu) {
+Text gpu_text(const observe::GpuSummary& gpu) {
   Text out = Text::format("  {} {}", gpu.pci_address, gpu.name);
   if (gpu.busy_known)
     out += Text::format(": busy {:.0f} % of the time [{:.0f}, {:.0f}]", gpu.busy.value * 100, gpu.busy.low * 100,
@@ -74,7 +74,7 @@ Text learned_text(const Learned& one, const Terminal& terminal) {
 Answer observation_answer(const Observation& seen, const std::string& job) {
   Answer all{.sentence = Text::format("{}.", seen.limit.sentence)};
   for (const Share& one : seen.training)
-    if (one.name == "waiting_for_loader" && one.value >= kWorthTelling) {
+    if (one.name == "waiting_for_loader" && one.value >= kWorthReporting) {
       all.cause = std::move(all.sentence);
       all.sentence = Text::format("Training waits for data {:.0f} % of the time (range {:.0f} to {:.0f} %).",
                                   one.value * 100, one.low * 100, one.high * 100);
@@ -110,7 +110,7 @@ Text observation_text(const observe::Recording& recording, const Observation& se
     out += shares_text(seen.roles.workers.empty() ? "the threads that read or decode" : "the loader's workers",
                        seen.workers, false);
   if (!seen.gpus.empty()) out += "the job's GPUs\n";
-  for (const observe::GpuTold& gpu : seen.gpus) out += gpu_text(gpu);
+  for (const observe::GpuSummary& gpu : seen.gpus) out += gpu_text(gpu);
   out += terminal.paint("learned about the job\n", Ink::strong);
   for (const Learned& one : seen.learned) out += learned_text(one, terminal);
   for (const std::string& note : seen.notes) out += in_lines(Text::format("  {}", note), terminal, 2) + "\n";

@@ -100,10 +100,10 @@ Words renamed(const OldVerb& old, const Words& given, const ProgramDescription& 
   return out;
 }
 
-void tell_new_name(const OldVerb& old, const Words& words) {
+void print_new_name(const OldVerb& old, const Words& words) {
   if (!has(words, "-q"))
-    tell_line(Text::format("headrace {} is now headrace {}; the old name goes away in version {}", old.name, old.now,
-                           kGoAway));
+    print_stderr_line(Text::format("headrace {} is now headrace {}; the old name goes away in version {}", old.name,
+                                   old.now, kGoAway));
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ Words with_new_verb(const Words& words, const ProgramDescription& program) {
     out.push_back(*begin);
     for (const std::string& word : after) {
       const OldVerb* const old = old_verb(word, {});
-      if (old != nullptr) tell_new_name(*old, words);
+      if (old != nullptr) print_new_name(*old, words);
       const std::string now(old != nullptr ? old->words.front() : word);
       if (old == nullptr || program.find(now) != nullptr) out.push_back(now);
     }
@@ -135,7 +135,7 @@ Words with_new_verb(const Words& words, const ProgramDescription& program) {
   }
   const OldVerb* const old = old_verb(*begin, after);
   if (old == nullptr) return words;
-  tell_new_name(*old, words);
+  print_new_name(*old, words);
   out.insert(out.end(), old->words.begin(), old->words.end());
   const Words more = renamed(*old, after, program);
   out.insert(out.end(), more.begin(), more.end());

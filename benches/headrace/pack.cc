@@ -39,8 +39,8 @@ class PackProgress {
       begun_s_ = now;
       first_ = done;
     }
-    if (now - told_s_ < (live_ ? 0.1 : 30)) return;
-    told_s_ = now;
+    if (now - reported_s_ < (live_ ? 0.1 : 30)) return;
+    reported_s_ = now;
     Text line = Text::format("{}", what);
     if (what == "listing files") {
       line += Text::format(": {}", done);
@@ -51,12 +51,12 @@ class PackProgress {
         line += Text::format(", {}, ETA {}", format_quantity(rate, Dimension::bytes_per_second),
                              format_duration(static_cast<double>(total - done) / rate));
     }
-    if (!live_) return tell_line(line);
-    tell("\r\033[K" + line);
+    if (!live_) return print_stderr_line(line);
+    print_stderr("\r\033[K" + line);
     dirty_ = true;
   }
   void clear() {
-    if (dirty_) tell("\r\033[K");
+    if (dirty_) print_stderr("\r\033[K");
     dirty_ = false;
   }
 
@@ -65,7 +65,7 @@ class PackProgress {
 
   const bool silent_, live_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  double told_s_ = 0, begun_s_ = -1;
+  double reported_s_ = 0, begun_s_ = -1;
   std::uint64_t first_ = 0;  // that was there when it began
   bool dirty_ = false;
 };
@@ -85,7 +85,7 @@ pack::Options options_of(const PackArguments& given) {
           .follow_links = given.follow_links};
 }
 
-void tell_plan(const Plan& plan) {
+void report_plan(const Plan& plan) {
   std::uint64_t files = 0;
   for (const auto& sample : plan.from.samples) files += sample.count;
   print_line(Text::format("{}: {} samples of {} classes in {} files, {}", plan.options.source, plan.order.size(),
@@ -102,22 +102,22 @@ void tell_plan(const Plan& plan) {
 
 int pack(const Shared& shared, const PackArguments& given) {
   PackProgress progress(shared);
-  const DataProgress told = [&](std::uint64_t done, std::uint64_t total, std::string_view what) {
+  const DataProgress reported = [&](std::uint64_t done, std::uint64_t total, std::string_view what) {
     progress(done, total, what);
   };
   if (given.dry_run && given.rehearse)
     throw UsageError("pack: --dry-run writes nothing, and --rehearse packs a sample");
-  Plan plan = pack::plan(options_of(given), told);
+  Plan plan = pack::plan(options_of(given), reported);
   progress.clear();
-  tell_plan(plan);
+  report_plan(plan);
   if (given.dry_run) return 0;
   if (given.rehearse) {
-    const pack::Gain gain = pack::rehearse_gain(std::move(plan), {}, told);
+    const pack::Gain gain = pack::rehearse_gain(std::move(plan), {}, reported);
     progress.clear();
-    for (const std::string& line : pack::told(gain)) print_line(line);
+    for (const std::string& line : pack::describe(gain)) print_line(line);
     return 0;
   }
-  const pack::Packed packed = pack::pack(plan, told);
+  const pack::Packed packed = pack::pack(plan, reported);
   progress.clear();
   if (packed.kept > 0)
     print_line(Text::format("{} shards were there already, as an earlier try left them", packed.kept));

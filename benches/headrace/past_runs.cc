@@ -29,7 +29,7 @@ std::vector<results::StoredRun> past_runs(const std::string& folder) {
       runs.push_back(results::read_run_file(file));
       results::add_pair_metrics(runs.back());
     } catch (const UsageError& e) {
-      tell_line(Text::format("left out of the history: {}", e.what()));
+      print_stderr_line(Text::format("left out of the history: {}", e.what()));
     }
   }
   return runs;

@@ -8,7 +8,7 @@
 
 namespace headrace::cli {
 
-/// The runs below `folder`, one level deep. What cannot be read is told and left out. Throws UsageError where there is no
+/// The runs below `folder`, one level deep. What cannot be read is reported and left out. Throws UsageError where there is no
 /// such folder.
 std::vector<results::StoredRun> past_runs(const std::string& folder);
 

@@ -9,7 +9,7 @@ namespace headrace::cli {
 
 /// What the options say, before they are turned into PlanOptions.
 struct PlanArguments {
-  std::string file;  // a job or a configuration, told apart by what is in it
+  std::string file;  // a job or a configuration, distinguished by what is in it
   std::string config;
   std::string job;
   std::string at, data, max_write;
@@ -26,7 +26,7 @@ void add_plan_options(Verb& verb, PlanArguments& arguments);
 /// The same options as words of a command line.
 std::vector<std::string> plan_words(const PlanArguments& arguments);
 
-/// Tells FILE's kind, splits --set into the job's (job.KEY=VALUE) and the configuration's, parses looks and budget.
+/// Reports FILE's kind, splits --set into the job's (job.KEY=VALUE) and the configuration's, parses looks and budget.
 /// Throws UsageError.
 PlanOptions plan_options(const PlanArguments& arguments);
 

@@ -92,7 +92,7 @@ class Progress : public RunObserver {
     if (seconds > 0 && done > 0) rates_.push_back(done / seconds);
     if (!repetition.error.empty()) say(terminal_.paint("  ! ", Ink::bad) + repetition.error);
     if (!repetition.disturbance.disturbed) return;
-    // The first one is told, the others are counted: on a busy machine it is every one.
+    // The first one is reported, the others are counted: on a busy machine it is every one.
     if (++disturbed_ == 1 ? verbosity_ >= 0 : verbosity_ > 0) {
       say(Text::format("  rep {} disturbed: {}", repetition.index + 1, repetition.disturbance.why));
     }
@@ -157,15 +157,15 @@ class LiveProgress final : public Progress {
   void update(const Text& line, bool) override {
     if (verbosity_ < 0) return;
     clear();
-    tell(cut(line, static_cast<std::size_t>(terminal_.width() - 1)));
+    print_stderr(cut(line, static_cast<std::size_t>(terminal_.width() - 1)));
     dirty_ = true;
   }
   void say(const Text& line) override {
     clear();
-    tell_line(line);
+    print_stderr_line(line);
   }
   void clear() {
-    if (dirty_) tell("\r\033[K");
+    if (dirty_) print_stderr("\r\033[K");
     dirty_ = false;
   }
   bool dirty_ = false;
@@ -187,7 +187,7 @@ class PlainProgress final : public Progress {
     last_ns_ = now;
     say(line);
   }
-  void say(const Text& line) override { tell_line(line); }
+  void say(const Text& line) override { print_stderr_line(line); }
   std::uint64_t last_ns_ = 0;
 };
 
@@ -222,7 +222,7 @@ class JsonProgress final : public RunObserver {
  private:
   void write(const nlohmann::json& object) {
     const std::lock_guard lock(mutex_);
-    tell_document_line(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    print_json_line(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
   std::mutex mutex_;
 };

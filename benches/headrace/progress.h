@@ -1,4 +1,4 @@
-// Tells a person on standard error what a run is doing: one live line on a terminal, plain lines
+// Reports a person on standard error what a run is doing: one live line on a terminal, plain lines
 // elsewhere.
 #pragma once
 

@@ -83,7 +83,7 @@ struct Outcome {
     const Replayed& one = tries.front();
     return one.storage_s / std::max(1e-9, one.storage_s + one.think_s);
   }
-  /// Beside the one that it was observed on; "": it cannot be told.
+  /// Beside the one that it was observed on; "": it cannot be reported.
   std::string_view storage() const {
     if (!fed || !plan.think_known) return "";
     const double now = at_most(seconds()[1]);
@@ -201,12 +201,12 @@ int replay(const ReplayArguments& given, bool json, const Shared& shared) {
                                   [&] { session::leave(128 + signals.came()); }));
     } catch (const RunError&) {
       if (const std::string left = laid ? laid->remove() : ""; !left.empty())
-        tell_line(Text::format("--replay: {}", left));
+        print_stderr_line(Text::format("--replay: {}", left));
       if (signals.came() == 0) throw;
       return 128 + signals.came();
     }
     if (const std::string left = laid ? laid->remove() : ""; !left.empty())
-      tell_line(Text::format("--replay: {}", left));
+      print_stderr_line(Text::format("--replay: {}", left));
     if (json)
       print_document(outcome_json(found, where));
     else if (shared.verbosity >= 0)

@@ -56,7 +56,7 @@ int draw(const ReportArguments& arguments) {
   const fs::path data = data_file(arguments.run);
   const Drawn drawn = draw_report(data.string(), Form::page, arguments.paper == "full" ? Paper::full : Paper::summary);
   if (drawn.page.empty()) {
-    tell_line(Text::format("report: {}", drawn.reason));
+    print_stderr_line(Text::format("report: {}", drawn.reason));
     return drawn.bad_run ? 2 : 1;
   }
   if (!arguments.out.empty()) files::write_output(arguments.out, drawn.page);

@@ -56,7 +56,7 @@ Drawn draw_into(const MarkedFolder& folder, const char* data) {
   return drawn;
 }
 
-std::string drawn_or_told(const MarkedFolder& folder, const char* data) {
+std::string drawn_or_reported(const MarkedFolder& folder, const char* data) {
   const Drawn drawn = draw_into(folder, data);
   return drawn.page.empty() ? "not drawn: " + drawn.reason : folder.folder().path_of("report.html");
 }

@@ -30,6 +30,6 @@ Drawn draw_text(std::string_view data, Form form = Form::page);
 /// Draws the file `data` of `folder` into report.html beside it.
 Drawn draw_into(const MarkedFolder& folder, const char* data);
 /// The same for a line of output: the page's path, or "not drawn: " and why.
-std::string drawn_or_told(const MarkedFolder& folder, const char* data);
+std::string drawn_or_reported(const MarkedFolder& folder, const char* data);
 
 }  // namespace headrace::cli

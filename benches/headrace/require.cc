@@ -40,7 +40,7 @@ void plot(const Sweep& sweep, const std::string& file) {
   const Drawn drawn = draw_text(sweep_json(sweep), file.ends_with(".svg") ? Form::figure : Form::page);
   if (drawn.page.empty()) throw RunError(fmt::format("--plot: {}: not drawn: {}", file, drawn.reason));
   files::write_output(file, drawn.page);
-  tell_line(Text::format("wrote {}", file));
+  print_stderr_line(Text::format("wrote {}", file));
 }
 
 void show_sweep(const RequireArguments& arguments, const std::string& path, const Terminal& terminal) {

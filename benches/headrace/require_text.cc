@@ -141,7 +141,7 @@ Text needs_text(const Job& job, std::span<const Need> needs, const Terminal& ter
 Text locked_text(const Job& job, const Terminal& terminal) {
   const auto locked = locked_needs(job);
   if (locked.empty()) return "Every need of this job has its inputs.\n";
-  // Needs that wait for the same keys are told together.
+  // Needs that wait for the same keys are reported together.
   std::vector<std::pair<std::vector<std::string>, std::vector<std::string>>> groups;
   for (const LockedNeed& need : locked) {
     auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& g) { return g.first == need.missing; });

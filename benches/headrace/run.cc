@@ -53,7 +53,7 @@ results::Remark remark_on(const RunResult& run) {
   return thin ? results::Remark::thin : results::Remark::none;
 }
 
-/// What would help, ranked by the sizing of this run alone: what a run of a job tells is the same by either verb.
+/// What would help, ranked by the sizing of this run alone: what a run of a job reports is the same by either verb.
 struct Help {
   std::vector<results::StoredRun> runs;  // of the sizing, which points at them
   std::optional<sizing::Sizing> sizing;  // none where nothing would help, or nothing was measured that one is made of
@@ -74,7 +74,7 @@ Help help_of(const Plan& plan, const std::string& job_file, const std::string& f
 
 Text rehearsal_text(const RunResult& run) {
   Text out;
-  for (const std::string& sentence : engine::told_rehearsal(run)) out += "  " + wrap(Text(sentence), 94, 4) + "\n";
+  for (const std::string& sentence : engine::describe_rehearsal(run)) out += "  " + wrap(Text(sentence), 94, 4) + "\n";
   return "rehearsal\n" + out + "\n";
 }
 
@@ -126,7 +126,7 @@ class RunShown final : public TerminalAudience {
     Answer all = answer_of(run, fed ? std::optional(help.sizing->gpus_fed->mean) : std::nullopt,
                            help.sizing ? help.sizing->job.cluster.gpus() : 0);
     if (!run.rehearsal) return all;
-    const std::vector<std::string> said = engine::told_rehearsal(run);  // the answer first
+    const std::vector<std::string> said = engine::describe_rehearsal(run);  // the answer first
     all.word = run.summary.word;
     all.sentence = Text(said.front()) + ".";
     all.cause = run.rehearsal->proof.sentence;
@@ -134,7 +134,7 @@ class RunShown final : public TerminalAudience {
     return all;
   }
 
-  /// Of the point that kept one. Tells what became of it.
+  /// Of the point that kept one. Reports what became of it.
   Text write_trace(const RunResult& run) const {
     if (arguments_.trace.empty()) return {};
     for (const PointResult& point : run.points) {
@@ -192,10 +192,10 @@ int compare_with(const RunArguments& arguments, const Shared& shared) {
     // Not on the turns' command lines, which blocks.json keeps.
     if (!arguments.token.empty()) ::setenv("HEADRACE_TOKEN", arguments.token.c_str(), 1);
   }
-  Shared told = shared;
-  told.command = session::without_token(shared.command);
-  return against.itself ? measure_against_itself(arguments.plan, against, told)
-                        : measure_against(arguments.plan, against, told);
+  Shared reported = shared;
+  reported.command = session::without_token(shared.command);
+  return against.itself ? measure_against_itself(arguments.plan, against, reported)
+                        : measure_against(arguments.plan, against, reported);
 }
 
 enum class Kind { run, qualify, rehearse };

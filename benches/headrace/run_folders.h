@@ -21,7 +21,7 @@ struct Unreadable {
   std::string path, why;
 };
 
-/// Reads them on all cores, in the order given, of a bring-up each session; what cannot be read is told in `unreadable`.
+/// Reads them on all cores, in the order given, of a bring-up each session; what cannot be read is reported in `unreadable`.
 /// `slim`: pairs become metrics, and repetitions and histograms are dropped, as soon as a run is read.
 std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files, std::vector<Unreadable>& unreadable,
                                           bool slim);

@@ -38,11 +38,11 @@ int serve(const ServeArguments& arguments, const std::string& token, const Share
   signal(SIGPIPE, SIG_IGN);
 
   const auto log = [&](const std::string& text) {
-    if (shared.verbosity >= 0) tell_line(Text::format("serve: {}", text));
+    if (shared.verbosity >= 0) print_stderr_line(Text::format("serve: {}", text));
   };
   peer::Listener listener(at, token);
   if (is_loopback(listener.address()) && !is_loopback(arguments.address))
-    tell_line(
+    print_stderr_line(
         Text::format("serve: {} is {} here, a loopback address: no other host can connect; name an address of "
                      "this host's network",
                      at.host, listener.address()));

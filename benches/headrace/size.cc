@@ -32,7 +32,7 @@ struct SizeArguments {
   bool no_report = false;
 };
 
-/// Every run below the given folders; all that cannot be read is told at once.
+/// Every run below the given folders; all that cannot be read is reported at once.
 std::vector<results::StoredRun> all_runs(const SizeArguments& arguments) {
   std::vector<std::string> files;
   for (const std::string& path : arguments.runs)
@@ -45,19 +45,19 @@ std::vector<results::StoredRun> all_runs(const SizeArguments& arguments) {
   return runs;
 }
 
-/// Holds the runs against the job, and tells and writes what comes of it.
+/// Holds the runs against the job, and reports and writes what comes of it.
 int size(const SizeArguments& arguments, const std::vector<results::StoredRun>& runs, const Shared& shared) {
   const auto job = job::load_job(system::find_shipped(arguments.job), arguments.overrides);
   sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
   sizing.noise = comparison::noise_beside(runs.front());
   std::optional<MarkedFolder> folder;
   if (!arguments.out.empty()) folder = MarkedFolder::make_alone(arguments.out, "sizing");
-  tell({.name = "size",
-        .json = [&] { return sizing_json(sizing); },
-        .answer = sizing_answer(sizing),
-        .text = [&](const Terminal& terminal) { return sizing_text(sizing, terminal); },
-        .last_line = sizing_last_line(sizing)},
-       folder, !arguments.no_report, arguments.format, shared);
+  print_findings({.name = "size",
+                  .json = [&] { return sizing_json(sizing); },
+                  .answer = sizing_answer(sizing),
+                  .text = [&](const Terminal& terminal) { return sizing_text(sizing, terminal); },
+                  .last_line = sizing_last_line(sizing)},
+                 folder, !arguments.no_report, arguments.format, shared);
   return sizing.exit_code;
 }
 
@@ -71,7 +71,7 @@ class Sized final : public TerminalAudience {
   int finished(const RunResult&, const MarkedFolder* folder, std::vector<std::string>) override {
     const int code = size(arguments_, {results::read_run_file(folder->path())}, shared_);
     if (arguments_.format != "json")
-      tell_line(
+      print_stderr_line(
           Text::format("measured in {0}: headrace size {1} --runs {0} sizes it again", folder->path(), arguments_.job));
     return code;
   }
@@ -84,7 +84,7 @@ class Sized final : public TerminalAudience {
 /// Measures what the job does, as qualify does.
 int measure_and_size(const SizeArguments& arguments, const Shared& shared) {
   job::load_job(system::find_shipped(arguments.job),
-                arguments.overrides);  // what is wrong with it is told first
+                arguments.overrides);  // what is wrong with it is reported first
   PlanArguments wanted;
   wanted.job = arguments.job;
   wanted.at = arguments.at;

@@ -12,13 +12,14 @@ namespace {
 
 using namespace sizing;
 
-/// A number of GPUs; far more than the job has is told as just that.
+/// A number of GPUs; far more than the job has is reported as just that.
 Text count(const Bounded& b, double gpus) {
-  const auto told = [&](double fed) {
+  const auto describe = [&](double fed) {
     return fed > kMany * gpus ? Text::format(">{:.0f}x", kMany) : Text::format("{:.0f}", fed);
   };
-  return told(b.low).str() == told(b.high).str() ? told(b.mean)
-                                                 : Text::format("{} [{}, {}]", told(b.mean), told(b.low), told(b.high));
+  return describe(b.low).str() == describe(b.high).str()
+             ? describe(b.mean)
+             : Text::format("{} [{}, {}]", describe(b.mean), describe(b.low), describe(b.high));
 }
 
 Text percent(double ratio) {
@@ -46,13 +47,13 @@ Text answered_by(const Phase& p) {
 Text phases_text(const Sizing& s, const Terminal& terminal) {
   Table table({{"  phase"}, {"needs", true}, {"gives"}, {"bounds"}, {"headroom", true}, {"GPUs fed"}, {}});
   for (const Phase& p : s.phases) {
-    const auto told = [&](double v) { return format_in_unit(v, p.unit); };
+    const auto describe = [&](double v) { return format_in_unit(v, p.unit); };
     const Bounded& given = p.supply.value;
     table.row({terminal.paint(symbol(p.outcome, terminal.ascii()), Terminal::ink_of(p.outcome)) + " " + Text(p.title),
-               told(p.need_here()), told(given.mean),
-               given.low == given.high
-                   ? Text()
-                   : Text::format("[{}, {}]{}", told(given.low), told(given.high), p.supply.is_range ? " range" : ""),
+               describe(p.need_here()), describe(given.mean),
+               given.low == given.high ? Text()
+                                       : Text::format("[{}, {}]{}", describe(given.low), describe(given.high),
+                                                      p.supply.is_range ? " range" : ""),
                percent(p.headroom.mean), fed(p),
                !p.whole ? Text::format("{:.0f} of {:.0f} nodes", p.nodes, s.job.cluster.nodes)
                : p.supply.basis == Basis::measured ? Text()
@@ -139,7 +140,8 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
   if (!s.samples.empty()) out += in_lines("samples    " + Text(s.samples), terminal, 11) + "\n";
   if (s.calendar) out += calendar_text(*s.calendar, terminal);
   if (s.starvation) out += cost_text(*s.starvation, terminal);
-  for (const PredictionRecord& r : s.predictions) out += in_lines("predicted  " + Text(r.told), terminal, 11) + "\n";
+  for (const PredictionRecord& r : s.predictions)
+    out += in_lines("predicted  " + Text(r.reported), terminal, 11) + "\n";
   return out + fixes_text(s, terminal);
 }
 

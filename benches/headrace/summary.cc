@@ -58,7 +58,7 @@ bool shown(const PointResult& point, std::string_view metric) {
                      [&](const Metric& m) { return m.name == metric; });
 }
 
-/// "377 Gbit/s" of what is measured on networks' lines, whose rates are told so.
+/// "377 Gbit/s" of what is measured on networks' lines, whose rates are reported so.
 std::string in_bits(const PointResult& point, const MetricSummary& metric) {
   const auto& all = point.point->info->metrics;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Metric& m) { return m.name == metric.name; });
@@ -306,10 +306,10 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
                wrap("Ranges cover this run only: repeat it on other days (headrace history compares runs)", width, 0),
                Ink::faint) +
            "\n";
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const Judgement& j : run.judgements) {
-    if (j.outcome == Outcome::pass || j.next_step.empty() || !told.insert(j.next_step).second) continue;
-    out += Text::format("{} {}\n", told.size() == 1 ? "next  " : "      ", wrap(j.next_step, width - 7, 7));
+    if (j.outcome == Outcome::pass || j.next_step.empty() || !reported.insert(j.next_step).second) continue;
+    out += Text::format("{} {}\n", reported.size() == 1 ? "next  " : "      ", wrap(j.next_step, width - 7, 7));
   }
   std::vector<std::string> left;
   std::string why;

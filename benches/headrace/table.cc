@@ -37,11 +37,11 @@ Text Table::text(const Terminal& terminal) const {
 
 Text Table::aligned(const Row& row, const std::vector<std::size_t>& widths) const {
   Text line;
-  std::size_t told = row.cells.size();
-  while (told > 1 && row.cells[told - 1].empty()) --told;
-  for (std::size_t c = 0; c < told; ++c) {
+  std::size_t reported = row.cells.size();
+  while (reported > 1 && row.cells[reported - 1].empty()) --reported;
+  for (std::size_t c = 0; c < reported; ++c) {
     if (c > 0) line += "  ";
-    const bool last = c + 1 == told && !columns_[c].right;  // no blanks at the end of a line
+    const bool last = c + 1 == reported && !columns_[c].right;  // no blanks at the end of a line
     line += last ? row.cells[c] : pad(row.cells[c], widths[c], columns_[c].right);
   }
   return line;

@@ -1,4 +1,4 @@
-// What every verb that measures tells in the same way, whatever it shows of the results.
+// What every verb that measures reports in the same way, whatever it shows of the results.
 #pragma once
 
 #include <exception>
@@ -12,9 +12,9 @@ namespace headrace::cli {
 /// Errors and lost processes as lines of their own on standard error.
 class TerminalAudience : public session::Audience {
  public:
-  void failed(const std::exception& error) override { tell_error(error); }
+  void failed(const std::exception& error) override { print_error(error); }
   void lost(const std::string& who, const std::string& why) override {
-    tell_line(Text::format("headrace: {}: {}", who, why));
+    print_stderr_line(Text::format("headrace: {}: {}", who, why));
   }
   int delivered(int code) override { return cli::delivered(code); }
 };

@@ -1,4 +1,4 @@
-// headrace verdict: a stored verdict told again, in milliseconds: for prologs and health checks.
+// headrace verdict: a stored verdict reported again, in milliseconds: for prologs and health checks.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -38,7 +38,7 @@ struct VerdictArguments {
 };
 
 /// A stored verdict, and whether it is too old to rely on.
-struct Told {
+struct Reported {
   StoredVerdict verdict;             // with the word STALE and its code where it is too old; a FAIL stays a FAIL
   Outcome last = Outcome::measured;  // the word that the file has
   double age_s = 0, max_age_s = 0;
@@ -56,56 +56,56 @@ Summary of_asker(Summary summary) {
   return summary;
 }
 
-Told read(const VerdictArguments& arguments) {
-  Told told;
-  told.max_age_s = max_age(arguments.max_age);
-  told.verdict = results::read_verdict_file(arguments.file);
-  told.verdict.summary = of_asker(told.verdict.summary);
-  told.last = told.verdict.summary.word;
-  const double ended = told.verdict.ended_s();
-  told.age_s = static_cast<double>(std::time(nullptr)) - ended;
-  if (told.max_age_s == 0) return told;
+Reported read(const VerdictArguments& arguments) {
+  Reported reported;
+  reported.max_age_s = max_age(arguments.max_age);
+  reported.verdict = results::read_verdict_file(arguments.file);
+  reported.verdict.summary = of_asker(reported.verdict.summary);
+  reported.last = reported.verdict.summary.word;
+  const double ended = reported.verdict.ended_s();
+  reported.age_s = static_cast<double>(std::time(nullptr)) - ended;
+  if (reported.max_age_s == 0) return reported;
   if (ended == 0) {
-    told.stale_why = "the file does not say when it was reached";
-  } else if (told.age_s < -kClockSkew_s) {
-    told.stale_why = "it is from the future: a clock is wrong";
-  } else if (told.age_s > told.max_age_s) {
-    told.stale_why =
-        fmt::format("{} old, and --max-age is {}", format_duration(told.age_s), format_duration(told.max_age_s));
+    reported.stale_why = "the file does not say when it was reached";
+  } else if (reported.age_s < -kClockSkew_s) {
+    reported.stale_why = "it is from the future: a clock is wrong";
+  } else if (reported.age_s > reported.max_age_s) {
+    reported.stale_why = fmt::format("{} old, and --max-age is {}", format_duration(reported.age_s),
+                                     format_duration(reported.max_age_s));
   }
   // Time mends no node: one that failed stays failed until it is measured again.
-  if (!told.stale_why.empty() && told.last != Outcome::fail) {
-    told.verdict.summary.word = Outcome::stale;
-    told.verdict.summary.exit_code = exit_code(Outcome::stale);
+  if (!reported.stale_why.empty() && reported.last != Outcome::fail) {
+    reported.verdict.summary.word = Outcome::stale;
+    reported.verdict.summary.exit_code = exit_code(Outcome::stale);
   }
-  return told;
+  return reported;
 }
 
-std::string sentence(const Told& told) {
-  const StoredVerdict& v = told.verdict;
+std::string sentence(const Reported& reported) {
+  const StoredVerdict& v = reported.verdict;
   std::string out = fmt::format("{} on {}: ", v.name, v.node.empty() ? "?" : v.node);
-  if (!told.stale_why.empty())
-    out += fmt::format("{}, last: {}", told.stale_why, to_string(told.last));
+  if (!reported.stale_why.empty())
+    out += fmt::format("{}, last: {}", reported.stale_why, to_string(reported.last));
   else if (v.judgements.empty())
     out += "no verdict, as the run had no needs to judge";
   else
     out += fmt::format("{} of {} needs met, {} old", v.count(Outcome::pass), v.judgements.size(),
-                       format_duration(std::max(0.0, told.age_s)));
+                       format_duration(std::max(0.0, reported.age_s)));
   for (const Judgement& j : v.judgements)
     if (v.summary.word == Outcome::fail && j.outcome == Outcome::fail)
       out += judging::of_a_part(j) ? fmt::format("; {} is bad", j.scope) : fmt::format("; {} missed", j.id);
   return out;
 }
 
-std::string told_json(const Told& told) {
-  const StoredVerdict& v = told.verdict;
+std::string reported_json(const Reported& reported) {
+  const StoredVerdict& v = reported.verdict;
   const Summary& s = v.summary;
   return results::json_text({{"word", s.word},
                              {"exit_code", s.exit_code},
-                             {"stale", !told.stale_why.empty()},
-                             {"why", told.stale_why},
-                             {"last", told.last},
-                             {"age_s", told.age_s},
+                             {"stale", !reported.stale_why.empty()},
+                             {"why", reported.stale_why},
+                             {"last", reported.last},
+                             {"age_s", reported.age_s},
                              {"run", v.id},
                              {"node", v.node},
                              {"path", v.path},
@@ -174,7 +174,7 @@ NodeVerdict verdict_on(const bringup::Record& record, const bringup::NodeRecord&
                                                        : Outcome::inconclusive,
                       fmt::format("{} is {}", node.host.name, node.word())};
   const auto number = static_cast<unsigned>(&node - record.nodes.data());
-  for (const bringup::Told& fault : record.faults)
+  for (const bringup::NamedFault& fault : record.faults)
     if (fault.of_node(number)) verdict.what += "; " + fault.text;
   if (node.missing) verdict.what += "; " + node.missing.why;
   return verdict;
@@ -183,8 +183,8 @@ NodeVerdict verdict_on(const bringup::Record& record, const bringup::NodeRecord&
 /// Of a bring-up, or of one of its nodes.
 int verdict_of_bringup(const VerdictArguments& arguments, const std::string& file, const Shared& shared) {
   const bringup::Record record = bringup::concluded_from(file_text(file, std::size_t{1} << 30), file);
-  NodeVerdict told = arguments.node.empty() ? NodeVerdict{record.word, record.sentence}
-                                            : verdict_on(record, node_called(record, arguments.node, file));
+  NodeVerdict reported = arguments.node.empty() ? NodeVerdict{record.word, record.sentence}
+                                                : verdict_on(record, node_called(record, arguments.node, file));
   const bringup::SessionRecord* const last = record.sessions.empty() ? nullptr : &record.sessions.back();
   const double age_s = last == nullptr ? 0
                                        : static_cast<double>(std::time(nullptr)) -
@@ -192,25 +192,26 @@ int verdict_of_bringup(const VerdictArguments& arguments, const std::string& fil
   const double most_s = max_age(arguments.max_age);
   // Time mends no node: one that is bad stays so until it is tested again.
   const bool stale = most_s > 0 && age_s > most_s;
-  if (stale) told.what += fmt::format("; {} old, and --max-age is {}", format_duration(age_s), format_duration(most_s));
-  if (stale && told.word != Outcome::fail) told.word = Outcome::stale;
-  const int code = exit_code(told.word);
+  if (stale)
+    reported.what += fmt::format("; {} old, and --max-age is {}", format_duration(age_s), format_duration(most_s));
+  if (stale && reported.word != Outcome::fail) reported.word = Outcome::stale;
+  const int code = exit_code(reported.word);
   if (arguments.json)
-    print_document(results::json_text({{"word", told.word},
+    print_document(results::json_text({{"word", reported.word},
                                        {"exit_code", code},
                                        {"stale", stale},
                                        {"age_s", age_s},
                                        {"node", arguments.node},
                                        {"path", file},
-                                       {"why", told.what}}));
+                                       {"why", reported.what}}));
   else if (shared.exit_map == ExitMap::nagios)
     print_line(Text::format("HEADRACE {} - {}",
-                            told.word == Outcome::pass   ? "OK"
-                            : told.word == Outcome::fail ? "CRITICAL"
-                                                         : "UNKNOWN",
-                            told.what));
+                            reported.word == Outcome::pass   ? "OK"
+                            : reported.word == Outcome::fail ? "CRITICAL"
+                                                             : "UNKNOWN",
+                            reported.what));
   else
-    print_line(Text::format("headrace: {}: {}", to_string(told.word), told.what));
+    print_line(Text::format("headrace: {}: {}", to_string(reported.word), reported.what));
   return code;
 }
 
@@ -227,25 +228,26 @@ int verdict(const VerdictArguments& arguments, Shared& shared) {
     if (shared.exit_map == ExitMap::headrace) throw;
     return unusable(problem, shared.exit_map);
   }
-  Told told;
+  Reported reported;
   try {
-    told = read(arguments);
+    reported = read(arguments);
   } catch (const UsageError& problem) {
     if (shared.exit_map == ExitMap::headrace) throw;
     return unusable(problem, shared.exit_map);
   }
-  *shared.remark = told.verdict.remark();
+  *shared.remark = reported.verdict.remark();
   if (arguments.json) {
-    print_document(told_json(told));
+    print_document(reported_json(reported));
   } else if (shared.exit_map == ExitMap::nagios) {
-    print_document(results::nagios_text(told.verdict, told.stale_why));
+    print_document(results::nagios_text(reported.verdict, reported.stale_why));
   } else if (shared.exit_map == ExitMap::nhc || shared.exit_map == ExitMap::slurm_prolog ||
              shared.exit_map == ExitMap::npd) {
-    print_line(Text::format("headrace: {}: {}", to_string(told.verdict.summary.word), sentence(told)));
+    print_line(Text::format("headrace: {}: {}", to_string(reported.verdict.summary.word), sentence(reported)));
   } else {
-    print_line(Text::format("{}\n{}", sentence(told), last_line(told.verdict.summary, told.verdict.judgements)));
+    print_line(
+        Text::format("{}\n{}", sentence(reported), last_line(reported.verdict.summary, reported.verdict.judgements)));
   }
-  return told.verdict.summary.exit_code;
+  return reported.verdict.summary.exit_code;
 }
 
 void add_verdict(Verbs& verbs, Shared& shared) {

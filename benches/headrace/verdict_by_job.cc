@@ -52,42 +52,42 @@ int verdict_by_job(const std::string& file, const JobArguments& a, bool json, co
   const std::string counted = engine::adopt_format_overhead(job, run.points);
   const auto needs = job::judged_needs(job);
   const auto questions = engine::questions(&job, needs, run.points, run.nodes);
-  RunResult told;
+  RunResult reported;
   std::vector<Judgement> unanswered;
   bool answered = false;
   for (Judgement& j : judging::judge_run(questions, run.points)) {
     // Facts of the host fit any job.
     answered =
         answered || (j.outcome != Outcome::skipped && !judging::of_a_part(j) && !j.metric.starts_with("host_facts."));
-    (j.outcome == Outcome::skipped ? unanswered : told.judgements).push_back(std::move(j));
+    (j.outcome == Outcome::skipped ? unanswered : reported.judgements).push_back(std::move(j));
   }
-  if (!a.history.empty()) hold_across(a.history, file, told.judgements);
-  told.summary = judging::summarize_run(told.judgements, run.points, run.signal);
+  if (!a.history.empty()) hold_across(a.history, file, reported.judgements);
+  reported.summary = judging::summarize_run(reported.judgements, run.points, run.signal);
   if (!answered) {  // nothing of the run fits the job
-    told.summary.word = worst(told.summary.word, Outcome::incomplete);
-    told.summary.exit_code = exit_code(told.summary.word);
+    reported.summary.word = worst(reported.summary.word, Outcome::incomplete);
+    reported.summary.exit_code = exit_code(reported.summary.word);
   }
   if (json) {
     print_document(results::json_text({{"schema", 1},
                                        {"kind", "headrace.judge"},
                                        {"run", file},
                                        {"job", job.name},
-                                       {"summary", results::summary_part(told.summary)},
-                                       {"judgements", results::judgements_part(told)},
+                                       {"summary", results::summary_part(reported.summary)},
+                                       {"judgements", results::judgements_part(reported)},
                                        {"unanswered", unanswered_json(unanswered)}}));
-    return told.summary.exit_code;
+    return reported.summary.exit_code;
   }
   const Terminal terminal(stdout, shared);
   const auto width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
   print_line(Text::format("{}, compared with what the job {} needs", file, job.name));
   if (!counted.empty()) print_line(Text(counted));
-  Text out = answer_text(answer_of(told, std::nullopt, 0), terminal) + verdict_text(told, shared);
+  Text out = answer_text(answer_of(reported, std::nullopt, 0), terminal) + verdict_text(reported, shared);
   if (!unanswered.empty()) out += terminal.paint("not answered by this run", Ink::strong) + "\n";
   for (const Judgement& j : unanswered)
     out += "  " + wrap(Text::format("{}: {}", j.id, j.explanation), width - 4, 4) + "\n";
   if (!unanswered.empty()) out += Text::format("next   headrace qualify {} measures what the job does\n", a.job);
-  print_line(out + last_line(told.summary, told.judgements));
-  return told.summary.exit_code;
+  print_line(out + last_line(reported.summary, reported.judgements));
+  return reported.summary.exit_code;
 }
 
 void add_job_options(Verb& verb, JobArguments& arguments) {

@@ -1,4 +1,4 @@
-"""What asking an object store costs, and whether a known store is told truly: headrace beside a minimal libcurl program.
+"""What asking an object store costs, and whether a known store is measured right: headrace beside a minimal libcurl program.
 
     python3 benches/objects cost [--turns 9] [--headrace build/release/headrace]     objects of 130 kB from nginx on loopback
     python3 benches/objects ranges                                              1 MiB of larger ones

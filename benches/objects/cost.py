@@ -33,7 +33,7 @@ def built(folder: pathlib.Path, name: str) -> pathlib.Path:
     return program
 
 
-def told(command: list, given: str, endpoint: str) -> tuple[float, float]:
+def reported(command: list, given: str, endpoint: str) -> tuple[float, float]:
     done = subprocess.run(command, input=given, check=True, capture_output=True, text=True, env=environment(endpoint, **KEYS))
     values = json.loads(done.stdout)
     return values["operations"] / values["elapsed_s"], values["cpu_s"] / values["operations"]
@@ -81,10 +81,10 @@ def cost(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
         sides: dict[str, Side] = {
             "headrace, signed": lambda: read(arguments, folder, endpoint, entry),
             "headrace, not signed": lambda: read(arguments, folder, endpoint, entry, keys=False),
-            BASE: lambda: told([program, "1", "1"], urls, endpoint)}
+            BASE: lambda: reported([program, "1", "1"], urls, endpoint)}
         for module, client in PYTHON_CLIENTS.items():
             if subprocess.run([arguments.python, "-c", f"import {module}"], capture_output=True).returncode == 0:
-                sides[f"{client}, signed"] = lambda client=client: told(
+                sides[f"{client}, signed"] = lambda client=client: reported(
                     [arguments.python, PYTHON, client, endpoint, "bucket", str(passes)], keys, endpoint)
             else:
                 print(f"{client} is left out: {arguments.python} has no {module}")
@@ -101,7 +101,7 @@ def ranges(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
         by_turns(f"ranges of {RANGE} B from nginx on loopback, in random order",
                  {"headrace, signed": lambda: read(arguments, folder, endpoint, entry),
                   "headrace, not signed": lambda: read(arguments, folder, endpoint, entry, keys=False),
-                  BASE: lambda: told([program, "1", "1"], "".join(places * passes), endpoint)}, arguments.turns)
+                  BASE: lambda: reported([program, "1", "1"], "".join(places * passes), endpoint)}, arguments.turns)
 
 
 def puts(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
@@ -125,4 +125,4 @@ def puts(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
 
         by_turns(f"PUT of parts of {PART} B to nginx on loopback",
                  {"headrace, signed": lambda: own(True), "headrace, not signed": lambda: own(False),
-                  BASE: lambda: told([program, str(PART)], urls, endpoint)}, arguments.turns)
+                  BASE: lambda: reported([program, str(PART)], urls, endpoint)}, arguments.turns)

@@ -1,4 +1,4 @@
-"""Is a known store told truly: one that holds a rate, one that begins to answer after a known time, one of many keys?"""
+"""Is a known store measured right: one that holds a rate, one that begins to answer after a known time, one of many keys?"""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def known(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
         place.mkdir()
         with nginx(place, [size] * count, f"limit_rate {held};") as endpoint:
             run, _ = headrace(arguments.headrace, place, endpoint, {"use": "small_file_read", "workers": 2, "repeat": 1})
-            told = run["points"][0]["repetitions"][-1]["metrics"]["read_bandwidth"]
+            reported = run["points"][0]["repetitions"][-1]["metrics"]["read_bandwidth"]
         served = [tuple(map(float, line.split())) for line in (place / "served.log").read_text().splitlines()]
         last = sorted(one for one in served if one[2] == size)[-count:]  # of one repetition: a disturbed one is taken again
         own = size * count / (max(end for end, _, _ in last) - min(end - took for end, took, _ in last))
-        rates.append(told / own - 1)
-        print(f"nginx holds two connections at {held} B/s: by its log it sent {own:.0f} B/s, told {told:.0f} B/s, {rates[-1]:+.2%}")
+        rates.append(reported / own - 1)
+        print(f"nginx holds two connections at {held} B/s: by its log it sent {own:.0f} B/s, told {reported:.0f} B/s, {rates[-1]:+.2%}")
     print(f"  at most {max(map(abs, rates)):.2%} (1 % is wanted)")
     for latency in (0.0, 0.001, 0.002, 0.01, 0.05):
         off = []
@@ -41,8 +41,8 @@ def known(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
                 run, _ = headrace(arguments.headrace, folder, store.endpoint,
                                   {"use": "small_file_read", "workers": 1, "repeat": 1}, keys=False)
                 took = 1e3 * statistics.median(store.served[-200:])
-            told = run["points"][0]["repetitions"][-1]["metrics"]["first_byte_latency_p50_ns"] / 1e6
-            off.append(told - took)
+            reported = run["points"][0]["repetitions"][-1]["metrics"]["first_byte_latency_p50_ns"] / 1e6
+            off.append(reported - took)
         print(f"first byte after {took:.3f} ms: told {', '.join(f'{one:+.3f}' for one in off)} ms more "
               f"(2 % + 0.1 ms are {0.02 * took + 0.1:.3f})")
 

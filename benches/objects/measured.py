@@ -72,7 +72,7 @@ def nginx(folder: pathlib.Path, sizes: list[int], more: str = ""):
 
 def headrace(binary: str, folder: pathlib.Path, endpoint: str, workload: dict, needs: list | None = None, keys: bool = True,
              at: str | None = None) -> tuple[dict, str]:
-    """The run file, and what was told. `at`: where it writes; else it reads s3://bucket/set."""
+    """The run file, and what was reported. `at`: where it writes; else it reads s3://bucket/set."""
     place = {"target": {"path": at}} if at else {}
     entry = workload if at else {"path": "s3://bucket/set", **workload}
     config = folder / "config.yaml"

@@ -34,21 +34,21 @@ def run(work: Work, peer: Peer, place: Place) -> Measured:
     more = [part for key, value in peer.settings.items() for part in (f"--{key}", value)]
     command = [place.elbencho, "--jsonfile", out, *more, *options(work, place)]
     process = subprocess.Popen([str(part) for part in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    told = process.stdout.read()
+    reported = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     if status != 0:
-        raise RuntimeError(f"elbencho ended with status {status}:\n{told}")
-    return measured([json.loads(line) for line in out.read_text().splitlines()], told, work,
+        raise RuntimeError(f"elbencho ended with status {status}:\n{reported}")
+    return measured([json.loads(line) for line in out.read_text().splitlines()], reported, work,
                     used.ru_utime + used.ru_stime)
 
 
-def measured(passes: list, told: str, work: Work, cpu_s: float) -> Measured:
+def measured(passes: list, reported: str, work: Work, cpu_s: float) -> Measured:
     """elbencho counts in whole milliseconds and whole operations per second; percentiles stand in its text alone, with
     a few buckets per power of two."""
     kind = "Files" if work.pattern == "files" else "IO"
     key = "entries/s" if work.pattern == "files" else "bytes/s" if work.pattern == "stream" else "iops"
     rate = statistics.harmonic_mean(float(one["last_done"][key]) for one in passes)  # over all, as of the others
     operations = sum(int(one["last_done"]["bytes"]) for one in passes) / work.block
-    tails = re.findall(rf"{kind} lat % us *: \[.* 50%<=([\d.]+).* 99%<=([\d.]+)", told)
+    tails = re.findall(rf"{kind} lat % us *: \[.* 50%<=([\d.]+).* 99%<=([\d.]+)", reported)
     p50, p99 = (statistics.median(1e-6 * float(tail[n]) for tail in tails) for n in (0, 1))
     return Measured(rate, cpu_s / operations, p50, p99)

@@ -27,7 +27,7 @@ def job_file(work: Work, peer: Peer, place: Place) -> str:
         options |= {"rw": "write", "size": work.file_size, "end_fsync": 1, "refill_buffers": 1}
         files = [place.peers_save / "fio.bin"]
     if work.cache == "warm":
-        options["invalidate"] = 0  # fio empties the cache of its files first unless told not to
+        options["invalidate"] = 0  # fio empties the cache of its files first unless asked not to
     lines = ["[global]"] + [f"{key}={value}" for key, value in (options | peer.settings).items()]
     for job in range(work.threads):
         mine = files[job :: work.threads]

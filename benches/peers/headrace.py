@@ -37,9 +37,9 @@ def run(work: Work, peer: Peer, place: Place) -> Measured:
     if work.pattern == "save":
         seconds = time_to_durable(command, place.scratch / "checkpoint", place.temporary)
     else:
-        told = subprocess.run([str(part) for part in command], capture_output=True, text=True).stderr
+        reported = subprocess.run([str(part) for part in command], capture_output=True, text=True).stderr
         if not (out / "run.json").exists():
-            raise RuntimeError(f"headrace failed:\n{told}")
+            raise RuntimeError(f"headrace failed:\n{reported}")
     result = json.loads((out / "run.json").read_text())
     point = result["points"][0]
     if point["status"] != "ok":

@@ -74,8 +74,8 @@ def main() -> None:
             if int(cold):
                 evict(paths)
             used = workers_used()
-            *told, own_s = epoch(loader, float(step_s), "waits" in sys.argv[5:])
-        print(*told, (workers_used() - used) / told[2], own_s, flush=True)
+            *reported, own_s = epoch(loader, float(step_s), "waits" in sys.argv[5:])
+        print(*reported, (workers_used() - used) / reported[2], own_s, flush=True)
 
 
 if __name__ == "__main__":

@@ -12,10 +12,10 @@ def run(work: Work, peer: Peer, place: Place) -> Measured:
     if work.pattern == "files":
         folder = place.folder(work)
         names = "\n".join(str(file.relative_to(folder)) for file in place.data(work))
-        told = succeed([program, folder, work.passes], input=names + "\n")
+        reported = succeed([program, folder, work.passes], input=names + "\n")
     else:
         (file,) = place.data(work)
-        told = succeed([program, file, work.block, work.reads_per_pass * work.passes])
-    found = json.loads(told)
+        reported = succeed([program, file, work.block, work.reads_per_pass * work.passes])
+    found = json.loads(reported)
     return Measured(found["operations"] / found["elapsed_s"], found["cpu_s"] / found["operations"],
                     1e-9 * found["p50_ns"], 1e-9 * found["p99_ns"])

@@ -52,10 +52,10 @@ def tcp_iperf3(streams):
             time.sleep(0.1)
             done = subprocess.run(["iperf3", "-c", "127.0.0.1", "-p", port, "-P", str(streams), "-t", str(2 * SECONDS),
                                    "-l", "128K", "-J"], capture_output=True, text=True)
-            told = json.loads(done.stdout)
-            if "error" not in told:
-                return told["end"]["sum_received"]["bits_per_second"] / 8
-        raise RuntimeError(told["error"])
+            reported = json.loads(done.stdout)
+            if "error" not in reported:
+                return reported["end"]["sum_received"]["bits_per_second"] / 8
+        raise RuntimeError(reported["error"])
     finally:
         server.terminate()
         server.wait()
@@ -74,14 +74,14 @@ def reduce_minimal(minimal, size, calls):
 def contest(title, ours, theirs, turns, shown):
     """`ours`: name -> call, all against the same peer of the same turn; the order goes round."""
     calls = [*ours.items(), (None, theirs)]
-    told = {name: [] for name, _ in calls}
+    reported = {name: [] for name, _ in calls}
     for turn in range(turns):
         for name, call in calls[turn % len(calls):] + calls[:turn % len(calls)]:
-            told[name].append(call())
+            reported[name].append(call())
     for name in ours:
-        ratios = [own / other for own, other in zip(told[name], told[None])]
+        ratios = [own / other for own, other in zip(reported[name], reported[None])]
         low, middle, high = statistics.quantiles(ratios, n=4) if turns > 1 else ratios * 3
-        print(f"{title + name:52} {shown(statistics.median(told[name])):>12} {shown(statistics.median(told[None])):>12} "
+        print(f"{title + name:52} {shown(statistics.median(reported[name])):>12} {shown(statistics.median(reported[None])):>12} "
               f"{middle:6.3f} [{low:.3f}, {high:.3f}]", flush=True)
 
 

@@ -45,7 +45,7 @@ class Results:
             yield line(contest, ours, opponent, self.pairs(contest, opponent), len(group))
 
     def hopeless(self, contest: Contest, share: float) -> set:
-        """Names of those that cannot be the fastest of their group any more: further turns would tell nothing."""
+        """Names of those that cannot be the fastest of their group any more: further turns would report nothing."""
         rate, rest = self.peer_rate(contest), set()
         for group in {o.group for o in contest.against} - {""}:
             met = [o for o in contest.against if o.group == group and len(self.pairs(contest, o)) >= 2]

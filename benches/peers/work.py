@@ -51,7 +51,7 @@ class Measured:
 
     rate: float  # operations per second; bytes per second where the work counts bytes
     cpu: float = 0.0  # processor seconds per operation, user and kernel
-    p50: float = 0.0  # latency [s]; 0 = not told
+    p50: float = 0.0  # latency [s]; 0 = not reported
     p99: float = 0.0
 
 
@@ -64,7 +64,7 @@ class Place:
     headrace: Path
     minimal: Path  # folder of the minimal programs
     elbencho: Optional[Path] = None
-    environment: dict = field(default_factory=dict)  # the machine, as headrace told it last
+    environment: dict = field(default_factory=dict)  # the machine, as headrace reported it last
     notes: list = field(default_factory=list)  # headrace's last
 
     def folder(self, work: Work) -> Path:

@@ -66,7 +66,7 @@ class Buffers {
     pages_ = advised ? Pages::transparent_huge : Pages::ordinary;
     return true;
   }
-  /// Makes the kernel gather huge pages now and tell whether it could; a kernel without the call
+  /// Makes the kernel gather huge pages now and show whether it could; a kernel without the call
   /// (before 6.1) is believed.
   bool is_collapsed() const noexcept {
     constexpr int kCollapse = 25;  // MADV_COLLAPSE

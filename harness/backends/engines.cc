@@ -52,10 +52,10 @@ std::vector<std::string> storage_engines(bool (*fit)(const StorageTraits&)) {
   return names;
 }
 
-std::string told_storage(const std::vector<std::string>& engines) {
-  std::vector<std::string> told;
-  for (const std::string& engine : engines) told.push_back(engine + ": " + storage_traits(engine).how);
-  return joined(told);
+std::string list_storage_engines(const std::vector<std::string>& engines) {
+  std::vector<std::string> reported;
+  for (const std::string& engine : engines) reported.push_back(engine + ": " + storage_traits(engine).how);
+  return joined(reported);
 }
 
 std::string blocking_engine() {
@@ -88,11 +88,11 @@ std::vector<std::string> stream_engines() {
   return names;
 }
 
-std::string told_streams() {
-  std::vector<std::string> told;
+std::string list_stream_engines() {
+  std::vector<std::string> reported;
   for (const BackendTraits& backend : kAll)
-    if (backend.streams != nullptr) told.push_back(std::string(backend.name) + ": " + backend.streams);
-  return joined(told);
+    if (backend.streams != nullptr) reported.push_back(std::string(backend.name) + ": " + backend.streams);
+  return joined(reported);
 }
 
 }  // namespace headrace

@@ -46,7 +46,7 @@ struct BackendTraits {
   std::unique_ptr<StreamEngine> (*make_streams)() = nullptr;
 };
 
-/// All of them, in the order in which they are told. The first is always there, and what engines default to.
+/// All of them, in the order in which they are reported. The first is always there, and what engines default to.
 std::span<const BackendTraits> known_backends();
 
 /// Of a storage engine that the table has; another name is our own bug.
@@ -54,7 +54,7 @@ const StorageTraits& storage_traits(std::string_view engine);
 /// Names of the storage engines that `fit`.
 std::vector<std::string> storage_engines(bool (*fit)(const StorageTraits&));
 /// "posix: each worker reads and waits; io_uring: each keeps ...", of these.
-std::string told_storage(const std::vector<std::string>& engines);
+std::string list_storage_engines(const std::vector<std::string>& engines);
 /// The first whose reads return with the data, the first that keeps more than one in flight, and the first that maps files.
 std::string blocking_engine();
 std::string queueing_engine();
@@ -67,6 +67,6 @@ std::vector<std::string> known_codecs();
 
 /// The engines that move bytes over sockets, and how.
 std::vector<std::string> stream_engines();
-std::string told_streams();
+std::string list_stream_engines();
 
 }  // namespace headrace

@@ -19,7 +19,7 @@ namespace headrace {
 
 class ObjectStore;
 
-/// What the kernel is told of the order of reads: it reads ahead more, or not at all.
+/// The advice to the kernel about the order of reads: it reads ahead more, or not at all.
 enum class Advice { none, sequential, random };
 
 /// Asked for at construction, so that a reader can register buffers and files before the clock
@@ -38,7 +38,7 @@ struct ReaderOptions {
 };
 
 /// One whole file: opened, read to its known size, closed. Times are CLOCK_MONOTONIC [ns]; two that
-/// are equal came back together and cannot be told apart (linked requests of io_uring that found
+/// are equal came back together and cannot be distinguished (linked requests of io_uring that found
 /// everything in memory).
 struct FileCompletion {
   std::uint32_t file = 0;

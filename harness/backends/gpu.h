@@ -15,7 +15,7 @@
 
 namespace headrace {
 
-/// A link's speed; 0 = not told.
+/// A link's speed; 0 = not reported.
 struct PcieLink {
   unsigned generation = 0;
   unsigned width = 0;  // lanes
@@ -23,32 +23,32 @@ struct PcieLink {
 
 /// NVLinks of a GPU.
 struct NvLinks {
-  unsigned count = 0;               // that are up; 0 = none, or not told
+  unsigned count = 0;               // that are up; 0 = none, or not reported
   unsigned most = 0;                // that the GPU has
-  unsigned generation = 0;          // 4 on H100; 0 = not told
-  double each = 0;                  // [B/s] of the line, one way; 0 = not told
+  unsigned generation = 0;          // 4 on H100; 0 = not reported
+  double each = 0;                  // [B/s] of the line, one way; 0 = not reported
   bool to_switch = false;           // they lead to switches, so that each other GPU is reached by all of them
-  std::vector<std::string> ends{};  // PCI address that each leads to; "" = not told
+  std::vector<std::string> ends{};  // PCI address that each leads to; "" = not reported
 };
 
 /// NVLink-C2C between a GPU and its host's processor.
 struct C2cLinks {
-  unsigned count = 0;  // that are up; 0 = none, or not told
+  unsigned count = 0;  // that are up; 0 = none, or not reported
   unsigned most = 0;   // that there are
-  double rate = 0;     // [B/s] of those that are up, one way; 0 = not told
+  double rate = 0;     // [B/s] of those that are up, one way; 0 = not reported
 };
 
 /// What a GPU is, asked once.
 struct GpuFacts {
   std::string name;             // "NVIDIA H100 80GB HBM3"
-  std::string driver;           // "580.65.06"; "" = not told
+  std::string driver;           // "580.65.06"; "" = not reported
   std::string uuid;             // "GPU-1f2e..."
-  std::string pci_address;      // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not told
+  std::string pci_address;      // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not reported
   std::uint64_t memory = 0;     // [B]
-  std::uint64_t cache = 0;      // before its memory (L2) [B]; 0 = not told
-  int numa_node = -1;           // that the GPU is attached to; -1 = not told
+  std::uint64_t cache = 0;      // before its memory (L2) [B]; 0 = not reported
+  int numa_node = -1;           // that the GPU is attached to; -1 = not reported
   PcieLink link_max;            // of this GPU in this slot
-  unsigned own_generation = 0;  // of PCI Express, that it could have in a better slot; 0 = not told
+  unsigned own_generation = 0;  // of PCI Express, that it could have in a better slot; 0 = not reported
   bool slice = false;           // a MIG slice: shares the link and the copy engines with others
   bool coherent = false;        // reads pageable host memory by itself, over the host's page tables
   NvLinks nvlinks{};
@@ -70,7 +70,7 @@ struct GpuFacts {
 /// Why clocks are held back: at its power limit a sound GPU works, too.
 inline constexpr std::string_view kPowerLimit = "power limit";
 
-/// What a GPU does, read now. What the driver does not tell is absent.
+/// What a GPU does, read now. What the driver does not report is absent.
 struct GpuState {
   PcieLink link;
   std::optional<double> clock_hz, memory_clock_hz, power_w, temperature_c;
@@ -96,7 +96,7 @@ struct Xid {
 };
 
 /// By NVIDIA's catalogue of Xid errors (docs.nvidia.com/deploy/xid-errors, Ampere and later). Fatal are those whose immediate
-/// action is a reset or a restart or a check of NVLinks, and those that tell of a memory error which could not be corrected
+/// action is a reset or a restart or a check of NVLinks, and those that report on a memory error which could not be corrected
 /// or of a row to be remapped. Not 109: NVIDIA's device plugin takes it for a fault of the program, as 13, 31, 43, 45 and 68.
 inline constexpr Xid kXids[] = {
     {13, false, "a fault of a kernel, or of memory"},
@@ -287,7 +287,7 @@ class GpuMultiplier {
 /// A JPEG image in host memory, and where its pixels go in a GPU's: interleaved RGB of 8 bits a channel, row by row.
 struct GpuImage {
   std::span<const unsigned char> stored;
-  std::uint32_t width = 0, height = 0;  // as GpuImageDecoder::size() tells [pixels]
+  std::uint32_t width = 0, height = 0;  // as GpuImageDecoder::size() reports [pixels]
   unsigned char* to = nullptr;
 };
 
@@ -346,7 +346,7 @@ class GpuBackend {
   virtual std::optional<std::string> unusable() const = 0;
   virtual unsigned count() const = 0;
   virtual Gpu& gpu(unsigned index) = 0;
-  /// PCI addresses of the GPUs that the driver can use, those too that this process may not; nothing: it tells none but
+  /// PCI addresses of the GPUs that the driver can use, those too that this process may not; nothing: it reports none but
   /// the addresses of the GPUs above.
   virtual std::optional<std::vector<std::string>> listed() const { return std::nullopt; }
   /// Why files cannot be read straight into GPUs ("libcufile.so.0 not found"), or nothing.

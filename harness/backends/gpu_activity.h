@@ -12,14 +12,14 @@ namespace headrace {
 /// A process that has memory of a GPU.
 struct GpuUser {
   int pid = 0;               // as the driver numbers processes: outside of containers
-  std::uint64_t memory = 0;  // [B]; 0 = not told
-  /// Share of the time that its kernels had multiprocessors since the last look; drivers tell it a few times a second, and
+  std::uint64_t memory = 0;  // [B]; 0 = not reported
+  /// Share of the time that its kernels had multiprocessors since the last look; drivers report it a few times a second, and
   /// only of those that had some.
   std::optional<double> busy{};
 };
 
 struct GpuLook {
-  std::string pci_address;  // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not told
+  std::string pci_address;  // "0000:17:00.0": as /sys/bus/pci/devices names it; "" = not reported
   std::string name{};       // "NVIDIA H100 80GB HBM3"
   /// Share of the time in which any kernel ran, of the driver's last period (a sixth of a second to one). Slices have none.
   std::optional<double> busy{};
@@ -34,7 +34,7 @@ class GpuActivity {
   virtual std::vector<GpuLook> look() = 0;
 };
 
-/// Starts the driver's management library, which may take seconds. nullptr: there is none here, or it tells of no GPU.
+/// Starts the driver's management library, which may take seconds. nullptr: there is none here, or it reports on no GPU.
 std::unique_ptr<GpuActivity> gpu_activity();
 
 }  // namespace headrace

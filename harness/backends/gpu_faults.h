@@ -40,7 +40,7 @@ inline std::vector<PartFault> gpu_faults(const std::string& name, const GpuFacts
   return all;
 }
 
-/// PCI addresses of the GPUs that the driver can use; "" where it does not tell one. Nothing where what it lists is a part of
+/// PCI addresses of the GPUs that the driver can use; "" where it does not report one. Nothing where what it lists is a part of
 /// them: slices, or those that this process was given.
 inline std::optional<std::vector<std::string>> listed_gpus(GpuBackend& backend) {
   if (auto all = backend.listed()) return all;
@@ -53,7 +53,7 @@ inline std::optional<std::vector<std::string>> listed_gpus(GpuBackend& backend) 
   return std::getenv("CUDA_VISIBLE_DEVICES") == nullptr ? std::optional(own) : std::nullopt;
 }
 
-/// Of a GPU at a PCI address that system::lost_gpus() tells.
+/// Of a GPU at a PCI address that system::lost_gpus() reports.
 inline PartFault lost_gpu(const std::string& address) {
   return {"GPU at " + address, "lost", 1, "it is on the PCI bus, but the driver cannot use it"};
 }

@@ -68,7 +68,7 @@ struct Backends::Impl {
   std::unique_ptr<MessagePassing> mpi;
   std::unique_ptr<NcclBackend> nccl;
   std::unique_ptr<TableFormat> tables;
-  const std::atomic<int>* stop = nullptr;  // what engines that are still to come are told
+  const std::atomic<int>* stop = nullptr;  // what engines that are still to come are reported
 
   template <class Fits>
   std::size_t first(Fits fits) const {
@@ -81,7 +81,7 @@ struct Backends::Impl {
     return first([&name](const Backend& b) { return b.traits.name == name; });
   }
 
-  void tell(std::size_t i, const std::optional<std::string>& unusable) {
+  void report(std::size_t i, const std::optional<std::string>& unusable) {
     status[i].built = true;
     status[i].reason = unusable.value_or("");
     status[i].usable = status[i].reason.empty();
@@ -90,13 +90,13 @@ struct Backends::Impl {
   void use(std::unique_ptr<Given> given, std::unique_ptr<Given>& place, Gives what) {
     if (!given) return;
     place = std::move(given);
-    tell(find(what), place->unusable());
+    report(find(what), place->unusable());
   }
   void use_storage(std::size_t i, std::unique_ptr<StorageEngine> engine) {
     if (!engine) return;
     backends[i].storage = std::move(engine);
     if (stop != nullptr) backends[i].storage->stop_with(*stop);
-    tell(i, backends[i].storage->unusable());
+    report(i, backends[i].storage->unusable());
   }
   /// Takes all that the backend's plugin gives, unless that was done.
   void load(std::size_t i) {
@@ -110,18 +110,18 @@ struct Backends::Impl {
     backends[i].streams = plugin->stream_engine();
     if (auto codec = plugin->codec()) {
       backends[i].codec = std::move(codec);
-      tell(i, std::nullopt);
+      report(i, std::nullopt);
     }
     if (auto given = plugin->tables()) {
       tables = std::move(given);
-      tell(i, std::nullopt);
+      report(i, std::nullopt);
     }
     use(plugin->gpu_backend(), gpu, Gives::gpus);
     use(plugin->rdma_backend(), rdma, Gives::rdma);
     use(plugin->nccl_backend(), nccl, Gives::gpu_collectives);
     if (auto messages = plugin->message_passing()) {
       mpi = std::move(messages);
-      tell(i, std::nullopt);
+      report(i, std::nullopt);
     }
   }
   std::string why_not(std::size_t i) {

@@ -58,7 +58,7 @@ struct NcclTimes {
 };
 
 /// The members that this process has of one group (a communicator each). Belongs to one thread at a time. What fails
-/// throws RunError and gives the group up: every later call throws. A member elsewhere that died is told by the library,
+/// throws RunError and gives the group up: every later call throws. A member elsewhere that died is reported by the library,
 /// or never: so every wait has a deadline.
 class NcclGroup {
  public:
@@ -66,12 +66,12 @@ class NcclGroup {
   virtual unsigned size() const = 0;  // ranks of all processes
   /// Begins operations on every member, and returns; `buffers` in the order of the members.
   virtual void start(const NcclCalls& calls, std::span<const NcclBuffers> buffers) = 0;
-  /// Untimed, once: the library is told of each member's buffers of `bytes`, in the order of the members, so that it moves them
+  /// Untimed, once: the library learns each member's buffers of `bytes`, in the order of the members, so that it moves them
   /// without copies of its own where it can. They must outlive the group.
   virtual void register_buffers(std::span<const NcclBuffers> buffers, std::uint64_t bytes) = 0;
   /// Until all of them are done on every member.
   virtual NcclTimes wait() = 0;
-  /// How many of them are, told at any time.
+  /// How many of them are, reported at any time.
   virtual std::uint64_t done() const = 0;
   /// Ends whatever hangs, without waiting for others. Every process of the group must do so.
   virtual void abort() noexcept = 0;

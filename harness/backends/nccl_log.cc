@@ -38,7 +38,7 @@ std::optional<unsigned> number_behind(std::string_view line, std::string_view ma
   return rest ? number(trimmed(*rest)) : std::nullopt;
 }
 
-/// NCCL before 2.24 told these by number: NCCL_ALGO_* and NCCL_PROTO_* of its device.h.
+/// NCCL before 2.24 reported these by number: NCCL_ALGO_* and NCCL_PROTO_* of its device.h.
 constexpr std::array<std::string_view, 7> kAlgorithms{"Tree",     "Ring", "CollNetDirect", "CollNetChain", "NVLS",
                                                       "NVLSTree", "PAT"};
 constexpr std::array<std::string_view, 3> kProtocols{"LL", "LL128", "Simple"};
@@ -187,7 +187,7 @@ bool any(const std::map<std::string, unsigned>* values, std::string_view part) {
                                [&](const auto& v) { return v.first.find(part) != std::string::npos; });
 }
 
-/// Connections in the words of links: NVLink and PCIe are both P2P to NCCL, told apart by the ring's path.
+/// Connections in the words of links: NVLink and PCIe are both P2P to NCCL, distinguished by the ring's path.
 std::string transport(const NcclLog& log) {
   const auto* connections = find(log, "connections");
   if (!connections) return "";

@@ -1,6 +1,6 @@
 // What NCCL says in its debug log (NCCL_DEBUG=INFO; subsystems INIT, GRAPH, NET, P2P, SHM, TUNING) of what it decided:
 // by which transport ranks are connected, with which algorithm and protocol an operation is done, over which topology.
-// There is no call that tells these. Reads the logs of NCCL 2.18 to 2.30; lines that it does not know say nothing.
+// There is no call that reports these. Reads the logs of NCCL 2.18 to 2.30; lines that it does not know say nothing.
 #pragma once
 
 #include <map>

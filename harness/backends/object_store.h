@@ -1,4 +1,4 @@
-// What an engine that reads and writes objects instead of files tells of their store, and does there beside what is measured.
+// What an engine that reads and writes objects instead of files reports on their store, and does there beside what is measured.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ struct OpenUpload {
   std::string url, id;
 };
 
-/// Names of objects and what is told of them, one request after the other: on one thread. Nothing of a page is kept.
+/// Names of objects and what is reported about them, one request after the other: on one thread. Nothing of a page is kept.
 class ObjectNames {
  public:
   /// One answer: its times, and errno or one of OperationError's own where there is none that is right.
@@ -58,10 +58,10 @@ class ObjectNames {
   virtual ~ObjectNames() = default;
   /// The next page of the keys that begin with `prefix`; `folders` is not nullptr: but those that have a '/' after it, of
   /// which it is given what stands up to there. `token`: "" = the first page; becomes that of the next one, "" = it was the
-  /// last. `each` is told the whole keys. Throws RunError where the listing does not end, or is none.
+  /// last. `each` gets the whole keys. Throws RunError where the listing does not end, or is none.
   virtual Asked page(const std::string& prefix, std::vector<std::string>* folders, std::string& token,
                      const std::function<void(const ListedObject&)>& each) = 0;
-  /// What is told of one object.
+  /// What is reported about one object.
   virtual Asked head(std::string_view key) = 0;
   /// Why the last request failed, with what to do.
   virtual std::string why(const std::string& what) const = 0;
@@ -75,7 +75,7 @@ class ObjectStore {
   /// what to do.
   virtual std::string list(const std::string& url, const std::function<void(const ListedObject&)>& each) = 0;
   /// Where requests for `url` go to and how: "http://127.0.0.1:8333, path style, region us-east-1, signed".
-  virtual std::string told(const std::string& url) const = 0;
+  virtual std::string describe(const std::string& url) const = 0;
   virtual RequestCounts counts() const = 0;
 
   // Untimed, by any thread; all throw RunError in the server's own words. `url`: "s3://bucket/key" of one object.
@@ -85,7 +85,7 @@ class ObjectStore {
   virtual std::optional<std::string> put(const std::string& url, std::string_view bytes, bool only_new) = 0;
   /// At most `most` bytes from `offset` on; nothing where there is no such object.
   virtual std::optional<StoredBytes> get(const std::string& url, std::uint64_t offset, std::uint64_t most) = 0;
-  /// Takes away those that are still what their ETags say, several at a time; tells of each (its number) whether it is gone.
+  /// Takes away those that are still what their ETags say, several at a time; reports on each (its number) whether it is gone.
   virtual void remove(std::span<const OwnObject> objects,
                       const std::function<void(std::size_t number, bool gone)>& each) = 0;
   /// The open uploads below `url`, taken for a folder.

@@ -20,7 +20,7 @@ struct ObjectWriterOptions {
 
 /// An object is there when finish() has returned, whole, and before that not at all. Of BlockWriter::exchange() each request
 /// is a part: its offset a multiple of `part_size`, its length that but of the last; its file does not matter. A part that
-/// could not be sent has an error, and why() tells the first.
+/// could not be sent has an error, and why() reports the first.
 class ObjectWriter : public BlockWriter {
  public:
   /// Untimed: what is going to be sent, whole. The checksums of its parts go along with them from then on, and are held
@@ -30,7 +30,7 @@ class ObjectWriter : public BlockWriter {
   virtual void begin(const std::string& url, std::uint64_t size) = 0;
   /// All parts are there: makes the object of them. Returns its ETag. Throws RunError.
   virtual std::string finish() = 0;
-  /// Of an object that was begun and not finished: nothing of it stays. False: the store could not be told so.
+  /// Of an object that was begun and not finished: nothing of it stays. False: the store could not be reported so.
   virtual bool give_up() noexcept = 0;
   /// Why the first part that failed did, with what to do; "" = none has.
   virtual const std::string& why() const = 0;

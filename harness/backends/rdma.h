@@ -28,14 +28,14 @@ struct RdmaPort {
   bool ethernet = false;  // RoCE; else InfiniBand
   bool active = false;
   std::string state;                      // "ACTIVE", "DOWN"
-  double rate = 0;                        // of the line, one way [B/s]; 0 = not told
+  double rate = 0;                        // of the line, one way [B/s]; 0 = not reported
   unsigned mtu = 0;                       // of a packet's payload, as the port is set: 256 .. 4096 [B]
   unsigned most_mtu = 0;                  // that it can be set to [B]
   std::uint16_t lid = 0;                  // InfiniBand: its address in the subnet
   bool global_route = false;              // InfiniBand: packets must carry the global address, too
   std::string unusable;                   // why no reliable connection can be made through it; "" = one can
   std::vector<std::uint16_t> partitions;  // P_Keys by their index; 0 = none there
-  int numa_node = -1;                     // -1 = not told
+  int numa_node = -1;                     // -1 = not reported
   std::string pci_address;                // "0000:17:00.0"; "" = on no PCI bus
   std::string firmware;
   std::uint64_t most_message = 0;  // [B]

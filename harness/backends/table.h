@@ -17,7 +17,7 @@ struct TableError {
   DecodeError bytes;
 };
 
-/// What a file's footer tells of one row group.
+/// What a file's footer reports on one row group.
 struct RowGroup {
   std::uint64_t rows = 0;
   std::uint64_t bytes = 0;  // stored, of the chosen columns

@@ -1,4 +1,4 @@
-// Collecting problems, telling them at once, and guessing which known word was meant.
+// Collecting problems, significant them at once, and guessing which known word was meant.
 #include "harness/base/diagnostics.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ std::string to_string(const Diagnostic& diagnostic) {
   return text.empty() ? diagnostic.text : text + ": " + diagnostic.text;
 }
 
-/// Control characters are told as escapes.
+/// Control characters are reported as escapes.
 void Diagnostics::error(Location where, const std::string& text) {
   errors_.push_back({std::move(where), printable(text)});
 }

@@ -1,4 +1,4 @@
-// Problems found in what the user wrote: where, what, what is allowed. All of them are told at once.
+// Problems found in what the user wrote: where, what, what is allowed. All of them are reported at once.
 #pragma once
 
 #include <span>

@@ -5,7 +5,7 @@
 
 namespace headrace::system {
 
-/// Device, number and time of birth, where the file system tells it; "" where there is no such folder.
+/// Device, number and time of birth, where the file system reports it; "" where there is no such folder.
 std::string folder_place(const std::string& path);
 
 }  // namespace headrace::system

@@ -1,4 +1,4 @@
-// What a point needs of the machine, told before anything runs.
+// What a point needs of the machine, reported before anything runs.
 #pragma once
 
 #include <cstdint>

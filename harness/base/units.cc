@@ -203,7 +203,7 @@ Scaled scaled(double value, const Kind& kind, bool binary, int digits) {
   return {value / best.factor, std::string(best.text) + std::string(unit)};
 }
 
-/// Is a size a power of two, or told in full by a binary prefix and not by a decimal one?
+/// Is a size a power of two, or reported in full by a binary prefix and not by a decimal one?
 bool prefers_binary(double value, Dimension dimension, int digits) {
   if (dimension != Dimension::bytes || value < 1024) return false;
   int exponent = 0;

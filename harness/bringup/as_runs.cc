@@ -16,7 +16,7 @@ namespace {
 using results::RatedPairs;
 using results::StoredMetric;
 
-/// What is told of pairs, by TCP and by RDMA.
+/// What is reported about pairs, by TCP and by RDMA.
 struct OfPairs {
   const char *by_tcp, *by_rdma, *unit;
   Better better;

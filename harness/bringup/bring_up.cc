@@ -29,7 +29,7 @@ namespace {
 
 constexpr double kFacts_s = 60;  // libraries of GPUs may take their time
 constexpr double kClock_s = 10;
-constexpr int kClockTurns = 3;              // the quickest answer tells a clock best
+constexpr int kClockTurns = 3;              // the quickest answer reports a clock best
 constexpr std::size_t kFewestPartners = 8;  // of those that are retested
 constexpr std::size_t kFewestMet = 4;       // by each of those, where so many are there
 
@@ -87,7 +87,7 @@ class Session {
   }
 
  private:
-  /// Who takes part; of a retest as many accepted ones as tell enough.
+  /// Who takes part; of a retest as many accepted ones as report enough.
   void choose() {
     if (start_.retest.empty()) {
       part_.resize(record_.nodes.size());
@@ -123,7 +123,7 @@ class Session {
       if (agents::Failure& missing = record_.nodes[part_[i]].missing; !missing) missing = crowd_->failure(i);
   }
 
-  /// What each host tells of itself, held against the others.
+  /// What each host reports on itself, held against the others.
   void look() {
     note_missing();
     std::map<unsigned, nlohmann::json> facts, clocks;
@@ -149,42 +149,42 @@ class Session {
       for (auto& [number, answer] : (*ask_)(clocks, kClock_s)) {
         const auto at = all.find(number);
         if (!answer.why.empty() || at == all.end()) continue;
-        const auto told = answer.json->find("now_s");
-        if (told == answer.json->end() || !told->is_number()) continue;
+        const auto reported = answer.json->find("now_s");
+        if (reported == answer.json->end() || !reported->is_number()) continue;
         const double error = (answer.came_s - answer.asked_s) / 2;
         if (turn > 0 && error >= at->second.clock_error_s) continue;
         at->second.clock_error_s = error;
-        at->second.clock_s = told->get<double>() - (answer.came_s + answer.asked_s) / 2;
+        at->second.clock_s = reported->get<double>() - (answer.came_s + answer.asked_s) / 2;
       }
     note_missing();
-    std::vector<Answered> told;
+    std::vector<Answered> reported;
     for (auto& [number, one] : all)
-      if (there(number)) told.push_back(std::move(one));
-    for (const Difference& same : same_machines(told)) record_.nodes[same.host].missing = {same.told, same.fix};
-    std::erase_if(told, [&](const Answered& one) { return !there(static_cast<unsigned>(one.host)); });
-    for (const Answered& one : told) record_.nodes[one.host].clock_s = one.clock_s;
-    if (!start_.retest.empty()) add_accepted(told);
-    for (Difference& one : differences(told)) record_.nodes[one.host].differences.push_back(std::move(one));
-    for (Difference& one : same_addresses(told)) {
+      if (there(number)) reported.push_back(std::move(one));
+    for (const Difference& same : same_machines(reported)) record_.nodes[same.host].missing = {same.reported, same.fix};
+    std::erase_if(reported, [&](const Answered& one) { return !there(static_cast<unsigned>(one.host)); });
+    for (const Answered& one : reported) record_.nodes[one.host].clock_s = one.clock_s;
+    if (!start_.retest.empty()) add_accepted(reported);
+    for (Difference& one : differences(reported)) record_.nodes[one.host].differences.push_back(std::move(one));
+    for (Difference& one : same_addresses(reported)) {
       same_address_.insert(static_cast<unsigned>(one.host));
       record_.nodes[one.host].differences.push_back(std::move(one));
     }
   }
 
   /// Repaired nodes are held against accepted ones: against those that are there, and where these are few against what the
-  /// others told when they were accepted.
-  void add_accepted(std::vector<Answered>& told) const {
-    if (told.empty()) return;
-    for (Answered& one : told) one.accepted = !is_retested(static_cast<unsigned>(one.host));
+  /// others reported when they were accepted.
+  void add_accepted(std::vector<Answered>& reported) const {
+    if (reported.empty()) return;
+    for (Answered& one : reported) one.accepted = !is_retested(static_cast<unsigned>(one.host));
     std::size_t accepted = 0;
-    for (const Answered& one : told) accepted += one.accepted;
+    for (const Answered& one : reported) accepted += one.accepted;
     if (accepted >= kFewestToCompare) return;
     for (unsigned node = 0; node < record_.nodes.size(); ++node) {
       const NodeRecord& one = record_.nodes[node];
       const bool answered =
-          std::any_of(told.begin(), told.end(), [&](const Answered& other) { return other.host == node; });
+          std::any_of(reported.begin(), reported.end(), [&](const Answered& other) { return other.host == node; });
       if (one.facts && !answered && is_accepted(one.state) && !is_retested(node))
-        told.push_back({node, one.host.name, *one.facts, 0, 0, true, true});
+        reported.push_back({node, one.host.name, *one.facts, 0, 0, true, true});
     }
   }
 

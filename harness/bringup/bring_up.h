@@ -1,5 +1,5 @@
 // Brings real hosts up: looks at all of them, measures pairs round by round as the search asks for them, goes on without
-// who fails, and judges. docs/reference/bring-up.md tells what a user sees.
+// who fails, and judges. docs/reference/bring-up.md shows what a user sees.
 #pragma once
 
 #include <functional>

@@ -7,7 +7,7 @@
 
 namespace headrace::bringup {
 
-/// Adds what they reached to the record's last session; what was left out is told in record.skipped.
+/// Adds what they reached to the record's last session; what was left out is reported in record.skipped.
 void measure_groups(Record& record, Asking& ask, Audience& audience);
 /// `job_file`: the record's job.
 void measure_load(Record& record, const std::string& job_file, Asking& ask, Audience& audience);

@@ -16,7 +16,7 @@ namespace {
 std::string reason_of(const Record& record, unsigned node) {
   std::vector<std::string> words;
   if (record.nodes[node].state == NodeState::flapping) return "headrace: flapping";
-  for (const Told& one : record.faults)
+  for (const NamedFault& one : record.faults)
     if (one.of_node(node)) {
       for (const Quality quality : one.fault.in) words.emplace_back(to_string(quality));
       if (!one.brief.empty()) words.push_back(one.brief);
@@ -108,7 +108,7 @@ std::vector<Step> next_steps(const Record& record) {
   else if (record.missing() > 0)
     steps.push_back({"when missing nodes are back", resume});
   else if (std::any_of(record.faults.begin(), record.faults.end(),
-                       [](const Told& one) { return one.scope == "network"; }))
+                       [](const NamedFault& one) { return one.scope == "network"; }))
     steps.push_back({"when hosts can connect to one another", resume});
   else if (record.nodes_that_are(NodeState::suspect) + record.nodes_that_are(NodeState::fresh) > 0)
     steps.push_back({"more rounds for undecided nodes", resume});
@@ -139,10 +139,10 @@ std::string junit_xml(const Record& record) {
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     const NodeRecord& one = record.nodes[node];
     std::string result;
-    for (const Told& told : record.faults)
-      if (told.of_node(node))
-        result += fmt::format("<failure type=\"{}\" message=\"{}\"/>", xml_escaped(told.scope),
-                              xml_escaped(told.text + ". Next: " + told.fix));
+    for (const NamedFault& reported : record.faults)
+      if (reported.of_node(node))
+        result += fmt::format("<failure type=\"{}\" message=\"{}\"/>", xml_escaped(reported.scope),
+                              xml_escaped(reported.text + ". Next: " + reported.fix));
     if (result.empty() && drains(one))
       result = fmt::format("<failure type=\"node\" message=\"was {}, and not tested again\"/>", to_string(one.state));
     failures += !result.empty();
@@ -159,13 +159,13 @@ std::string junit_xml(const Record& record) {
     ++tests;
     cases += test_case("node", one.host.name, result);
   }
-  for (const Told& told : record.faults) {
-    if (told.of_a_node()) continue;
+  for (const NamedFault& reported : record.faults) {
+    if (reported.of_a_node()) continue;
     ++tests;
     ++failures;
-    cases += test_case(told.scope, told.subject,
-                       fmt::format("<failure type=\"{}\" message=\"{}\"/>", xml_escaped(told.scope),
-                                   xml_escaped(told.text + ". Next: " + told.fix)));
+    cases += test_case(reported.scope, reported.subject,
+                       fmt::format("<failure type=\"{}\" message=\"{}\"/>", xml_escaped(reported.scope),
+                                   xml_escaped(reported.text + ". Next: " + reported.fix)));
   }
   const std::string counts =
       fmt::format("tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"", tests, failures, errors, skipped);
@@ -183,7 +183,7 @@ std::string prometheus_text(const Record& record) {
   out +=
       gauge("headrace_bringup_fault", "Share of the rate that a bad part loses; 0 where it is bad in something else.");
   std::set<std::string> said;
-  for (const Told& one : record.faults)
+  for (const NamedFault& one : record.faults)
     if (said.insert(one.title()).second)
       out += fmt::format("headrace_bringup_fault{{scope=\"{}\",subject=\"{}\"}} {}\n", prometheus_label(one.scope),
                          prometheus_label(one.subject), one.loss);
@@ -194,27 +194,27 @@ std::string prometheus_text(const Record& record) {
 std::string findings_csv(const Record& record) {
   std::string csv = "scope,subject,rack,switch,state,in,loss,told\n";
   const auto line = [&](const std::string& scope, const std::string& subject, const Host& host, std::string_view state,
-                        const std::vector<const Told*>& faults, const std::string& missing) {
-    std::vector<std::string> in, told;
+                        const std::vector<const NamedFault*>& faults, const std::string& missing) {
+    std::vector<std::string> in, reported;
     double loss = 0;
-    for (const Told* one : faults) {
+    for (const NamedFault* one : faults) {
       for (const Quality quality : one->fault.in) in.emplace_back(to_string(quality));
-      told.push_back(one->text);
+      reported.push_back(one->text);
       loss = std::max(loss, one->loss);
     }
-    if (!missing.empty()) told.push_back("missing: " + missing);
+    if (!missing.empty()) reported.push_back("missing: " + missing);
     csv += fmt::format("{},{},{},{},{},{},{},{}\n", csv_field(scope), csv_field(subject), csv_field(host.rack),
                        csv_field(host.leaf_switch), state, csv_field(join(in, " ")),
-                       loss > 0 ? fmt::to_string(loss) : "", csv_field(join(told, "; ")));
+                       loss > 0 ? fmt::to_string(loss) : "", csv_field(join(reported, "; ")));
   };
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
-    std::vector<const Told*> faults;
-    for (const Told& one : record.faults)
+    std::vector<const NamedFault*> faults;
+    for (const NamedFault& one : record.faults)
       if (one.of_node(node)) faults.push_back(&one);
     const NodeRecord& one = record.nodes[node];
     line("node", one.host.name, one.host, to_string(one.state), faults, one.missing.why);
   }
-  for (const Told& one : record.faults)
+  for (const NamedFault& one : record.faults)
     if (!one.of_a_node()) line(one.scope, one.subject, {}, "bad", {&one}, "");
   return csv;
 }

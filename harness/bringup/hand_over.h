@@ -39,7 +39,7 @@ std::vector<std::pair<std::string, std::string>> nodes_by_state(const Record& re
 std::string junit_xml(const Record& record);
 /// For the node exporter's textfile collector.
 std::string prometheus_text(const Record& record);
-/// A line for each node, and for each fault that is no node's: scope,subject,rack,switch,state,in,loss,told.
+/// A line for each node, and for each fault that is no node's: scope,subject,rack,switch,state,in,loss,reported.
 std::string findings_csv(const Record& record);
 
 }  // namespace headrace::bringup

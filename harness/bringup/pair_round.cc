@@ -145,9 +145,12 @@ class OneRail {
       fail_by_themselves(one, answers, std::move(own));
       return true;
     }
-    const unsigned teller = caller ? *caller : fails(one.a) ? one.a : one.b, other = teller == one.a ? one.b : one.a;
-    const Answer& answer = answers.at(teller);
-    std::string why = named(teller, answer.why);
+    const unsigned reporter = caller         ? *caller
+                              : fails(one.a) ? one.a
+                                             : one.b,
+                   other = reporter == one.a ? one.b : one.a;
+    const Answer& answer = answers.at(reporter);
+    std::string why = named(reporter, answer.why);
     if (answer.json && answer.json->contains("connected")) {
       caller.reset();  // data stopped, whoever called
       if (fails(other) && answers.at(other).why != answer.why) why += "; " + named(other, answers.at(other).why);

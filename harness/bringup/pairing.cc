@@ -24,7 +24,7 @@ double entropy(const Weights& probability) {
 
 }  // namespace
 
-/// What a rate between both is expected to tell about the first one [bit]; a round takes as long whoever meets.
+/// What a rate between both is expected to report about the first one [bit]; a round takes as long whoever meets.
 double Search::information(unsigned about, unsigned with) const {
   const Topology& of = posterior_.topology();
   unsigned rail = 0;  // the one that least is known of
@@ -40,17 +40,17 @@ double Search::information(unsigned about, unsigned with) const {
   }
   // Rates at the places of the grid stand for all.
   const Weights& own = posterior_.end(about, rail);
-  std::array<Weights, kLosses.size()> told{};  // [own loss][rate]
+  std::array<Weights, kLosses.size()> reported{};  // [own loss][rate]
   for (std::size_t rate = 0; rate < own.size(); ++rate) {
     const Weights seen = seen_with(others, posterior_.likelihood(std::log1p(-kLosses[rate])));
-    for (std::size_t loss = 0; loss < own.size(); ++loss) told[loss][rate] = seen[loss];
+    for (std::size_t loss = 0; loss < own.size(); ++loss) reported[loss][rate] = seen[loss];
   }
   Weights all{};
   double known = 0;
   for (std::size_t loss = 0; loss < own.size(); ++loss) {
-    const double sum = std::accumulate(told[loss].begin(), told[loss].end(), 0.0);
-    for (std::size_t rate = 0; rate < own.size(); ++rate) all[rate] += own[loss] * (told[loss][rate] /= sum);
-    known += own[loss] * entropy(told[loss]);
+    const double sum = std::accumulate(reported[loss].begin(), reported[loss].end(), 0.0);
+    for (std::size_t rate = 0; rate < own.size(); ++rate) all[rate] += own[loss] * (reported[loss][rate] /= sum);
+    known += own[loss] * entropy(reported[loss]);
   }
   return entropy(all) - known;
 }
@@ -82,7 +82,7 @@ Round Search::random_matching() {
   return round;
 }
 
-/// The one that tells most about the node, of some that are free; its own number: nobody is.
+/// The one that reports most about the node, of some that are free; its own number: nobody is.
 unsigned Search::partner_of(unsigned node, const std::vector<bool>& taken) const {
   const Topology& of = posterior_.topology();
   Random draw(options_.seed ^ (std::uint64_t{node} << 32) ^ rounds_);
@@ -97,7 +97,7 @@ unsigned Search::partner_of(unsigned node, const std::vector<bool>& taken) const
         continue;
       unsigned& tried = of.apart(node, other) ? distant : near;
       if (tried >= kTried) continue;
-      // Whoever it met before tells less: what lies between both is the same.
+      // Whoever it met before reports less: what lies between both is the same.
       const double gain = information(node, other) / (1.0 + static_cast<double>(posterior_.meetings(node, other)));
       ++tried;
       if (gain > most) best = other, most = gain;
@@ -186,8 +186,8 @@ void Search::add_unmet(Round& round) const {
     }
 }
 
-/// What a switch or a link loses, its ends seem to lose: that takes longer to tell apart, and so does what is low for once.
-/// Else few nodes are undecided after half of the rounds, and near delta the others tell little of them.
+/// What a switch or a link loses, its ends seem to lose: that takes longer to report apart, and so does what is low for once.
+/// Else few nodes are undecided after half of the rounds, and near delta the others report little of them.
 bool Search::rounds_left() const {
   const auto cleared = [](PartState state) { return state == PartState::cleared || state == PartState::slower; };
   const bool more_than_nodes = !std::all_of(switches_.begin(), switches_.end(), cleared) ||

@@ -41,8 +41,8 @@ Places rdma_places(const Record& record) {
   return all;
 }
 
-/// Who tells how many ports are usual.
-std::vector<unsigned> telling(const Record& record, const std::vector<unsigned>& there) {
+/// Who shows how many ports are usual.
+std::vector<unsigned> reporting(const Record& record, const std::vector<unsigned>& there) {
   const std::vector<unsigned>& retest = record.sessions.back().retest;
   std::vector<unsigned> some;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
@@ -99,7 +99,7 @@ std::string why_none(const Record& record, const std::vector<unsigned>& nodes, b
 }
 
 /// Counters that cannot be read, or can rise no more.
-void tell_counters(Record& record, const std::vector<unsigned>& nodes) {
+void report_counters(Record& record, const std::vector<unsigned>& nodes) {
   std::vector<std::string> silent, full;
   std::string which;  // of the first
   for (const unsigned node : nodes) {
@@ -181,9 +181,10 @@ std::string end_name(const Record& record, unsigned node, unsigned rail) {
 
 void set_rdma_rails(Record& record, const std::vector<unsigned>& there) {
   if (record.measuring.no_rdma) return record.skipped.push_back({kStep, "--no-rdma"});
-  const std::vector<unsigned> tell = telling(record, there);
-  const auto places = usual_places(record, tell);
-  if (!places || places->empty()) return record.skipped.push_back({kStep, why_none(record, tell, places.has_value())});
+  const std::vector<unsigned> report = reporting(record, there);
+  const auto places = usual_places(record, report);
+  if (!places || places->empty())
+    return record.skipped.push_back({kStep, why_none(record, report, places.has_value())});
   record.sessions.back().rdma_rails = *places;
   std::vector<unsigned> may;
   for (const unsigned node : there) {
@@ -204,7 +205,7 @@ void set_rdma_rails(Record& record, const std::vector<unsigned>& there) {
          "look for the missing ones: lspci, rdma link, dmesg; rdma= in the hosts file selects the ports",
          /*fault=*/true});
   }
-  tell_counters(record, may);
+  report_counters(record, may);
 }
 
 }  // namespace headrace::bringup

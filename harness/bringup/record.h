@@ -71,7 +71,7 @@ struct SessionRecord {
   std::vector<NodeTests> tests{};
   std::vector<GroupRun> groups{};
   std::vector<unsigned> passed{};            // who was measured in it, and found well
-  std::map<unsigned, std::string> failed{};  // or bad, and what was told of it
+  std::map<unsigned, std::string> failed{};  // or bad, and what was reported about it
   std::vector<std::string> rdma_rails{};     // places of the ports that were measured by RDMA (rails.h)
 };
 
@@ -96,7 +96,7 @@ struct Skipped {
 };
 
 /// A fault, in words.
-struct Told {
+struct NamedFault {
   Fault fault;
   std::string scope, subject;  // "node", "node3"; "link", "node2 to node4"
   std::string text, fix;
@@ -122,7 +122,7 @@ struct Record {
   std::vector<NodeRecord> nodes;
   std::vector<std::string> switches;  // names, as in topology_of()
   std::vector<SessionRecord> sessions;
-  std::vector<Told> faults;
+  std::vector<NamedFault> faults;
   std::vector<Skipped> skipped;    // of this session
   std::vector<double> usual_rate;  // of each rail [B/s]; none where too few nodes met
   bool running = false;            // a session goes on: this is what is known so far

@@ -1,4 +1,4 @@
-// bringup.json: docs/reference/bringup-json.md tells its members.
+// bringup.json: docs/reference/bringup-json.md reports its members.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ Json node_json(const Record& record, unsigned number) {
   Json differences = Json::array();
   for (const Difference& one : node.differences)
     differences.push_back(
-        {{"what", one.what}, {"told", one.told}, {"fix", one.fix}, {"fault", one.fault}, {"tested", one.tested}});
+        {{"what", one.what}, {"told", one.reported}, {"fix", one.fix}, {"fault", one.fault}, {"tested", one.tested}});
   if (!differences.empty()) json["differences"] = differences;
   if (node.clock_s) json["clock_s"] = *node.clock_s;
   if (node.facts) json["facts"] = agents::facts_kept(*node.facts);
@@ -83,7 +83,7 @@ Json session_json(const SessionRecord& session) {
   Json groups = Json::array();
   for (const GroupRun& one : session.groups) groups.push_back(group_run_json(one));
   Json bad = Json::array();
-  for (const auto& [node, told] : session.failed) bad.push_back({{"node", node}, {"told", told}});
+  for (const auto& [node, reported] : session.failed) bad.push_back({{"node", node}, {"told", reported}});
   return {{"started_utc", session.started_utc},
           {"elapsed_s", session.elapsed_s},
           {"rdma_rails", session.rdma_rails},
@@ -95,7 +95,7 @@ Json session_json(const SessionRecord& session) {
           {"failed", bad}};
 }
 
-Json fault_json(const Told& one) {
+Json fault_json(const NamedFault& one) {
   Json json{{"scope", one.scope}, {"subject", one.subject}, {"told", one.text}, {"fix", one.fix}, {"loss", one.loss}};
   json["healthy"] = one.fault.healthy;
   Json in = Json::array();
@@ -301,7 +301,7 @@ Record record_in(const nlohmann::json& json) {
   return record;
 }
 
-/// Faults as they were told: of which node, its name says.
+/// Faults as they were reported: of which node, its name says.
 void read_conclusion(const nlohmann::json& json, Record& record) {
   record.word = outcome_named(json.at("word").get<std::string>()).value_or(Outcome::incomplete);
   record.sentence = json.at("sentence").get<std::string>();
@@ -309,7 +309,7 @@ void read_conclusion(const nlohmann::json& json, Record& record) {
   for (const nlohmann::json& item : json.at("skipped"))
     record.skipped.push_back({item.at("step").get<std::string>(), item.at("why").get<std::string>()});
   for (const nlohmann::json& item : json.at("faults")) {
-    Told& one = record.faults.emplace_back();
+    NamedFault& one = record.faults.emplace_back();
     one.scope = item.at("scope").get<std::string>();
     one.subject = item.at("subject").get<std::string>();
     one.text = item.at("told").get<std::string>();
@@ -333,7 +333,7 @@ std::string record_json(const Record& record) {
   Json nodes = Json::array(), sessions = Json::array(), faults = Json::array(), skipped = Json::array();
   for (unsigned node = 0; node < record.nodes.size(); ++node) nodes.push_back(node_json(record, node));
   for (const SessionRecord& one : record.sessions) sessions.push_back(session_json(one));
-  for (const Told& one : record.faults) faults.push_back(fault_json(one));
+  for (const NamedFault& one : record.faults) faults.push_back(fault_json(one));
   for (const Skipped& one : record.skipped) skipped.push_back({{"step", one.step}, {"why", one.why}});
   return results::json_text({{"kind", kKind},
                              {"schema", kSchema},
@@ -384,7 +384,7 @@ Record record_from(const std::string& text, const std::string& file) {
   try {
     return record_in(results::parse_json(text));
   } catch (const results::JsonError& e) {
-    throw UsageError(e.told_in(file, text));
+    throw UsageError(e.place_in(file, text));
   } catch (const UsageError& e) {
     throw UsageError(file + ": " + e.what());
   }

@@ -24,8 +24,8 @@ StageEnd check_data(const Point& point, Node& node, std::uint64_t seed, const En
     const auto wrong = std::make_shared<std::vector<WrongBlock>>();
     const WatchedEnd end =
         run_watched("verifying", limits, progress,
-                    [workload = point.workload, wrong, all = point.verify, seed](const DataProgress& told) {
-                      *wrong = all ? workload->verify(told) : wrong_in_sample(*workload->data(), seed);
+                    [workload = point.workload, wrong, all = point.verify, seed](const DataProgress& reported) {
+                      *wrong = all ? workload->verify(reported) : wrong_in_sample(*workload->data(), seed);
                     });
     if (end.hung) return {PointStatus::error, end.why, true};
     result.wrong_blocks = std::move(*wrong);

@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// Told what goes on; implemented by the command line. Called between timed regions only, except
+/// Reported what goes on; implemented by the command line. Called between timed regions only, except
 /// live() from a separate thread while a phase runs.
 class RunObserver {
  public:

@@ -21,11 +21,11 @@ struct Launched {
 };
 
 /// By OMPI_COMM_WORLD_*, PMI_*, PMIX_* with Slurm's numbers, FLUX_*, JSM_NAMESPACE_* (jsrun). Throws UsageError when several
-/// processes may have been started without a way for them to meet, or without being told how many.
+/// processes may have been started without a way for them to meet, or without knowing how many.
 Launched launched();
 
-/// Names of hosts by which ranks are told to be of one node: as `names`, but for hosts that are called alike and are not the
-/// same, as containers may be ("node", "node-2"). `kernels`: what tells one running kernel from every other (boot_id).
+/// Names of hosts by which ranks are asked to be of one node: as `names`, but for hosts that are called alike and are not the
+/// same, as containers may be ("node", "node-2"). `kernels`: what distinguishes one running kernel from every other (boot_id).
 std::vector<std::string> hosts_of(const std::vector<std::string>& names, const std::vector<std::string>& kernels);
 
 /// The processes of this launch, met.

@@ -26,7 +26,7 @@ constexpr std::uint64_t kForeignFloor = 4_MiB;  // a journal commit or a log lin
 constexpr std::uint64_t kOwnFloor = 1_MiB;      // of reads where nothing is delivered: names in memory
 constexpr double kStealShare = 0.05;
 constexpr double kForeignCpuShare = 0.05;  // of all processor time
-constexpr double kThrottledShare = 0.01;   // of the elapsed time: any that can be told
+constexpr double kThrottledShare = 0.01;   // of the elapsed time: any that can be reported
 constexpr double kLimitReached = 0.95;
 constexpr double kShortest = 0.2;  // [s] below this, ticks of 10 ms say nothing
 

@@ -37,11 +37,11 @@ class Ledger {
   std::uint64_t device_bytes() const { return device_read_; }
   /// The limit that was reached, if one was, in words: then that was measured, and not the device.
   std::string held_to(const system::IoLimits& limits) const;
-  /// Was it long enough for the control probe to tell anything?
+  /// Was it long enough for the control probe to report anything?
   bool can_drift() const;
   /// `delivered_bytes`, read and written, is what foreign I/O is held against. Where nothing is delivered (names are
   /// made and asked for), the process's own reads are: then the kernel writes the journal in its own
-  /// name, so that of others only reads can be told. `before` and `after`: the control probe [ns], -1 = not
+  /// name, so that of others only reads can be reported. `before` and `after`: the control probe [ns], -1 = not
   /// taken.
   Disturbance judge(std::uint64_t delivered_bytes, double before = -1, double after = -1) const;
 

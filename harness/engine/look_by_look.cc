@@ -37,7 +37,7 @@ std::vector<judging::Answer> answers(const PointResult& result, std::span<const 
   return all;
 }
 
-/// Is it open whether some part is slow, which more repetitions would tell?
+/// Is it open whether some part is slow, which more repetitions would report?
 bool suspects(const PointResult& result) {
   if (std::ranges::none_of(result.repetitions, [](const Repetition& r) { return r.pairs.has_value(); })) return false;
   judging::RecordedPoint point = recorded(result);

@@ -314,7 +314,7 @@ class PointRunner::Session {
     result_.status = PointStatus::ok;
     if (!owner_.hung_) note_missing();
     if (owner_.hung_) return fail(failure->error);  // and what it measured until then accuses nobody else
-    for (std::string& note : tell_of_ranks(result_, rank_sync().ranks())) add_note(result_, std::move(note));
+    for (std::string& note : describe_ranks(result_, rank_sync().ranks())) add_note(result_, std::move(note));
     if (stop_signal.load() != 0 && !decided_ && counted(result_.repetitions) < result_.looks.looks.back()) {
       result_.status = PointStatus::interrupted;
     } else if (failed_in_a_row_ >= kFailuresToGiveUp || (failures > 0 && counted(result_.repetitions) == 0)) {
@@ -327,7 +327,7 @@ class PointRunner::Session {
     }
   }
 
-  /// Why the catalogue's metrics that have no value have none, as long as the workload can tell.
+  /// Why the catalogue's metrics that have no value have none, as long as the workload can show.
   void note_missing() {
     for (const MetricInfo& info : runner_->catalogue()) {
       const bool there = std::any_of(result_.metrics.begin(), result_.metrics.end(),

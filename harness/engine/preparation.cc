@@ -26,11 +26,11 @@ Preparation prepare(const Point& point, Node& node, const EngineLimits& limits, 
     const auto skip = std::make_shared<std::optional<Skip>>();
     const WatchedEnd end = run_watched(
         "preparing", limits, progress,
-        [workload = point.workload, state = point.cache, node = &node, skip, limits](const DataProgress& told) {
+        [workload = point.workload, state = point.cache, node = &node, skip, limits](const DataProgress& reported) {
           *skip = workload->check(*node);
           if (*skip) return;
-          workload->prepare(*node, told);
-          search(workload, state, node->ranks().size() == 1, limits, told);
+          workload->prepare(*node, reported);
+          search(workload, state, node->ranks().size() == 1, limits, reported);
         });
     if (end.hung) return {.end = {PointStatus::error, end.why, true}};
     if (*skip) return {.end = {PointStatus::skipped, (*skip)->reason}, .refused = true};

@@ -35,7 +35,7 @@ class RepetitionRunner {
   bool hung() const { return hung_; }
   /// What the reader should know of the repetition that has just run; "" = nothing.
   const std::string& note() const { return note_; }
-  /// Of this point, in the order in which they are told.
+  /// Of this point, in the order in which they are reported.
   const std::vector<MetricInfo>& catalogue() const { return catalogue_; }
 
  private:

@@ -55,7 +55,7 @@ struct PointResult {
   statistics::LookPlan looks;  // when it was looked at the repetitions, and the ranks that bound them
   std::vector<Repetition> repetitions;
   std::vector<MetricSummary> metrics;
-  // What the workload is, told while it lives.
+  // What the workload is, reported while it lives.
   bool deterministic = false;
   AcrossRanks across_ranks = AcrossRanks::add;
   unsigned workers = 1;

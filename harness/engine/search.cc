@@ -17,17 +17,17 @@ void search(const std::shared_ptr<Workload>& workload, CacheState state, bool pi
   const FileTable* files = files_of(*workload);
   const auto device = files && !files->holds_objects() ? system::device_of(files->place()) : std::nullopt;
   workload->search([&](double seconds, const std::string& what) -> std::optional<PhaseResult> {
-    const auto tell = [&](double elapsed_s) {
+    const auto report = [&](double elapsed_s) {
       if (progress) progress(static_cast<std::uint64_t>(elapsed_s), 0, what);
     };
-    tell(0);
+    report(0);
     CacheProof proof;
     if (files) establish(state, *files, {.use = workload->cache_use()}, proof);
     workload->before_phase(0, 0, kSeed);
     PhaseHooks hooks;
     hooks.live = [&](double, double elapsed_s) {
       try {
-        tell(elapsed_s);
+        report(elapsed_s);
       } catch (const std::exception&) {  // workers run: what ends the search is asked for again after them
       }
     };
@@ -35,7 +35,7 @@ void search(const std::shared_ptr<Workload>& workload, CacheState state, bool pi
         run_phase({.workload = workload, .seed = kSeed, .duration_s = seconds, .device = device, .pinned = pinned},
                   limits, hooks);
     if (end.kind == PhaseEnd::Kind::hung) throw TrialHung(end.error);
-    if (end.kind == PhaseEnd::Kind::interrupted) tell(seconds);
+    if (end.kind == PhaseEnd::Kind::interrupted) report(seconds);
     if (end.kind != PhaseEnd::Kind::done) return std::nullopt;
     TimeSeries series;
     const auto parts = static_cast<unsigned>(workload->latency_parts().size());

@@ -84,7 +84,7 @@ void store_series(const TimeSeries& series, Window window, PhaseResult& phase, S
                             .operations_per_s = g.rate(g.sum.operations),
                             .latency_p99_ns = latency_p99(g.sum)});
   }
-  // Judged: whole groups, and only while every worker was at work; a straggler is told by
+  // Judged: whole groups, and only while every worker was at work; a straggler is reported by
   // first_finish_s.
   const double until_s = std::min(phase.first_finish_s, phase.elapsed_s);
   std::vector<double> rates;

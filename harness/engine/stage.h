@@ -23,10 +23,10 @@ struct Interrupted : std::exception {
   const char* what() const noexcept override { return "interrupted"; }
 };
 
-/// Tells `observer` of data that are made or read. Throws Interrupted once a signal asks to stop.
+/// Reports `observer` of data that are made or read. Throws Interrupted once a signal asks to stop.
 DataProgress stoppable(RunObserver& observer);
 
-/// Adds what is not told yet.
+/// Adds what is not reported yet.
 void add_note(PointResult& result, std::string note);
 
 }  // namespace headrace::engine

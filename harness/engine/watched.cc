@@ -31,7 +31,7 @@ struct WatchedStep {
   Clock::time_point alive = Clock::now();
 };
 
-/// Passes on what it is told; news is a sign of life.
+/// Passes on what it gets; news is a sign of life.
 DataProgress listening(const std::shared_ptr<WatchedStep>& step, const DataProgress& progress) {
   struct Last {
     std::uint64_t done = UINT64_MAX;

@@ -120,7 +120,7 @@ void pin(std::thread& thread, int cpu) {
                          &set);  // not pinned is slower, not wrong
 }
 
-/// Waits for the workers, tells how it goes, and asks it to stop when the time, a signal or a stall
+/// Waits for the workers, shows how it goes, and asks it to stop when the time, a signal or a stall
 /// says so.
 class Watch {
  public:
@@ -130,15 +130,15 @@ class Watch {
   /// False: it hung; why() says how.
   bool until(unsigned Workers::*counter, double expected_s) {
     const Clock::time_point start = Clock::now();
-    Clock::time_point moved = start, told = start, asked{}, looked = start;
-    std::uint64_t last_operations = 0, told_bytes = 0;
+    Clock::time_point moved = start, reported = start, asked{}, looked = start;
+    std::uint64_t last_operations = 0, reported_bytes = 0;
     for (;;) {
       bool all = false;
       {
         std::unique_lock lock(workers_.mutex);
         all = workers_.changed.wait_for(lock, kLook, [&] { return workers_.*counter == workers_.size(); });
       }
-      // From look to look, not only the sleep between: a process may be stopped while it tells how it goes.
+      // From look to look, not only the sleep between: a process may be stopped while it shows how it goes.
       if (const double since = seconds_since(looked); since > kStandstill_s) stood_still_s_ += since;
       looked = Clock::now();
       if (all) return true;
@@ -149,10 +149,10 @@ class Watch {
       }
       if (operations != last_operations) moved = Clock::now();
       last_operations = operations;
-      if (const double since = seconds_since(told); hooks_.live && since >= limits_.live_s) {
-        hooks_.live(static_cast<double>(bytes - told_bytes) / since, seconds_since(start));
-        told = Clock::now();
-        told_bytes = bytes;
+      if (const double since = seconds_since(reported); hooks_.live && since >= limits_.live_s) {
+        hooks_.live(static_cast<double>(bytes - reported_bytes) / since, seconds_since(start));
+        reported = Clock::now();
+        reported_bytes = bytes;
       }
       if (asked == Clock::time_point{}) {
         // A repetition without one operation has no rate: the first is waited for, unless nothing moves at all.

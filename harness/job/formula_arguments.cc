@@ -50,7 +50,7 @@ class Reader {
  private:
   std::optional<double> number(const Input& input, std::string_view text) {
     Parsed parsed = parse_quantity(text, input.dimension);
-    if (!parsed) {  // a bare number is in the base unit that the input's name tells
+    if (!parsed) {  // a bare number is in the base unit of the input's name
       const Parsed bare = input.dimension == Dimension::boolean ? parsed : parse_quantity(text, Dimension::ratio);
       if (bare) parsed = bare;
     }

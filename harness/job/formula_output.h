@@ -14,7 +14,7 @@ namespace headrace::job {
 
 /// Reads "name=value" texts into one argument per input. Values take units (sample_bytes=130kB) or
 /// are bare SI numbers; lists are comma-separated. Unknown, repeated, missing and out-of-range
-/// inputs are problems, all told.
+/// inputs are problems, all reported.
 std::vector<Argument> parse_arguments(const Formula& formula, std::span<const std::string> assignments,
                                       Diagnostics& problems);
 

@@ -110,7 +110,7 @@ class JobReader {
     const Value* parent = section.empty() ? &root_ : root_.find(section);
     for (const JobSection& s : job_sections())
       if (s.name == section && s.make && !present(section)) return;  // an optional section that was left out
-    if (parent && !parent->is_null() && !parent->is_map()) return;   // told already
+    if (parent && !parent->is_null() && !parent->is_map()) return;   // reported already
     const Value* value = parent ? parent->find(key.name()) : nullptr;
     if (value && value->is_null()) {
       problem(*value, key, fmt::format("has no value: {}", key.allowed()));
@@ -254,7 +254,7 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
   const auto refuse = [&](std::string_view path, const std::string& why) {
     problems.error(reader.place(path), fmt::format("{}: {}", path, why));
   };
-  /// A value that is wrong by itself was told; what follows from it would only confuse.
+  /// A value that is wrong by itself was reported; what follows from it would only confuse.
   const auto good = [&](std::initializer_list<std::string_view> paths) {
     return std::none_of(paths.begin(), paths.end(), [&](std::string_view path) { return reader.is_bad(path); });
   };
@@ -262,7 +262,7 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
   const double gpus = job.cluster.gpus();
   if (!good({"cluster.nodes", "cluster.gpus_per_node", "parallelism.tensor", "parallelism.pipeline",
              "parallelism.context", "parallelism.expert"})) {
-    // told already
+    // reported already
   } else if (std::fmod(gpus, job.gpus_per_replica()) != 0) {
     refuse("cluster.gpus_per_node",
            fmt::format("{} GPUs ({} nodes * {}) cannot be divided by tensor * pipeline * context = "

@@ -1,4 +1,4 @@
-// A described training job: what the user plans to run. Parsed completely, every problem told at
+// A described training job: what the user plans to run. Parsed completely, every problem reported at
 // once.
 #pragma once
 
@@ -20,7 +20,7 @@ enum class CachePolicy { lru, pinned, cooperative };
 /// Who reads: processes that each prepare a batch at a time and deliver in order; such with shards of their own; a
 /// pipeline of tf.data; an engine that keeps requests in flight.
 enum class LoaderKind { pytorch, pytorch_iterable, tfdata, in_flight };
-/// The calls that reach the kernel for a sample: docs/reference/job.md tells each.
+/// The calls that reach the kernel for a sample: docs/reference/job.md reports each.
 enum class ReadProfile { whole, pil, wds, mds, mmap, row_group, npz, ranged };
 /// The format that workers decode; none: samples go on as they are read.
 enum class SampleCodec { none, jpeg, png, zstd, npz };

@@ -60,7 +60,7 @@ JobKey word(std::string_view path, std::vector<std::string> choices, std::string
           .choices = std::move(choices),
           .set = set};
 }
-/// One of a few words; not given it follows from others, as `otherwise` tells.
+/// One of a few words; not given it follows from others, as `otherwise` reports.
 JobKey derived_word(std::string_view path, std::vector<std::string> choices, std::string_view otherwise, Setter set,
                     std::string_view help) {
   JobKey key = word(path, std::move(choices), {}, set, help);

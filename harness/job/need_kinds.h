@@ -1,4 +1,4 @@
-// What is the same of a need in every job: who can measure it, whose it is, how it is told, what helps when it is missed.
+// What is the same of a need in every job: who can measure it, whose it is, how it is reported, what helps when it is missed.
 #pragma once
 
 #include <span>
@@ -31,7 +31,7 @@ struct Measure {
 
   std::string_view metric = {};  // "small_file_read.read_bandwidth"
   When when = When::always;
-  bool lower_bound = false;  // it does other work meanwhile: there is more to have than it tells
+  bool lower_bound = false;  // it does other work meanwhile: there is more to have than it reports
 };
 
 /// Whose a resource is: all nodes' together (storage), each node's own (memory, cores), or each GPU's own (its links).
@@ -48,13 +48,13 @@ struct JobPhase {
 struct NeedKind {
   std::string_view id = {};               // "ingest.read_bandwidth"
   std::string_view name = {};             // "Bytes read": what people call it; "" = it is never judged
-  std::vector<Measure> measured_by = {};  // in order of preference; none: it is told, and never judged
+  std::vector<Measure> measured_by = {};  // in order of preference; none: it is reported, and never judged
   std::string_view cache = {};            // the cache state that it must be measured in: "cold", or "" = any
   Owner owner = Owner::all_nodes;
   /// "schedule": with each value of that parameter all have to meet the need, so that the worst of them answers; of other
   /// settings the best does. "" = of all points the best.
   std::string_view worst_over = {};
-  bool memory = false;         // told in GiB, as memory is; all else in decimal units
+  bool memory = false;         // reported in GiB, as memory is; all else in decimal units
   std::string_view mend = {};  // what helps when it is missed; "" = nothing of its own
   JobPhase phase = {};
 };

@@ -16,7 +16,7 @@ class Derivation {
  public:
   Derivation(std::string_view formula, std::initializer_list<NamedValue> values);
   explicit Derivation(Applied applied);
-  /// `input` of this derivation came from `other`, whose equation is told too.
+  /// `input` of this derivation came from `other`, whose equation is reported too.
   Derivation& of(std::string_view input, const Derivation& other);
 
   double value() const { return steps_.front().applied.value(); }

@@ -51,7 +51,7 @@ struct Need {
   std::vector<std::pair<std::string, double>> inputs;
   /// Workload metrics that measure it at node scope, best first: "small_file_read.read_bandwidth".
   std::vector<std::string> measured_by;
-  std::vector<std::string> lower_bounds;  // of those: they do other work, too, and tell less
+  std::vector<std::string> lower_bounds;  // of those: they do other work, too, and report less
   std::string cache;  // cache state that the measurement must have been proven in: "cold", or "" = any
   std::vector<JobParameter> measured_with;
   std::optional<JobCollective> collective;  // of the network's

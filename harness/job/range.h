@@ -17,7 +17,7 @@ struct Range {
   /// Finite, and within the bounds.
   bool allows(double value) const;
   /// "0..1", "above 0 s", "a whole number, at least 1". Bounds from 1e15 on are practically none
-  /// and not told.
+  /// and not reported.
   std::string text(Dimension dimension) const;
 };
 

@@ -153,7 +153,7 @@ void hold_saves(const Way& way, const Settings& settings, Likeness& like) {
 
 std::string bytes(double value) { return compact_quantity(value, Dimension::bytes); }
 
-std::string told_reads(const Way& way, std::string_view workload, const Settings& settings) {
+std::string reported_reads(const Way& way, std::string_view workload, const Settings& settings) {
   if (workload == "metadata") return "names alone";
   const double block = setting_number(settings, "block_size");
   const std::string requests = block > 0 ? fmt::format(" in requests of {}", bytes(block)) : "";
@@ -217,12 +217,12 @@ Likeness likeness(const Way& way, std::string_view workload, std::string_view me
   return like;
 }
 
-bool tells_more(const Likeness& a, double gave_a, const Likeness& b, double gave_b) {
+bool says_more(const Likeness& a, double gave_a, const Likeness& b, double gave_b) {
   if (a.distance != b.distance) return a.distance < b.distance;
   return a.has_way ? gave_a < gave_b : gave_a > gave_b;
 }
 
-std::string told_way(const Way& way, std::string_view workload, const Settings& settings) {
+std::string describe_method(const Way& way, std::string_view workload, const Settings& settings) {
   if (is_saver(workload)) {
     const double ranks = setting_number(settings, "ranks");
     const std::string mode = setting(settings, "mode");
@@ -233,7 +233,7 @@ std::string told_way(const Way& way, std::string_view workload, const Settings& 
   const bool flying = many_in_flight(settings);
   return fmt::format("{:.0f} {}worker{}{}, {}", workers, flying ? "" : "blocking ", workers == 1 ? "" : "s",
                      flying ? fmt::format(" with {} reads in flight each", setting(settings, "queue_depth")) : "",
-                     told_reads(way, workload, settings));
+                     reported_reads(way, workload, settings));
 }
 
 std::string settings_of(const Way& way, std::string_view workload) {

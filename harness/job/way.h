@@ -10,7 +10,7 @@
 
 namespace headrace::job {
 
-/// What of a job decides whether a measured point tells what the job will get.
+/// What of a job decides whether a measured point shows what the job will get.
 struct Way {
   std::string layout;        // as the job's keys have it: "files"
   std::string loader;        // loader.kind: "pytorch"
@@ -57,13 +57,13 @@ bool reads_objects(const Settings& settings);
 /// workers within a quarter.
 Likeness likeness(const Way& way, std::string_view workload, std::string_view metric, const Settings& settings);
 
-/// Of two points that give the same metric: does `a` tell more of the job than `b`? The one that is more like it does;
+/// Of two points that give the same metric: does `a` report more of the job than `b`? The one that is more like it does;
 /// of those that are as like it, the one that gave less, as nothing says that the job will choose the better; of points
 /// that neither read nor save, the one that gave more. `gave_a` and `gave_b` are in units in which more is better.
-bool tells_more(const Likeness& a, double gave_a, const Likeness& b, double gave_b);
+bool says_more(const Likeness& a, double gave_a, const Likeness& b, double gave_b);
 
 /// "64 blocking workers, whole files": how a point read or saved; "" for what does neither.
-std::string told_way(const Way& way, std::string_view workload, const Settings& settings);
+std::string describe_method(const Way& way, std::string_view workload, const Settings& settings);
 
 /// Parameters with which `workload` would do what the job does: "file_size: 130kB, workers: 64".
 std::string settings_of(const Way& way, std::string_view workload);

@@ -1,4 +1,4 @@
-// What this process may do, which its user's number does not tell: root in a container may little.
+// What this process may do, which its user's number does not report: root in a container may little.
 #pragma once
 
 #include <string>

@@ -33,7 +33,7 @@ struct IoLimits {
 IoLimits io_limits(const CgroupLimits& limits, std::string_view device_number);
 
 /// Processor time that the CPU quota of this process's group, or of one around it, has withheld so
-/// far, summed over processors [s]; nothing where the kernel does not tell.
+/// far, summed over processors [s]; nothing where the kernel does not report.
 std::optional<double> throttled_seconds(const std::string& root = "");
 
 }  // namespace headrace::system

@@ -35,7 +35,7 @@ std::optional<std::uint64_t> parse_juicefs_stats(std::string_view text);
 std::optional<std::uint64_t> parse_ceph_sizes(std::string_view text);
 
 /// Which of debugfs's folders "FSID.clientN" is `source`'s: the one that there is, else the only one whose FSID `source` has
-/// ("user@FSID.name=/"). "" where it cannot be told: another mount's traffic proves nothing.
+/// ("user@FSID.name=/"). "" where it cannot be reported: another mount's traffic proves nothing.
 std::string ceph_client_of(const std::vector<std::string>& folders, std::string_view source);
 
 /// Nothing where the file system has no such counters, or they cannot be read.

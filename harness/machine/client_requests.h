@@ -19,12 +19,12 @@ struct ClientRequests {
 struct ClientRequestTable {
   std::vector<ClientRequests> kinds;  // with at least one request
   std::uint64_t connections = 0;      // 0 = not counted
-  std::uint64_t sent = 0;             // for which is told how many were under way
+  std::uint64_t sent = 0;             // for which learns how many were under way
   double in_flight_sum = 0;
 };
 
 /// Adds one of Lustre's object storage clients, by its "stats": "ost_read 31 samples [usec] 120 8000 63000 ...", a count, the
-/// least, the most and the sum (Lustre manual, "Monitoring client activity"); "req_active" tells how many were under way.
+/// least, the most and the sum (Lustre manual, "Monitoring client activity"); "req_active" shows how many were under way.
 void add_lustre_requests(std::string_view text, ClientRequestTable& all);
 
 /// Of a JuiceFS client's `.stats`: requests to the object store by their method, and to the metadata engine, by what

@@ -13,7 +13,7 @@ struct CpuFacts {
   unsigned cores = 0;    // physical; equal to threads without SMT
   unsigned sockets = 0;
   unsigned numa_nodes = 1;
-  std::string governor;          // "performance"; "mixed: performance, powersave"; "" = not told
+  std::string governor;          // "performance"; "mixed: performance, powersave"; "" = not reported
   std::string frequency_driver;  // "intel_pstate"
   std::optional<double> max_hz;
   std::string last_level_cache;  // "32768K", per group of cores that share it

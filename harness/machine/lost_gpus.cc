@@ -44,11 +44,11 @@ std::vector<Function> functions(const std::string& root) {
   return all;
 }
 
-/// Is it kept from this process? A container hides what the driver tells of it, a control group refuses its device file.
+/// Is it kept from this process? A container hides what the driver reports on it, a control group refuses its device file.
 bool is_withheld(const Function& one, const std::string& root) {
-  const std::string told = root + "/proc/driver/nvidia/gpus";
-  if (entries(told).empty()) return false;
-  const auto information = read_text(told + "/" + one.address + "/information");
+  const std::string reported = root + "/proc/driver/nvidia/gpus";
+  if (entries(reported).empty()) return false;
+  const auto information = read_text(reported + "/" + one.address + "/information");
   if (!information) return !driver_of(root + "/sys/bus/pci/devices/" + one.address).empty();
   const auto minor = number_field(*information, "Device Minor");
   if (!minor) return false;

@@ -1,4 +1,4 @@
-// The mounted file system that a path is on, as /proc/self/mountinfo tells it.
+// The mounted file system that a path is on, as /proc/self/mountinfo reports it.
 #pragma once
 
 #include <optional>

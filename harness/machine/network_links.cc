@@ -146,7 +146,7 @@ NetworkLink interface(const std::string& folder, const std::string& name) {
   return link;
 }
 
-/// An RDMA device over a bond tells the rate of one leg.
+/// An RDMA device over a bond reports the rate of one leg.
 void read_legs(const std::string& net, NetworkLink& link) {
   for (const std::string& own : link.interfaces) {
     if (kind_of(net + "/" + own) != "bonding") continue;

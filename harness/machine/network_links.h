@@ -1,4 +1,4 @@
-// Network ports as /sys tells of them: Ethernet interfaces and RDMA ports, their state, their way
+// Network ports as /sys reports on them: Ethernet interfaces and RDMA ports, their state, their way
 // to the host, and the counters that rise when a cable, a plug or a switch is bad.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace headrace::system {
 
-/// The PCI Express link of a device, now and at most: generation 1..7 and lanes; 0 = not told.
+/// The PCI Express link of a device, now and at most: generation 1..7 and lanes; 0 = not reported.
 struct HostLink {
   unsigned generation = 0, most_generation = 0;
   unsigned lanes = 0, most_lanes = 0;
@@ -39,18 +39,18 @@ struct NetworkLink {
   bool member = false;  // of a bond, team or bridge, which has the address
   bool up = false;
   std::string state;      // as the kernel names it: "up", "ACTIVE, LinkUp"
-  double rate = 0;        // [B/s], one way, of all legs; 0 = not told
-  unsigned lanes = 0;     // RDMA: 4 of "4X NDR"; 0 = not told
-  std::uint64_t mtu = 0;  // [B]; 0 = not told
+  double rate = 0;        // [B/s], one way, of all legs; 0 = not reported
+  unsigned lanes = 0;     // RDMA: 4 of "4X NDR"; 0 = not reported
+  std::uint64_t mtu = 0;  // [B]; 0 = not reported
   std::string driver;
   std::optional<int> numa_node;
   std::optional<HostLink> host_link;
   /// The same for all that one plug has: a card's function, its virtual ones, those of the card's own
   /// switch, and the RDMA port beside a network interface; "" = no device.
   std::string plug;
-  std::string card;      // "0000:29:00", the card's PCI address without its function; "" = not told
-  std::string model;     // of the card, by its PCI identity and board: "0x15b3:0x1021, MT_0000000838"; "" = not told
-  std::string firmware;  // RDMA; "" = not told
+  std::string card;   // "0000:29:00", the card's PCI address without its function; "" = not reported
+  std::string model;  // of the card, by its PCI identity and board: "0x15b3:0x1021, MT_0000000838"; "" = not reported
+  std::string firmware;                         // RDMA; "" = not reported
   unsigned legs = 0, legs_up = 0;               // RDMA: cards' interfaces of the bond that it is over; 0 = no bond
   std::vector<std::string> interfaces;          // RDMA: the network interfaces of the same port
   std::map<std::string, std::uint64_t> errors;  // counters that should stay as they are
@@ -70,7 +70,7 @@ std::vector<IpInterface> ip_interfaces(const std::string& sys = "/sys");
 /// Ethernet interfaces by name, RDMA ports last. `sys` is where /sys is. Never throws.
 std::vector<NetworkLink> network_links(const std::string& sys = "/sys");
 
-/// What PCI Express carries of a port's plug, over all the attachments that its card has to the host [B/s]; 0 = not told.
+/// What PCI Express carries of a port's plug, over all the attachments that its card has to the host [B/s]; 0 = not reported.
 double host_rate(const NetworkLink& link, const std::vector<NetworkLink>& all);
 
 /// "port_rcv_errors +3" of every error counter that rose between two looks, by link name; those

@@ -98,12 +98,14 @@ const files::Folder& Node::own_scratch() {
 }
 
 void Node::reserve_writes(const std::string& id, std::uint64_t bytes) {
-  const auto told = [](std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); };
+  const auto describe = [](std::uint64_t value) {
+    return format_quantity(static_cast<double>(value), Dimension::bytes);
+  };
   std::uint64_t total = bytes;
   for (const auto& [other, size] : reserved_) total += other == id ? 0 : size;
   if (max_write_ != 0 && total > max_write_)
-    throw RunError(scratch_path_ + ": the generated data would take " + told(total) + "; max_write allows " +
-                   told(max_write_));
+    throw RunError(scratch_path_ + ": the generated data would take " + describe(total) + "; max_write allows " +
+                   describe(max_write_));
   reserved_[id] = bytes;
 }
 

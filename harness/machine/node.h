@@ -77,9 +77,9 @@ class Node {
   void set_team(std::vector<unsigned> ranks);
 
   unsigned cores() const;                                    // usable by this process: affinity and cgroup quota
-  std::uint64_t memory_total() const;                        // of the machine [B]; 0 = not told
+  std::uint64_t memory_total() const;                        // of the machine [B]; 0 = not reported
   std::uint64_t memory_available() const;                    // MemAvailable, or the cgroup's rest if that is less [B]
-  std::uint64_t free_inodes(const std::string& path) const;  // likewise; the largest number where none is told
+  std::uint64_t free_inodes(const std::string& path) const;  // likewise; the largest number where none is reported
   std::uint64_t free_bytes(
       const std::string& path) const;  // statvfs; nearest existing parent; of an object store more than anybody writes
   bool is_root() const;

@@ -92,7 +92,7 @@ OnNumaNode::OnNumaNode(const NumaNode* node) {
   const auto id = static_cast<std::size_t>(node->id);
   mask[id / kBits] |= 1ul << (id % kBits);
   // Preferred, not bound: of a node that is full, or has no huge page left, a bound process is killed. Where memory came to
-  // lie instead is told (numa_node_of()).
+  // lie instead is reported (numa_node_of()).
   memory_bound_ = ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask.data(), kMostNodes) == 0;
   if (!memory_bound_)
     refused_ = "set_mempolicy: " + std::string(std::strerror(errno)) + ": buffers lie where the kernel put them";

@@ -23,7 +23,7 @@ std::vector<NumaNode> numa_nodes(const std::string& root = "");
 /// Where buffers lie, seen from a device: on its own node, on the farthest other one, or wherever the kernel puts them.
 enum class NumaChoice { local, remote, any };
 
-/// The node to use, or null: anywhere. `why`: set when what was asked for cannot be had ("the kernel does not tell the
+/// The node to use, or null: anywhere. `why`: set when what was asked for cannot be had ("the kernel does not report the
 /// device's NUMA node").
 const NumaNode* choose_numa_node(NumaChoice choice, int device_node, const std::vector<NumaNode>& nodes,
                                  std::string& why);
@@ -49,7 +49,7 @@ void run_on(const NumaNode* node);
 /// The calling thread goes to any processor that the process may use, as its first thread does.
 void run_anywhere();
 
-/// The node on which the page at `address` lies; -1 = not told.
+/// The node on which the page at `address` lies; -1 = not reported.
 int numa_node_of(const void* address);
 
 }  // namespace headrace

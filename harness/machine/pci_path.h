@@ -7,7 +7,7 @@
 namespace headrace::system {
 
 /// From the root complex down, each bridge and switch on the way and the device itself last; {} where the kernel does not
-/// tell. `address`: "0000:17:00.0". `root` is where /sys is looked for; tests lay their own.
+/// report. `address`: "0000:17:00.0". `root` is where /sys is looked for; tests lay their own.
 std::vector<std::string> pci_path(const std::string& address, const std::string& root = "");
 
 /// How much of the way two devices share; more is nearer, 0 is another root complex.

@@ -38,13 +38,13 @@ RdmaCounters rdma_counters(const std::string& port, const std::string& sys) {
     for (const char* kind : {"counters", "hw_counters"})
       if (const auto errors = count(kind, name)) {
         all.own_errors[std::string(name)] = *errors;
-        all.tells_errors = true;
+        all.reports_errors = true;
         if (*errors > 0 && *errors == most_of(name)) all.full.emplace_back(name);
       }
   for (const std::string_view name : kSentAgain)
     if (const auto times = count("hw_counters", name)) {
       all.sent_again += *times;
-      all.tells_again = true;
+      all.reports_again = true;
     }
   return all;
 }

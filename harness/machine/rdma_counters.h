@@ -1,4 +1,4 @@
-// What an RDMA port has counted since it came up, as /sys tells it: Documentation/ABI/stable/sysfs-class-infiniband, and the
+// What an RDMA port has counted since it came up, as /sys reports it: Documentation/ABI/stable/sysfs-class-infiniband, and the
 // drivers' own hw_counters.
 #pragma once
 
@@ -29,7 +29,7 @@ struct RdmaCounters {
   std::map<std::string, std::uint64_t> own_errors;
   std::uint64_t sent_again = 0;  // times that something was asked for again, or not acknowledged in time
   // What can be read of both: within a container's own network that is often nothing.
-  bool tells_errors = false, tells_again = false;
+  bool reports_errors = false, reports_again = false;
   std::vector<std::string> full;  // of the former: those at the limit of their width, which rise no more
 };
 

@@ -5,7 +5,7 @@
 
 namespace headrace::system {
 
-/// Zeros where the kernel does not tell.
+/// Zeros where the kernel does not report.
 struct TcpCounts {
   std::uint64_t segments = 0;       // sent with data, those sent again among them
   std::uint64_t retransmitted = 0;  // of them, sent again

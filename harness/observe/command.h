@@ -7,7 +7,7 @@
 
 namespace headrace::observe {
 
-/// Told as the shell does, with what it ends with: 127 not found, 126 found and cannot be run.
+/// Reported as the shell does, with what it ends with: 127 not found, 126 found and cannot be run.
 struct CannotStart {
   int exit_code = 126;
   std::string why;

@@ -42,13 +42,13 @@ struct ClientSeen {
 };
 
 /// A GPU that processes of the job have memory of.
-struct GpuTold {
+struct GpuSummary {
   std::string pci_address, name;
   Share busy;               // of the time in which batches were taken; whole: a kernel of anybody ran all the time
-  bool busy_known = false;  // the driver told it at all
+  bool busy_known = false;  // the driver reported it at all
   std::optional<double> memory_busy;
-  std::optional<double> own_busy;  // share that the job's kernels had multiprocessors, where the driver tells
-  std::uint64_t memory = 0;        // of the job's processes [B]; 0: not told
+  std::optional<double> own_busy;  // share that the job's kernels had multiprocessors, where the driver reports
+  std::uint64_t memory = 0;        // of the job's processes [B]; 0: not reported
   bool shared = false;             // others have memory of it, too
 };
 
@@ -85,7 +85,7 @@ struct RankBehind {
   bool decides = false;    // it takes a tenth of the time or more
 };
 /// What NCCL's services say of the job's ranks.
-struct NcclTold {
+struct NcclSummary {
   std::string address{}, version{};  // of RAS; "": nobody was asked, did not answer
   std::size_t answers = 0, communicators = 0, processes = 0;
   std::vector<RankBehind> behind{};
@@ -107,8 +107,8 @@ struct Observation {
   Share standing_still;                  // of training, for saves
   std::vector<Share> training;           // of the consumers' time beside those
   StorageSeen storage;
-  std::vector<GpuTold> gpus;  // the job's
-  NcclTold nccl;
+  std::vector<GpuSummary> gpus;  // the job's
+  NcclSummary nccl;
   double steps = 0;                     // while batches were taken; 0 = not known
   double samples_per_s = 0;             // that the loader delivered; 0 = not known
   double idle_cpus = 0, throttled = 0;  // throttled: processor seconds withheld per second

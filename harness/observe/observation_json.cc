@@ -106,9 +106,9 @@ ordered_json storage_json(const StorageSeen& s) {
   return all;
 }
 
-ordered_json gpus_json(const std::vector<GpuTold>& gpus) {
+ordered_json gpus_json(const std::vector<GpuSummary>& gpus) {
   ordered_json all = ordered_json::array();
-  for (const GpuTold& one : gpus) {
+  for (const GpuSummary& one : gpus) {
     ordered_json gpu{
         {"pci_address", one.pci_address}, {"name", one.name}, {"memory_bytes", one.memory}, {"shared", one.shared}};
     if (one.busy_known) gpu["busy"] = {{"share", one.busy.value}, {"low", one.busy.low}, {"high", one.busy.high}};
@@ -119,9 +119,9 @@ ordered_json gpus_json(const std::vector<GpuTold>& gpus) {
   return all;
 }
 
-ordered_json nccl_json(const NcclTold& told) {
+ordered_json nccl_json(const NcclSummary& reported) {
   ordered_json behind = ordered_json::array();
-  for (const RankBehind& one : told.behind)
+  for (const RankBehind& one : reported.behind)
     behind.push_back({{"rank", one.rank},
                       {"size", one.size},
                       {"host", one.host},
@@ -131,9 +131,9 @@ ordered_json nccl_json(const NcclTold& told) {
                       {"seconds", one.seconds},
                       {"share", one.share},
                       {"sentence", one.sentence}});
-  return {{"address", told.address},     {"version", told.version},
-          {"answers", told.answers},     {"communicators", told.communicators},
-          {"processes", told.processes}, {"behind", std::move(behind)}};
+  return {{"address", reported.address},     {"version", reported.version},
+          {"answers", reported.answers},     {"communicators", reported.communicators},
+          {"processes", reported.processes}, {"behind", std::move(behind)}};
 }
 
 }  // namespace

@@ -184,7 +184,7 @@ Gain rehearse_gain(Plan whole, const GainOptions& options, const DataProgress& p
   return gain;
 }
 
-std::vector<std::string> told(const Gain& gain) {
+std::vector<std::string> describe(const Gain& gain) {
   const auto ratio = statistics::compare_blocks(gain.as_files, gain.as_shards);
   std::vector<std::string> all{fmt::format(
       "rehearsed on {} of {} samples ({}), {} workers, {} turns: as files {}, as {} shards {}{}", gain.samples, gain.of,

@@ -32,6 +32,6 @@ struct Gain {
 Gain rehearse_gain(Plan whole, const GainOptions& options, const DataProgress& progress);
 
 /// In a sentence or two: rates, how many times as many samples shards give with 97.5 % bounds, and whether that is a gain.
-std::vector<std::string> told(const Gain& gain);
+std::vector<std::string> describe(const Gain& gain);
 
 }  // namespace headrace::pack

@@ -110,12 +110,12 @@ class Manifest {
   }
   /// Before the shard gets its name, so that one with a name is always known.
   void add(const ShardFile& shard, std::uint64_t samples) {
-    now_["shards"].push_back(told(shard));
+    now_["shards"].push_back(describe(shard));
     now_["shards"].back()["samples"] = samples;
     write();
   }
   void add_index(const ShardFile& index) {
-    now_["index"] = told(index);
+    now_["index"] = describe(index);
     write();
   }
   void complete() {
@@ -128,7 +128,7 @@ class Manifest {
   void know(const Json& file) {
     if (file.is_object() && file.contains("name") && file["name"].is_string()) known_[file["name"]] = file;
   }
-  static Json told(const ShardFile& file) {
+  static Json describe(const ShardFile& file) {
     return {{"name", file.name()}, {"bytes", file.bytes()}, {"crc32c", fmt::format("{:08x}", file.crc())}};
   }
   bool is_there(const std::string& name) const {
@@ -200,7 +200,7 @@ class Packer {
       samples.next(sample_);
       shard->append(sample_);
       done_ += sample_.size();
-      tell("packing");
+      report("packing");
       if (last_ && reading_back_.wait_for(std::chrono::seconds(0)) == std::future_status::ready) check_last();
     }
     if (plan_.options.format == formats::Format::tar) shard->append(std::string(formats::kTarEnd, '\0'));
@@ -241,7 +241,7 @@ class Packer {
   }
   void check_last() {
     if (!last_) return;
-    while (reading_back_.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) tell("reading back");
+    while (reading_back_.wait_for(std::chrono::milliseconds(100)) != std::future_status::ready) report("reading back");
     reading_back_.get();
     manifest_.add(*last_, last_samples_);
     last_->publish();
@@ -250,7 +250,7 @@ class Packer {
     ++packed_.shards;
     last_.reset();
   }
-  void tell(const char* what) const {
+  void report(const char* what) const {
     if (progress_) progress_(std::min(done_, plan_.bytes), plan_.bytes, what);
   }
 

@@ -63,7 +63,7 @@ struct Packed {
   double seconds = 0;
 };
 
-/// Throws RunError: too little space (told before anything is written), a file that changed, storage that failed.
+/// Throws RunError: too little space (reported before anything is written), a file that changed, storage that failed.
 /// UsageError: the target has shards of another packing, or of a folder that changed since. `progress`: bytes of all shards.
 Packed pack(const Plan& plan, const DataProgress& progress);
 

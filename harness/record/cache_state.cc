@@ -22,7 +22,7 @@ std::string percent(double share) { return fmt::format("{:.3g} %", share * 100);
 struct Evidence {
   bool seen = false;  // is there anything to judge by?
   bool good = true;
-  std::string told;
+  std::string reported;
 };
 
 Evidence residency(const CacheProof& proof, bool wanted) {
@@ -31,7 +31,7 @@ Evidence residency(const CacheProof& proof, bool wanted) {
   evidence.seen = true;
   evidence.good =
       wanted ? proof.resident_before >= CacheProof::kLeastOfState : proof.resident_before <= CacheProof::kMostOfOther;
-  evidence.told = percent(proof.resident_before) + " in the page cache before";
+  evidence.reported = percent(proof.resident_before) + " in the page cache before";
   return evidence;
 }
 
@@ -41,7 +41,7 @@ Evidence traffic(const CacheProof& proof, bool wanted) {
   evidence.seen = true;
   if (proof.delivered_bytes == 0) {
     evidence.good = wanted;
-    evidence.told = "what came from storage was not delivered in time";
+    evidence.reported = "what came from storage was not delivered in time";
     return evidence;
   }
   const double share = static_cast<double>(proof.storage_bytes) / static_cast<double>(proof.delivered_bytes);
@@ -49,16 +49,16 @@ Evidence traffic(const CacheProof& proof, bool wanted) {
   const unsigned readers = proof.declared == CacheState::cold ? proof.use.readers : 1;
   evidence.good =
       wanted ? share * readers >= CacheProof::kLeastOfState * proof.rounding : share <= CacheProof::kMostOfOther;
-  evidence.told = percent(share) + " of the bytes from storage";
-  if (readers > 1) evidence.told += fmt::format(" (each was read {} times)", readers);
+  evidence.reported = percent(share) + " of the bytes from storage";
+  if (readers > 1) evidence.reported += fmt::format(" (each was read {} times)", readers);
   if (!evidence.good && !proof.compression.empty())
-    evidence.told += "; " + proof.compression;
+    evidence.reported += "; " + proof.compression;
   else if (evidence.good && wanted && proof.rounding < 1)
-    evidence.told += fmt::format(" (stored compressed, as {})", percent(proof.rounding));
+    evidence.reported += fmt::format(" (stored compressed, as {})", percent(proof.rounding));
   else if (!evidence.good && proof.rounding > 1 + CacheProof::kMostOfOther)
-    evidence.told += fmt::format(" ({} with whole blocks, had all come from there)", percent(proof.rounding));
+    evidence.reported += fmt::format(" ({} with whole blocks, had all come from there)", percent(proof.rounding));
   else if (share > 1 + CacheProof::kMostOfOther)
-    evidence.told += " (with read-ahead and metadata)";
+    evidence.reported += " (with read-ahead and metadata)";
   return evidence;
 }
 
@@ -74,7 +74,7 @@ std::string given_below(const CacheProof& proof) {
 
 constexpr const char* kNotCounted = "this file system's traffic is not counted";
 
-/// Names: what each operation brought from storage, or asked of a server, tells where they were.
+/// Names: what each operation brought from storage, or asked of a server, shows where they were.
 void judge_names(CacheProof& proof) {
   const bool cold = proof.declared == CacheState::cold;
   const auto each = [&proof](std::uint64_t count) {
@@ -120,8 +120,8 @@ CacheProof nothing_proven(CacheState declared) {
 void judge(CacheProof& proof) {
   if (proof.declared == CacheState::asis) {
     proof.proven = true;
-    proof.why =
-        proof.resident_before < 0 ? "no state was asked for" : "no state was asked for; " + residency(proof, true).told;
+    proof.why = proof.resident_before < 0 ? "no state was asked for"
+                                          : "no state was asked for; " + residency(proof, true).reported;
     return;
   }
   // What was read, and not delivered before time was over, came from somewhere, too.
@@ -143,10 +143,10 @@ void judge(CacheProof& proof) {
     proof.why = "the kernel reports neither cached pages nor reads from storage";
     return;
   }
-  proof.why = memory.told;
+  proof.why = memory.reported;
   if (!memory.seen && proof.declared != CacheState::bypassed) proof.why = "the kernel does not report cached pages";
   if (!proof.why.empty()) proof.why += "; ";
-  proof.why += storage.seen ? storage.told : kNotCounted;
+  proof.why += storage.seen ? storage.reported : kNotCounted;
   if (!proof.caveat.empty()) proof.why += "; " + proof.caveat;
 }
 

@@ -36,7 +36,7 @@ struct CacheProof {
   double resident_after = -1;
   std::uint64_t delivered_bytes = 0;
   std::uint64_t operations = 0;
-  /// What `counter` tells: bytes that this process made the storage read, or that a network file
+  /// What `counter` reports: bytes that this process made the storage read, or that a network file
   /// system's servers gave.
   std::uint64_t storage_bytes = 0;
   std::uint64_t requests = 0;            // of a network file system's client to its servers, for names

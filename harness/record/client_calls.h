@@ -20,7 +20,7 @@ struct ClientOperation {
 
 /// Of the whole mount: every process of this machine is in it. No operations where the client counts none.
 struct ClientCalls {
-  /// Where it was read: "mountstats"; of clients that tell neither queues, executions, repeats nor errors of a kind, "osc stats",
+  /// Where it was read: "mountstats"; of clients that report neither queues, executions, repeats nor errors of a kind, "osc stats",
   /// ".stats", "ceph metrics".
   std::string counter;
   std::uint64_t connections = 0;

@@ -1,4 +1,4 @@
-// What is told of data: how far its making, walking or checking is, and what is wrong in it.
+// What is reported about data: how far its making, walking or checking is, and what is wrong in it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// Told while a data set is made, walked or verified: done and total in bytes (or files, when bytes are unknown).
+/// Reported while a data set is made, walked or verified: done and total in bytes (or files, when bytes are unknown).
 using DataProgress = std::function<void(std::uint64_t done, std::uint64_t total, std::string_view what)>;
 
 /// A block that does not say what it should.

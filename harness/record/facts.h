@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// By name, in the order in which they are told: "algorithm", "NVLS".
+/// By name, in the order in which they are reported: "algorithm", "NVLS".
 using Facts = std::vector<std::pair<std::string, std::string>>;
 
 }  // namespace headrace

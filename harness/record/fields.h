@@ -1,5 +1,5 @@
 // What the members of a struct are called where it is stored, and what becomes of them where several processes' structs
-// become one: told once per struct, and read by the writer of run files, by their reader, and by the wire between ranks.
+// become one: reported once per struct, and read by the writer of run files, by their reader, and by the wire between ranks.
 #pragma once
 
 #include <cstddef>

@@ -15,8 +15,8 @@ struct Metric {
   std::string_view unit;
   Better better = Better::higher;
   std::string_view description;
-  bool per_device = false;  // also told for each of Workload::devices(), as device_metric()
-  bool of_a_line = false;   // a rate on networks' lines, which are told in bit/s: shown in both
+  bool per_device = false;  // also reported for each of Workload::devices(), as device_metric()
+  bool of_a_line = false;   // a rate on networks' lines, which are reported in bit/s: shown in both
 };
 
 /// "bandwidth_gpu0": a metric of one device.

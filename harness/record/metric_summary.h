@@ -9,7 +9,7 @@
 
 namespace headrace {
 
-/// As a run tells it and as its file holds it.
+/// As a run reports it and as its file holds it.
 struct MetricSummary {
   std::string name, unit, description;
   Better better = Better::higher;

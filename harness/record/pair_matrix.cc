@@ -23,7 +23,7 @@ double between(const PairMatrix& m, std::size_t a, std::size_t b) {
 
 std::string rate_text(double rate) { return format_quantity(rate, Dimension::bytes_per_second); }
 
-/// From so many ends on pairs tell how much healthy ones differ. Most pairs of a healthy node never lie 2.5 deviations off.
+/// From so many ends on pairs show how much healthy ones differ. Most pairs of a healthy node never lie 2.5 deviations off.
 constexpr std::size_t kManyEnds = 8;
 constexpr double kLeastLoss = 0.05, kDeviations = 2.5, kLeastSpread = 0.005;
 
@@ -139,12 +139,12 @@ PairFinding unreached_end(const PairMatrix& matrix, const ConnectionFault& fault
   const std::string others = listed(matrix, fault.others);
   if (fault.kind == Kind::closed) {
     one.kind = "closed ";
-    one.told = in_words_closed(others, fault.why);
+    one.reported = in_words_closed(others, fault.why);
   } else if (fault.kind == Kind::cannot_call) {
     one.kind = "blocked ";
-    one.told = in_words_cannot_call(others, fault.why);
+    one.reported = in_words_cannot_call(others, fault.why);
   } else {
-    one.told = fmt::format("no connection with {} ({})", others, fault.why);
+    one.reported = fmt::format("no connection with {} ({})", others, fault.why);
   }
   one.kind += matrix.rails.empty() ? "node" : "rail of a node";
   return one;
@@ -155,7 +155,7 @@ PairFinding unreached_link(const PairMatrix& matrix, const ConnectionFault& faul
   one.kind = "unreached link";
   one.subject = matrix.names[std::min(fault.a, fault.b)] + " to " + matrix.names[std::max(fault.a, fault.b)];
   one.part = "link " + one.subject;
-  one.told = fault.one_way ? in_words_one_way(matrix.names[fault.a], matrix.names[fault.b], fault.why) : fault.why;
+  one.reported = fault.one_way ? in_words_one_way(matrix.names[fault.a], matrix.names[fault.b], fault.why) : fault.why;
   one.ends = {std::min(fault.a, fault.b), std::max(fault.a, fault.b)};
   return one;
 }
@@ -165,7 +165,7 @@ PairFinding unreached_rail(const PairMatrix& matrix, std::size_t rail, const std
   one.kind = "unreached rail";
   one.subject = matrix.rails[rail];
   one.part = "rail " + one.subject;
-  one.told = "no host can connect to any other: " + why;
+  one.reported = "no host can connect to any other: " + why;
   return one;
 }
 
@@ -190,7 +190,7 @@ void join_rails(const PairMatrix& matrix, std::vector<PairFinding>& ends) {
   }
 }
 
-/// What explains the pairs that could not be connected, as far as rates tell: rails, then ends of them, then links.
+/// What explains the pairs that could not be connected, as far as rates report: rails, then ends of them, then links.
 std::vector<PairFinding> unreached(const PairMatrix& matrix) {
   constexpr unsigned kOnce = 1;  // each was tried for some seconds
   std::vector<PairFinding> rails, all, links;
@@ -341,8 +341,8 @@ std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& mat
     one.kind = "slow rail";
     one.subject = matrix.rails[rail];
     one.part = "rail " + one.subject;
-    one.told = fmt::format("nodes reach {} on it, where the best rail gives {}", rate_text(blame.rail_reference[rail]),
-                           rate_text(blame.reference));
+    one.reported = fmt::format("nodes reach {} on it, where the best rail gives {}",
+                               rate_text(blame.rail_reference[rail]), rate_text(blame.reference));
     one.rail = rail;
     one.below = blame.share;
   }
@@ -351,15 +351,15 @@ std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& mat
     for (unsigned other = 0; other < matrix.names.size(); ++other)
       if (other != node && between(matrix, node, other) >= 0) rates.push_back(between(matrix, node, other));
     const bool whole = on_all_rails(blame, matrix, node);
-    if (whole && node >= ends) continue;  // told with its first rail
+    if (whole && node >= ends) continue;  // reported with its first rail
     PairFinding& one = all.emplace_back();
     one.kind = whole || matrix.rails.empty() ? "slow node" : "slow rail of a node";
     one.subject = whole ? node_of(matrix, node) : matrix.names[node];
     one.part = (whole || matrix.rails.empty() ? "node " : "NIC ") + one.subject;
-    one.told = fmt::format("{} with its {} partners{}, where others reach {}", rate_text(statistics::median(rates)),
-                           rates.size(),
-                           whole ? fmt::format(" on {}, and the same on its other rails", matrix.rails.front()) : "",
-                           rate_text(reference(node)));
+    one.reported = fmt::format(
+        "{} with its {} partners{}, where others reach {}", rate_text(statistics::median(rates)), rates.size(),
+        whole ? fmt::format(" on {}, and the same on its other rails", matrix.rails.front()) : "",
+        rate_text(reference(node)));
     for (std::size_t end = node; end < (whole ? matrix.names.size() : node + 1); end += ends)
       one.ends.push_back(static_cast<unsigned>(end));
     one.below = blame.node_share[node / ends];
@@ -369,7 +369,8 @@ std::vector<PairFinding> pair_findings(const Blame& blame, const PairMatrix& mat
     one.kind = "slow link";
     one.subject = matrix.names[from] + " to " + matrix.names[to];
     one.part = "link " + matrix.names[std::min(from, to)] + " to " + matrix.names[std::max(from, to)];
-    one.told = fmt::format("{}, where others reach {}", rate_text(matrix.rate[from][to]), rate_text(reference(from)));
+    one.reported =
+        fmt::format("{}, where others reach {}", rate_text(matrix.rate[from][to]), rate_text(reference(from)));
     one.ends = {from, to};
     one.below = blame.share;
   }

@@ -78,7 +78,7 @@ inline constexpr std::string_view kLookAtWay = "look at the way between them, it
 /// "slow node", "node3", "0.49 GB/s with its 3 partners, where others reach 0.98 GB/s"; "slow
 /// rail", "eth1", ...; "slow link", "node0 to node1", ...; "unreached link" and "unreached node", with why.
 struct PairFinding {
-  std::string kind, subject, told;
+  std::string kind, subject, reported;
   std::string part;                   // "node node3", "NIC node3 eth1", "rail eth1"; of both ways "link node0 to node1"
   std::vector<unsigned> ends;         // of the node, or both of the link, the one that sends first; of a rail none
   std::optional<unsigned> rail = {};  // slow as a whole

@@ -44,7 +44,7 @@ struct ParamInfo {
 
 /// Reads one point's parameters. The constructor of a workload asks for each exactly once: name,
 /// default, range, help. Problems are collected, never thrown, so that all of a file's problems are
-/// told at once; a value that is wrong reads as its default. After construction, engine code calls
+/// reported at once; a value that is wrong reads as its default. After construction, engine code calls
 /// finish(), which reports every key that nobody asked for, with the nearest known name.
 /// A number whose fallback is below its limits has no default: "not given".
 class Params {

@@ -10,7 +10,7 @@ namespace headrace {
 
 /// Of one phase. Times are from the begin of the first step [s].
 struct PipelineTrace {
-  /// Steps that are told together.
+  /// Steps that are reported together.
   struct Window {
     double begin_s = 0, end_s = 0;
     std::uint64_t steps = 0;

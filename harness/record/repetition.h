@@ -111,7 +111,7 @@ struct StageSpan {
 struct Disturbance {
   std::uint64_t foreign_bytes = 0;  // device bytes that this process did not cause
   double cpu_steal = 0;             // share of all CPU time, 0..1
-  double io_pressure = -1;          // PSI "some" io, share of time; -1 = kernel does not tell
+  double io_pressure = -1;          // PSI "some" io, share of time; -1 = kernel does not report
   double cpu_pressure = -1;
   double memory_pressure = -1;
   double throttled_s = 0;       // processor time that the control group's quota withheld
@@ -140,7 +140,7 @@ struct Repetition {
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
   std::vector<PartFault> faults;    // whatever became of it
   /// When the first phase began and the last one ended, by the node's clock: seconds since 1970; 0 = none began. What
-  /// tells whether other nodes' runs measured at the same time.
+  /// shows whether other nodes' runs measured at the same time.
   double began_unix_s = 0, ended_unix_s = 0;
 };
 

@@ -10,7 +10,7 @@
 namespace headrace {
 
 /// Runs the workload's first phase for at most so long, untimed, as the engine runs a repetition: its data in the point's
-/// cache state, its workers pinned and watched. `what` is told meanwhile ("ramp: 125/s"). Nothing: an operation or a worker
+/// cache state, its workers pinned and watched. `what` is reported meanwhile ("ramp: 125/s"). Nothing: an operation or a worker
 /// failed.
 using RunTrial = std::function<std::optional<PhaseResult>(double seconds, const std::string& what)>;
 

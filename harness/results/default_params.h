@@ -1,4 +1,4 @@
-// Parameters that a run file does not tell, as the version that wrote it did not have them.
+// Parameters that a run file does not report, as the version that wrote it did not have them.
 #pragma once
 
 #include <map>

@@ -11,7 +11,7 @@
 
 namespace headrace::results {
 
-/// What JUnit, which knows no such outcome, is told of a need that is INCONCLUSIVE.
+/// What JUnit, which knows no such outcome, is reported about a need that is INCONCLUSIVE.
 enum class JunitInconclusive { error, failure, skipped };
 
 /// What the caller may choose.

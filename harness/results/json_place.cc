@@ -38,7 +38,7 @@ std::string why_none(std::string_view text, const PlainJson::parse_error& error)
 }
 
 /// A value as a message shows it.
-std::string told(const PlainJson& value) {
+std::string describe(const PlainJson& value) {
   std::string text = value.dump(-1, ' ', false, PlainJson::error_handler_t::replace);
   return text.size() <= 40 ? text : text.substr(0, 37) + "...";
 }
@@ -51,7 +51,7 @@ JsonError::JsonError(int line, int column, const std::string& why)
 JsonError::JsonError(std::string place, const std::string& why)
     : UsageError((place.empty() ? "the file" : place) + ": " + why), place_(std::move(place)), why_(why) {}
 
-std::string JsonError::told_in(const std::string& file, std::string_view text) const {
+std::string JsonError::place_in(const std::string& file, std::string_view text) const {
   TextLine at{line_, column_};
   if (line_ == 0) at = line_of(text, byte_of(text, place_));
   return fmt::format("{}:{}:{}: {}{}{}", file, at.line, at.column, place_, place_.empty() ? "" : ": ", why_);
@@ -60,10 +60,10 @@ std::string JsonError::told_in(const std::string& file, std::string_view text) c
 PlainJson parse_json(std::string_view text, const std::vector<std::string>& ignored) {
   if (text.find_first_not_of(" \t\r\n") == text.npos) throw UsageError("the file is empty");
   std::vector<std::set<std::string>>
-      keys;  // of the objects that are open, by depth: the end of an ignored one is not told
+      keys;  // of the objects that are open, by depth: the end of an ignored one is not reported
   std::size_t values = 0;
-  const auto watch = [&](int told, PlainJson::parse_event_t event, PlainJson& parsed) {
-    const auto depth = static_cast<std::size_t>(told);
+  const auto watch = [&](int reported, PlainJson::parse_event_t event, PlainJson& parsed) {
+    const auto depth = static_cast<std::size_t>(reported);
     if (depth > kDeepest) throw UsageError(fmt::format("values lie in each other more than {} deep", kDeepest));
     if (++values > kMostValues)
       throw UsageError(fmt::format("has more than {} million values", kMostValues / 1'000'000));
@@ -90,7 +90,7 @@ PlainJson parse_json(std::string_view text, const std::vector<std::string>& igno
 
 void JsonPlace::refuse(const std::string& why) const { throw JsonError(place_, why); }
 
-void JsonPlace::expected(const char* what) const { refuse(fmt::format("{}: {} is expected", told(*value_), what)); }
+void JsonPlace::expected(const char* what) const { refuse(fmt::format("{}: {} is expected", describe(*value_), what)); }
 
 JsonPlace JsonPlace::at(std::string_view key) const {
   if (!value_->is_object()) expected("an object");

@@ -1,4 +1,4 @@
-// A JSON document read strictly: every value knows its place, and a wrong one is told with it.
+// A JSON document read strictly: every value knows its place, and a wrong one is reported with it.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class JsonError : public UsageError {
   JsonError(std::string place, const std::string& why);
 
   /// "FILE:3:7: nodes[0].state: why". `text`: of the document, which has been the same when it was refused.
-  std::string told_in(const std::string& file, std::string_view text) const;
+  std::string place_in(const std::string& file, std::string_view text) const;
 
  private:
   int line_ = 0, column_ = 0;

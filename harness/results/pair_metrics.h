@@ -20,7 +20,7 @@ struct RatedPairs {
 };
 
 /// As shares of what the middle end reaches with its best partner in the same repetition: "rate of node3", the median of
-/// its pairs, and "rate of node2 and node5". So what all lose together is told by other metrics, and not once more by
+/// its pairs, and "rate of node2 and node5". So what all lose together is reported by other metrics, and not once more by
 /// each pair. Of more than 64 ends each has "slowest pair of node3" in the place of pairs. An item is a rail of a
 /// repetition; values are in their order.
 std::vector<StoredMetric> pair_metrics(const std::vector<RatedPairs>& repetitions);

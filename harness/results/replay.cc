@@ -15,7 +15,7 @@ namespace {
 
 std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.17g}", *value) : "none"; }
 
-/// Told where a file says `stored` and what it holds gives `again`.
+/// Reported where a file says `stored` and what it holds gives `again`.
 template <class T>
 void compare(const std::string& what, const T& stored, const T& again, std::vector<std::string>& differences) {
   if (stored == again) return;

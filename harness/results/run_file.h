@@ -31,7 +31,7 @@ struct StoredLatency {
 struct StoredRepetition : judging::RecordedRepetition {
   unsigned index = 0;
   std::uint64_t operations = 0;  // of all phases
-  /// When its timed part was, in seconds since 1970 by the node's clock; both 0: not told.
+  /// When its timed part was, in seconds since 1970 by the node's clock; both 0: not reported.
   double began_unix_s = 0, ended_unix_s = 0;
 };
 
@@ -67,7 +67,7 @@ struct StoredPrediction {
 
 /// A figure beside what sound hardware gives (docs/reference/expectations.md).
 struct StoredExpected {
-  std::string point, metric, part_kind, standing, told;
+  std::string point, metric, part_kind, standing, reported;
 };
 
 struct StoredRun : StoredVerdict {

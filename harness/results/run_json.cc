@@ -69,7 +69,7 @@ Json step_part(const PipelineTrace::Step& s) {
           {"others_s", s.others_s}, {"save_s", s.save_s},   {"ready", s.ready}};
 }
 
-/// Of the steps alone; what was done with each sample, a trace of its own tells.
+/// Of the steps alone; what was done with each sample, a trace of its own reports.
 Json steps_part(const PipelineTrace& t) {
   Json windows = Json::array(), first = Json::array(), slowest = Json::array();
   for (const PipelineTrace::Window& w : t.windows)
@@ -176,7 +176,7 @@ Json bounded(const Estimate& b) { return {{"value", b.value}, {"low", b.low}, {"
 
 Json rules(const HeldRules& held) {
   Json checks = Json::array();
-  for (const RuleCheck& c : held.checks) checks.push_back({{"rule", c.rule}, {"kept", c.kept}, {"told", c.told}});
+  for (const RuleCheck& c : held.checks) checks.push_back({{"rule", c.rule}, {"kept", c.kept}, {"told", c.reported}});
   Json all{{"name", held.name}, {"checks", std::move(checks)}};
   const auto put = [&all](const char* name, const std::optional<BenchmarkSaves>& s) {
     if (s) all[name] = {{"count", s->count}, {"each_s", s->each_s}, {"bytes_per_s", s->bytes_per_s}};
@@ -220,7 +220,7 @@ Json pipeline(const Rehearsal& r) {
     };
     Json tried = Json::array();
     for (const TriedLoader& one : r.tuning->tried) tried.push_back(json_of(one));
-    all["tuning"] = {{"target", r.tuning->target}, {"tried", std::move(tried)}, {"told", r.tuning->told}};
+    all["tuning"] = {{"target", r.tuning->target}, {"tried", std::move(tried)}, {"told", r.tuning->reported}};
     if (r.tuning->advised) {
       all["tuning"]["advised"] = json_of(*r.tuning->advised);
       all["tuning"]["prefetch_bytes"] = r.tuning->memory;
@@ -236,13 +236,13 @@ Json pipeline(const Rehearsal& r) {
                           {"decide", r.saves->decides}};
   if (r.tier) {
     const RehearsedTier& tier = *r.tier;
-    Json told{
+    Json reported{
         {"storage_sample_rate", tier.storage}, {"fill_sample_rate", tier.filling}, {"cached_sample_rate", tier.cached}};
-    if (tier.hits) told["hit_ratio"] = *tier.hits;
-    if (tier.hits_predicted) told["hit_ratio_predicted"] = *tier.hits_predicted;
-    if (tier.pays_after) told["break_even_epochs"] = *tier.pays_after;
-    if (tier.staged_pays_after) told["break_even_staged_before"] = *tier.staged_pays_after;
-    all["local_cache"] = std::move(told);
+    if (tier.hits) reported["hit_ratio"] = *tier.hits;
+    if (tier.hits_predicted) reported["hit_ratio_predicted"] = *tier.hits_predicted;
+    if (tier.pays_after) reported["break_even_epochs"] = *tier.pays_after;
+    if (tier.staged_pays_after) reported["break_even_staged_before"] = *tier.staged_pays_after;
+    all["local_cache"] = std::move(reported);
   }
   if (r.on_gpus)
     all["gpu_decoding"] = {{"image_rate", r.on_gpus->image_rate}, {"cpu_time_per_image", r.on_gpus->cpu_time_s}};
@@ -277,7 +277,7 @@ Json pipeline(const Rehearsal& r) {
 
 Json rehearsal(const RunResult& run) {
   Json all = run.rehearsal ? pipeline(*run.rehearsal) : Json::object();
-  all["told"] = engine::told_rehearsal(run);
+  all["told"] = engine::describe_rehearsal(run);
   if (run.rules) all["rules"] = rules(*run.rules);
   return all;
 }

@@ -45,20 +45,20 @@ Judgement read_judgement(const JsonPlace& place) {
   return j;
 }
 
-/// Of points whose ends the document does not have: as its own words tell them. These can only say
+/// Of points whose ends the document does not have: as its own words report them. These can only say
 /// that less is known than the judgements say.
-PointCounts told_points(const JsonPlace& summary, const std::vector<Outcome>& outcomes) {
-  PointCounts told;
+PointCounts reported_points(const JsonPlace& summary, const std::vector<Outcome>& outcomes) {
+  PointCounts reported;
   const auto word = outcome_named(summary.at("word").text());
   const auto errors = static_cast<unsigned>(std::count(outcomes.begin(), outcomes.end(), Outcome::error));
-  told.failed = static_cast<unsigned>(std::min<std::uint64_t>(summary.whole("error", 0), UINT_MAX));
-  told.failed = told.failed > errors ? told.failed - errors : 0;
-  if (word == Outcome::error && errors == 0) told.failed = std::max(1u, told.failed);  // was not counted once
-  if (!outcomes.empty()) return told;
+  reported.failed = static_cast<unsigned>(std::min<std::uint64_t>(summary.whole("error", 0), UINT_MAX));
+  reported.failed = reported.failed > errors ? reported.failed - errors : 0;
+  if (word == Outcome::error && errors == 0) reported.failed = std::max(1u, reported.failed);  // was not counted once
+  if (!outcomes.empty()) return reported;
   const std::uint64_t least = word == Outcome::skipped || word == Outcome::incomplete ? 1 : 0;  // nor was this
-  told.skipped = static_cast<unsigned>(std::clamp<std::uint64_t>(summary.whole("skipped", 0), least, UINT_MAX - 1));
-  told.all = told.skipped + (word != Outcome::skipped);
-  return told;
+  reported.skipped = static_cast<unsigned>(std::clamp<std::uint64_t>(summary.whole("skipped", 0), least, UINT_MAX - 1));
+  reported.all = reported.skipped + (word != Outcome::skipped);
+  return reported;
 }
 
 PointCounts counted(const std::vector<StoredStatus>& points, const StoredVerdict& verdict) {
@@ -73,29 +73,29 @@ PointCounts counted(const std::vector<StoredStatus>& points, const StoredVerdict
   return counts;
 }
 
-/// Throws where `told` is not what judgements and points come to.
-void check_summary(const JsonPlace& told, const Summary& is, const PointCounts& points) {
+/// Throws where `reported` is not what judgements and points come to.
+void check_summary(const JsonPlace& reported, const Summary& is, const PointCounts& points) {
   // Older files count needs alone.
-  const bool needs_alone = !told.has("needs");
+  const bool needs_alone = !reported.has("needs");
   const std::pair<Outcome, unsigned> counts[] = {{Outcome::pass, is.pass},
                                                  {Outcome::fail, is.fail},
                                                  {Outcome::inconclusive, is.inconclusive},
                                                  {Outcome::skipped, needs_alone && is.needs == 0 ? 0 : is.skipped},
                                                  {Outcome::error, needs_alone ? is.error - points.failed : is.error}};
-  const auto check = [&told](const char* key, const auto& value, const auto& expected, std::string_view of) {
+  const auto check = [&reported](const char* key, const auto& value, const auto& expected, std::string_view of) {
     if (value != expected)
-      told.at(key).refuse(
+      reported.at(key).refuse(
           fmt::format("summary says {}{}, the judgements say {}: edited by hand?", value, of, expected));
   };
   for (const auto& [outcome, count] : counts) {
     const std::string word(to_string(outcome));
     std::string key = word;
     std::transform(key.begin(), key.end(), key.begin(), [](unsigned char c) { return std::tolower(c); });
-    check(key.c_str(), told.whole(key, count), count, " " + word);
+    check(key.c_str(), reported.whole(key, count), count, " " + word);
   }
-  check("needs", told.whole("needs", is.needs), is.needs, " needs");
-  check("word", told.at("word").text(), to_string(is.word), "");
-  check("exit_code", told.at("exit_code").whole(), static_cast<unsigned>(is.exit_code), " as exit code");
+  check("needs", reported.whole("needs", is.needs), is.needs, " needs");
+  check("word", reported.at("word").text(), to_string(is.word), "");
+  check("exit_code", reported.at("exit_code").whole(), static_cast<unsigned>(is.exit_code), " as exit code");
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredS
     root.at("judgements").each([&](const JsonPlace& place) { verdict.judgements.push_back(read_judgement(place)); });
   std::vector<Outcome> outcomes;
   for (const Judgement& j : verdict.judgements) outcomes.push_back(j.outcome);
-  const PointCounts counts = points ? counted(*points, verdict) : told_points(summary, outcomes);
+  const PointCounts counts = points ? counted(*points, verdict) : reported_points(summary, outcomes);
   verdict.summary = summarize(outcomes, verdict.signal, counts);
   check_summary(summary, verdict.summary, counts);
 }

@@ -24,7 +24,7 @@ struct StoredVerdict {
   std::string version, revision, build_type, sanitizers;
   std::string id, name, started_utc, config_file, config_hash, node;
   std::string from_job_by;  // the verb whose points follow from the job in config_file; "" = that is a configuration
-  std::string target;       // the folder that was measured; "" = not told
+  std::string target;       // the folder that was measured; "" = not reported
   double elapsed_s = 0;
   std::vector<std::string> command;
   int signal = 0;   // that ended it
@@ -36,7 +36,7 @@ struct StoredVerdict {
   unsigned thin() const;
   Remark remark() const;
   /// The command that measures the same points: "headrace run -c disk.yaml", or "headrace qualify job.yaml" where they
-  /// followed from the job; of a run whose file is not told "headrace run -c CONFIG".
+  /// followed from the job; of a run whose file is not reported "headrace run -c CONFIG".
   std::string measuring_command() const;
   /// When the run ended, in seconds since 1970; 0 when the file does not say when it started.
   double ended_s() const;

@@ -9,7 +9,7 @@
 namespace headrace::results {
 
 /// JSON with a track of complete events for each worker, one for the steps of the GPUs, and counters of batches that are
-/// ready. Times are microseconds from the earliest event. `otherData` tells each stage's time over all workers [s], what
+/// ready. Times are microseconds from the earliest event. `otherData` reports each stage's time over all workers [s], what
 /// there was no room for included.
 std::string trace_json(const PipelineTrace& trace, const std::string& point, const std::string& run_id);
 

@@ -49,7 +49,7 @@ struct MetricInfo {
 /// Every metric a point of this workload can report: its own, those marked per_device for each of
 /// `devices` (Workload::devices()), the standard ones, and for each of `latency_parts`
 /// (Workload::latency_parts()) PART_latency_p50_ns ... PART_latency_max_ns. In the order in which
-/// they are told.
+/// they are reported.
 std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info, std::span<const std::string> latency_parts,
                                          std::span<const std::string> devices);
 

@@ -85,7 +85,7 @@ class Workload {
   virtual void connect(Node&) {}
   /// The data set that is read, if it is one; nullptr = none.
   virtual const DataSet* data() const { return nullptr; }
-  /// The files whose cache state the engine makes and proves, and whose names errors tell, where they are no data set.
+  /// The files whose cache state the engine makes and proves, and whose names errors report, where they are no data set.
   virtual const FileTable* files() const { return nullptr; }
   virtual CacheUse cache_use() const { return {}; }
   virtual void before_phase(unsigned /*phase*/, unsigned /*repetition*/, std::uint64_t /*seed*/) {}
@@ -94,7 +94,7 @@ class Workload {
   virtual void run(Worker& worker) = 0;
   /// Called after the last phase of a repetition; every metric name must be in the catalogue.
   virtual void report(const Repetition& repetition, MetricSink& sink) const = 0;
-  /// Why the repetitions so far tell no `metric`, where that depends on the machine: for whoever needs it.
+  /// Why the repetitions so far report no `metric`, where that depends on the machine: for whoever needs it.
   virtual std::string why_missing(std::string_view /*metric*/) const { return ""; }
   /// The devices that this point measures one by one ("gpu0"), known from prepare on and after cleanup still: a metric
   /// marked per_device may also be put for each of them, as device_metric(name, device).
@@ -102,7 +102,7 @@ class Workload {
   /// What the repetition that has just run gave for each pair of nodes, at the first rank of the team.
   virtual std::optional<PairMatrix> pairs() const { return std::nullopt; }
   /// Of ranks that wait for each other, so that all are as fast: which one held back the others in the repetition that has
-  /// just run, as a place in the team. Nothing: their rates tell.
+  /// just run, as a place in the team. Nothing: their rates report.
   virtual std::optional<unsigned> slowest() const { return std::nullopt; }
   virtual AcrossRanks across_ranks() const { return AcrossRanks::add; }
   /// What other programs did to the workload's own device in the repetition that has just run; "" = nothing. Asked once per

@@ -1,8 +1,8 @@
-"""Tells what is in a Darshan log as lines of JSON, as DFTracer writes them: `headrace observe --from` reads those.
+"""Reports what is in a Darshan log as lines of JSON, as DFTracer writes them: `headrace observe --from` reads those.
 
     python3 -I -B reports/headrace_darshan LOG
 
-Calls that Darshan's extended tracing (DXT) kept are told as they were. Of other files it counted alone: their calls are
+Calls that Darshan's extended tracing (DXT) kept are reported as they were. Of other files it counted alone: their calls are
 spread evenly over the time in which there were some, each of the mean size; a note says so. Exit code: 2 where the log cannot
 be read, or holds nothing of POSIX calls."""
 
@@ -12,7 +12,7 @@ import sys
 MOST_CALLS = 20000  # of one file that was counted alone
 
 
-def tell(name, pid, ts, dur, **arguments):
+def report(name, pid, ts, dur, **arguments):
     print(json.dumps({"name": name, "cat": "POSIX", "pid": pid, "tid": pid, "ts": ts * 1e6, "dur": max(0.0, dur) * 1e6, "ph": 1,
                       "args": arguments}))
 
@@ -23,7 +23,7 @@ def note(text):
 
 def spread(name, pid, times, begin, end, spent, **arguments):
     for n in range(times):
-        tell(name, pid, begin + (end - begin) * n / times, spent / times, **arguments)
+        report(name, pid, begin + (end - begin) * n / times, spent / times, **arguments)
 
 
 def main(path):
@@ -48,7 +48,7 @@ def main(path):
             for what, segments in (("read", record["read_segments"]), ("write", record["write_segments"])):
                 for segment in segments.itertuples():
                     traced.add(record["id"])
-                    tell(what, pid, segment.start_time, segment.end_time - segment.start_time, ret=int(segment.length),
+                    report(what, pid, segment.start_time, segment.end_time - segment.start_time, ret=int(segment.length),
                          count=int(segment.length), offset=int(segment.offset), fname=names.get(record["id"], str(record["id"])))
     counted = cut = 0
     for one, times in zip(tables["counters"].itertuples(), tables["fcounters"].itertuples()):
@@ -70,9 +70,9 @@ def main(path):
             if count == 0:
                 continue
             counted += 1
-            told = min(count, MOST_CALLS)
-            cut += told < count
-            spread(what, pid, told, first, last, spent, ret=int(size) // told, count=int(size) // told, fname=file)
+            reported = min(count, MOST_CALLS)
+            cut += reported < count
+            spread(what, pid, reported, first, last, spent, ret=int(size) // reported, count=int(size) // reported, fname=file)
     if counted:
         note(f"Darshan counted the calls on {counted} of the files and kept none of them (DXT does): sizes and times of single calls are means")
     if cut:

@@ -20,8 +20,9 @@ class Missing:
 
 @dataclass(frozen=True)
 class Difference:
+    JSON_NAMES = {"reported": "told"}
     what: str
-    told: str
+    reported: str
     fix: str
     fault: bool
 
@@ -166,17 +167,17 @@ class Skipped:
 class Fault:
     scope: str
     subject: str
-    told: str
+    reported: str
     fix: str
     loss: float
     healthy: float
     in_: List[str]
 
-    JSON_NAMES = {"in_": "in"}
+    JSON_NAMES = {"in_": "in", "reported": "told"}
 
     @property
     def node(self) -> str:
-        """The node that it is of; "" where it is no node's. A NIC is told as "node3 eth1"."""
+        """The node that it is of; "" where it is no node's. A NIC is reported as "node3 eth1"."""
         return self.subject.split(" ")[0] if self.scope in NODE_SCOPES else ""
 
 
@@ -232,11 +233,11 @@ class Bringup:
     def check(self) -> None:
         names = {node.name for node in self.nodes}
         for number, session in enumerate(self.sessions):
-            told = [pair.nodes for one in session.rounds for pair in (*one.pairs, *one.failed)]
+            reported = [pair.nodes for one in session.rounds for pair in (*one.pairs, *one.failed)]
             tested = [one.node for tests in session.tests for one in tests.nodes] + [node for group in session.groups for node in group.nodes]
             if any(not 0 <= node < len(self.nodes) for node in tested):
                 raise Inconsistent(f"sessions[{number}]: tests of nodes that are not there", "sessions")
-            if any(not 0 <= end < len(self.nodes) for pair in told for end in pair):
+            if any(not 0 <= end < len(self.nodes) for pair in reported for end in pair):
                 raise Inconsistent(f"sessions[{number}]: a pair of nodes that are not there", "sessions")
         for fault in self.faults:
             if fault.node and fault.node not in names:
@@ -272,5 +273,5 @@ class Bringup:
                 yield from (pair for pair in one.pairs if number >= since[pair.nodes[0]] and number >= since[pair.nodes[1]])
 
     def usual(self, rail: int) -> float:
-        """What pairs usually reach [B/s]; 0: too few nodes met to tell."""
+        """What pairs usually reach [B/s]; 0: too few nodes met to report."""
         return self.usual_rate[rail] if rail < len(self.usual_rate) else 0.0

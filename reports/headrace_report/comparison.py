@@ -136,15 +136,15 @@ class Row:
             raise Inconsistent(f"status \"{self.status}\": one of {', '.join(STATUSES)} is expected")
         if not (0 < self.delta < 1 or (self.fact and self.delta == 0)):
             raise Inconsistent(f"delta {self.delta}: between 0 and 1 is expected")
-        if self.told and not self.fact and not min(*self.base.values, *self.other.values) > 0:
+        if self.reported and not self.fact and not min(*self.base.values, *self.other.values) > 0:
             raise Inconsistent("a value that is not above 0 has no ratio")
-        if self.told and abs(math.log(self.other.typical / self.base.typical / self.ratio)) > 1e-5:
+        if self.reported and abs(math.log(self.other.typical / self.base.typical / self.ratio)) > 1e-5:
             raise Inconsistent(f"the ratio {self.ratio} is not that of {self.other.typical} to {self.base.typical}")
-        if self.told and not 0 < self.low <= self.ratio <= self.high:
+        if self.reported and not 0 < self.low <= self.ratio <= self.high:
             raise Inconsistent(f"the ratio {self.ratio} does not lie within its bounds, above 0")
 
     @property
-    def told(self) -> bool:
+    def reported(self) -> bool:
         """There is a ratio with bounds: too few values have none."""
         return self.ratio is not None and self.low is not None and self.high is not None
 
@@ -251,9 +251,9 @@ class Pair:
 
     def check(self) -> None:
         for status in STATUSES:
-            told, there = self.summary.of(status), sum(row.status == status for row in self.findings)
-            if told != there:
-                raise Inconsistent(f"the summary says {told} {status}, but {there} findings are")
+            reported, there = self.summary.of(status), sum(row.status == status for row in self.findings)
+            if reported != there:
+                raise Inconsistent(f"the summary says {reported} {status}, but {there} findings are")
         known = {(row.points, row.metric) for row in self.findings}
         for row in self.rows:
             if row.says_same_as and (row.points, row.says_same_as) not in known:

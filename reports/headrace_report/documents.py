@@ -35,7 +35,7 @@ def file_in(path: str) -> str:
 
 
 def page(document: Any, file: str, paper: str) -> str:
-    """The page of a document read from `file`, to be printed as "summary" or "full". A run's tells what would help too,
+    """The page of a document read from `file`, to be printed as "summary" or "full". A run's shows what would help too,
     where its sizing lies beside it. Raises RunFileError."""
     beside = os.path.join(os.path.dirname(file), KINDS[sizing.KIND][2])
     if isinstance(document, schema.Run) and os.path.isfile(beside):

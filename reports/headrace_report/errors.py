@@ -1,8 +1,8 @@
-"""What can go wrong, with the exit code that tells it (the codes of the headrace command)."""
+"""What can go wrong, with the exit code that reports it (the codes of the headrace command)."""
 
 
 class ReportError(Exception):
-    """An error to tell in one line."""
+    """An error to report in one line."""
 
     exit_code = 1
 

@@ -1,4 +1,4 @@
-"""Latency histograms of run files: values of buckets, merging, percentiles (harness/record/histogram.h tells the scheme)."""
+"""Latency histograms of run files: values of buckets, merging, percentiles (harness/record/histogram.h reports the scheme)."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ def _fail(where: str, what: str) -> None:
     raise RunFileError(f"{where.lstrip('.') or 'the file'}: {what}")
 
 
-def _told(value: Any) -> str:
+def _reported(value: Any) -> str:
     text = json.dumps(value)
     return text if len(text) <= 40 else text[:37] + "..."
 
@@ -112,23 +112,23 @@ def _read(kind: Any, value: Any, where: str) -> Any:
     if kind == schema.Scalar:
         if isinstance(value, (bool, int, float, str)):
             return value
-        _fail(where, f"{_told(value)}: a text, number or boolean is expected")
+        _fail(where, f"{_reported(value)}: a text, number or boolean is expected")
     origin, inner = typing.get_origin(kind), typing.get_args(kind)
     if origin is typing.Union:  # Optional
         return None if value is None else _read(inner[0], value, where)
     if origin is list:
         if not isinstance(value, list):
-            _fail(where, f"{_told(value)}: a list is expected")
+            _fail(where, f"{_reported(value)}: a list is expected")
         if inner[0] is float and all(type(item) is float for item in value):
             return value  # most of a file; they were all found finite when it was parsed
         return [_read(inner[0], item, f"{where}[{number}]") for number, item in enumerate(value)]
     if origin is tuple:
         if not isinstance(value, list) or len(value) != len(inner):
-            _fail(where, f"{_told(value)}: a list of {len(inner)} is expected")
+            _fail(where, f"{_reported(value)}: a list of {len(inner)} is expected")
         return tuple(_read(part, item, f"{where}[{i}]") for i, (part, item) in enumerate(zip(inner, value)))
     if origin is dict:
         if not isinstance(value, dict):
-            _fail(where, f"{_told(value)}: an object is expected")
+            _fail(where, f"{_reported(value)}: an object is expected")
         return {key: _read(inner[1], item, f"{where}.{key}") for key, item in value.items()}
     return _read_plain(kind, value, where)
 
@@ -145,7 +145,7 @@ def _read_plain(kind: type, value: Any, where: str) -> Any:
         _fail(where, "too large for a count")
     if type(value) is not kind:
         words = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
-        _fail(where, f"{_told(value)}: {words[kind]} is expected")
+        _fail(where, f"{_reported(value)}: {words[kind]} is expected")
     return value
 
 
@@ -161,7 +161,7 @@ def _fields(kind: type) -> List[Tuple[str, str, Any, bool]]:
 
 def _read_object(kind: type, value: Any, where: str) -> Any:
     if not isinstance(value, dict):
-        _fail(where, f"{_told(value)}: an object is expected")
+        _fail(where, f"{_reported(value)}: an object is expected")
     read = {}
     for attribute, key, field_type, optional in _fields(kind):
         if key in value and not (optional and value[key] is None):

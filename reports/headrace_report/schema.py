@@ -257,7 +257,7 @@ class ClientOperation:
 
 @dataclass(frozen=True)
 class ClientCalls:
-    counter: str = ""  # that tells; "" in older files: mountstats, of NFS
+    counter: str = ""  # that reports; "" in older files: mountstats, of NFS
     connections: int = 0
     most_slots: int = 0  # at once on one connection since the mount; 0 = not counted
     sent: int = 0
@@ -268,7 +268,7 @@ class ClientCalls:
 
 @dataclass(frozen=True)
 class Disturbance:
-    """Pressures and steal are shares of time, 0..1; negative = the kernel does not tell."""
+    """Pressures and steal are shares of time, 0..1; negative = the kernel does not report."""
 
     disturbed: bool = False
     why: str = ""
@@ -304,7 +304,7 @@ class StageSpan:
 
 @dataclass(frozen=True)
 class StepWindow:
-    """Steps of an input pipeline that are told together: shares of what can be, and of the time."""
+    """Steps of an input pipeline that are reported together: shares of what can be, and of the time."""
 
     begin_s: float
     end_s: float
@@ -402,11 +402,12 @@ class Point:
 class Expected:
     """A figure beside what sound hardware of the same kind gives."""
 
+    JSON_NAMES = {"reported": "told"}
     point: str
     metric: str
     part: str      # "gpu0"
     standing: str  # "far below", "perhaps far below", "below", "usual", "above", "not known"
-    told: str      # all of it, as a sentence
+    reported: str  # all of it, as a sentence
     source: str
     share: Optional[float] = None  # of what the part can carry at most
     measured: Optional[float] = None  # B/s
@@ -417,7 +418,8 @@ class Expected:
 class Rehearsal:
     """What a rehearsal came to, a sentence each."""
 
-    told: List[str]
+    JSON_NAMES = {"reported": "told"}
+    reported: List[str]
     point: str = ""  # the whole pipeline
 
 
@@ -459,12 +461,12 @@ class Run:
         if self.summary.needs is not None:
             count["ERROR"] += failed
             count["SKIPPED"] += skipped
-        told: List[Tuple[str, Scalar, Scalar, str]] = [
+        reported: List[Tuple[str, Scalar, Scalar, str]] = [
             (outcome.lower(), self.summary.of(outcome), count[outcome], f" {outcome}") for outcome in OUTCOMES]
-        told += [("word", self.summary.word, word, ""), ("exit_code", self.summary.exit_code, code, " as exit code")]
+        reported += [("word", self.summary.word, word, ""), ("exit_code", self.summary.exit_code, code, " as exit code")]
         if self.summary.needs is not None:
-            told.append(("needs", self.summary.needs, len(self.judgements), " needs"))
-        for key, value, expected, of in told:
+            reported.append(("needs", self.summary.needs, len(self.judgements), " needs"))
+        for key, value, expected, of in reported:
             if value != expected:
                 raise Inconsistent(f"summary says {value}{of}, the judgements say {expected}: edited by hand?",
                                    f"summary.{key}")

@@ -1,4 +1,4 @@
-"""The parts of run.json that tell of several processes: ranks, pairs of nodes, collectives, numbers of clients.
+"""The parts of run.json that report on several processes: ranks, pairs of nodes, collectives, numbers of clients.
 
 As schema.py says: the types are the schema, and values are SI.
 """

@@ -310,8 +310,8 @@ class Sizing:
         fed = [phase.gpus_fed.median for phase in self.phases if phase.gpus_fed and phase.share(self.job) == 1]
         fewest = min([self.job.gpus] + fed) if fed else None
         if self.summary.gpus_fed != fewest:
-            told = ["none" if one is None else f"{one:g}" for one in (self.summary.gpus_fed, fewest)]
-            raise Inconsistent(f"the summary says {told[0]} GPUs fed, the phases {told[1]}")
+            reported = ["none" if one is None else f"{one:g}" for one in (self.summary.gpus_fed, fewest)]
+            raise Inconsistent(f"the summary says {reported[0]} GPUs fed, the phases {reported[1]}")
 
     def phase(self, name: str) -> Optional[Phase]:
         return next((phase for phase in self.phases if phase.phase == name), None)

@@ -1,6 +1,6 @@
 """Quantities as people read them: three significant digits, one prefix for a value and its bounds.
 
-Links, devices and data are decimal (1 GB = 10^9 B); memory is told in GiB.
+Links, devices and data are decimal (1 GB = 10^9 B); memory is reported in GiB.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def quantity(value: Optional[float], unit: str, binary: bool = False) -> str:
 
 
 def bounds(low: Optional[float], high: Optional[float], scale: Scale) -> str:
-    """"[0.889, 0.942]" on the scale of its value; an open side is told as such; nothing without any bound."""
+    """"[0.889, 0.942]" on the scale of its value; an open side is reported as such; nothing without any bound."""
     if low is None and high is None:
         return ""
     left = "no bound" if low is None else scale.number(low)
@@ -125,7 +125,7 @@ def duration(seconds: float) -> str:
 
 
 def is_memory(name: str, unit: str) -> bool:
-    """Memory is told in GiB, everything else in decimal units."""
+    """Memory is reported in GiB, everything else in decimal units."""
     return unit == "B" and "memory" in name
 
 

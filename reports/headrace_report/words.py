@@ -9,7 +9,7 @@ from .units import listing, percent, plural
 
 SYMBOL = {"PASS": "\u2714", "FAIL": "\u2718", "INCONCLUSIVE": "?", "SKIPPED": "\u2013", "ERROR": "!",
           "INCOMPLETE": "?", "INTERRUPTED": "!", "MEASURED": "\u2022"}
-# Of a compared metric: its symbol and the tone that it is told in.
+# Of a compared metric: its symbol and the tone that it is reported in.
 STATUS_SYMBOL = {"worse": "\u2718", "better": "\u2714", "differs": "\u2260", "same": "=", "small": "\u2248",
                  "inconclusive": "?"}
 STATUS_TONE = {"worse": "fail", "better": "pass", "differs": "error", "same": "skipped", "small": "skipped",
@@ -73,8 +73,8 @@ def headline(run: Run) -> Tuple[str, str]:
     goal = f"\u201c{run.job.name if run.job else run.run.name}\u201d"
     slow, open_parts = slow_parts(run), slow_parts(run, "INCONCLUSIVE")
     total, counts = len(run.judgements) - len(slow) - len(open_parts), run.summary
-    if run.rehearsal and run.rehearsal.told:
-        return run.rehearsal.told[0], f"{goal} on {who}: {counts.passed} of {plural(total, 'need')} met"
+    if run.rehearsal and run.rehearsal.reported:
+        return run.rehearsal.reported[0], f"{goal} on {who}: {counts.passed} of {plural(total, 'need')} met"
     if not total and counts.word == "FAIL":
         paired = all(judgement.id == PAIR_RATE for judgement in run.judgements)
         return (f"Bad: {_named(slow)}", "Compared with what their like reached in the same repetitions; no need was declared" if paired
@@ -139,10 +139,10 @@ def disturbed_line(points: Sequence[Point]) -> str:
               if not repetition.in_numbers]
     if not any(counted + others):
         return ""
-    told = [f"{share_of(sum(counted), len(counted))} that count"] if counted else []
+    reported = [f"{share_of(sum(counted), len(counted))} that count"] if counted else []
     if others:
-        told.append(f"{share_of(sum(others), len(others))} that do{'es' if len(others) == 1 else ''} not")
-    return listing(told)
+        reported.append(f"{share_of(sum(others), len(others))} that do{'es' if len(others) == 1 else ''} not")
+    return listing(reported)
 
 
 def noise_line(floor: Optional[NoiseFloor]) -> str:
@@ -154,7 +154,7 @@ def noise_line(floor: Optional[NoiseFloor]) -> str:
 
 
 def visible(change: float) -> str:
-    """The smallest change that would have been told."""
+    """The smallest change that would have been reported."""
     return f"a change of {percent(change)}" if change < 1 else "only what more than doubles or halves it"
 
 
@@ -165,6 +165,6 @@ def repetition_line(run: Run) -> str:
         return ""
     low, high = min(numbers), max(numbers)
     each = str(low) if low == high else f"{low}\u2013{high}"
-    told = f"{sum(numbers)} count, {each} of each point"
+    reported = f"{sum(numbers)} count, {each} of each point"
     others = sum(len(point.repetitions) for point in run.points) - sum(numbers)
-    return f"{told}; {others} more {'does' if others == 1 else 'do'} not" if others else told
+    return f"{reported}; {others} more {'does' if others == 1 else 'do'} not" if others else reported

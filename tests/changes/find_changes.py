@@ -75,7 +75,7 @@ class Finder:
         before = self.text(start, end)
         if "//" in before or "#" in before or not before.strip():
             return
-        # The whole of a small expression around it tells which of many alike is meant.
+        # The whole of a small expression around it shows which of many alike is meant.
         around_start, around_end = start, end
         for parent in reversed(parents):
             first, last = self.extent(parent)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tells which small changes of the code that decides the unit tests would not notice (mutation testing).
+"""Shows which small changes of the code that decides the unit tests would not notice (mutation testing).
 
 Takes a finished build with unit tests, finds operators, constants and conditions of the decision code by its syntax
 tree, and draws a sample. All changes of the sample are compiled at once into a second copy of the library that the test
@@ -18,7 +18,7 @@ Any build will do; one with sanitizers takes five times as long.
 
 Changes that make no difference stand in no_difference.txt, with the reason. Needs libclang's Python bindings (Debian:
 python3-clang). Ends with 0 when at least 90 % are noticed and each other one is explained; with 1 when not; with 2 when
-it cannot be told.
+it cannot be decided.
 """
 
 import argparse

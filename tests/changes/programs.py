@@ -23,7 +23,7 @@ class Part:
     tests: list
     seconds: float = 0
     reached: set = field(default_factory=set)  # the changes whose code they come by
-    why_not: str = ""  # why they cannot tell anything: they fail without any change
+    why_not: str = ""  # why they cannot show anything: they fail without any change
 
 
 class Runner:

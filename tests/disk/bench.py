@@ -38,8 +38,8 @@ def read_far_ahead(disk):
 class Run:
     """One run of headrace: exit code, what it said, its run.json."""
 
-    def __init__(self, code: int, told: str, folder: Path):
-        self.code, self.told = code, told
+    def __init__(self, code: int, reported: str, folder: Path):
+        self.code, self.reported = code, reported
         file = folder / "run.json"
         self.data: Dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
 
@@ -57,7 +57,7 @@ class Run:
         for metric in self.point["metrics"]:
             if metric["name"] == name:
                 return metric["median"]
-        raise AssertionError(f"{name} was not measured:\n{self.told}")
+        raise AssertionError(f"{name} was not measured:\n{self.reported}")
 
 
 class Started:
@@ -82,11 +82,11 @@ class Started:
 
     def end(self, timeout_s: float = 240) -> Run:
         try:
-            _, told = self.process.communicate(timeout=timeout_s)
+            _, reported = self.process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:
             self.process.kill()
             raise
-        run = Run(self.process.returncode, told, self.out)
+        run = Run(self.process.returncode, reported, self.out)
         if run.data:  # judged again from its file alone, it comes to the same verdict
             again = subprocess.run([sys.argv[1], "verdict", self.out, "--replay"], capture_output=True, text=True)
             none_asked = 12 if run.data["summary"]["needs"] == 0 else 0  # who asks for a verdict gets none
@@ -125,7 +125,7 @@ def between(measured: float, low: float, high: float, share: float, what: str) -
 
 def on_a_quiet_moment(check: Callable[[], None], tries: int = 3) -> None:
     """A machine that is busy otherwise reads slower than the disk gives: checked anew, up to `tries` times. Skips when each
-    time headrace's own ledger says who disturbed it: then there is no truth to be told from this machine now."""
+    time headrace's own ledger says who disturbed it: then there is no truth to be reported from this machine now."""
     disturbed = []
     for left in reversed(range(tries)):
         RUNS.clear()

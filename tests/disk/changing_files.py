@@ -19,9 +19,9 @@ def changed(workload, change):
 
 
 def check(result, *words):
-    assert result.code == 1, (result.code, result.told)
+    assert result.code == 1, (result.code, result.reported)
     errors = [repetition["error"] for repetition in result.point["repetitions"] if repetition["status"] == "error"]
-    assert errors, result.told
+    assert errors, result.reported
     print(errors[0])
     for word in words:
         assert word in errors[0], (word, errors[0])

@@ -1,4 +1,4 @@
-"""A full disk: told before anything is written where that can be known, else cleaned up. Usage: full_disk.py HEADRACE"""
+"""A full disk: reported before anything is written where that can be known, else cleaned up. Usage: full_disk.py HEADRACE"""
 
 import os
 import subprocess
@@ -26,12 +26,12 @@ def on_tmpfs(options, workload):
 
 workload = {"use": "small_file_read", "files": 400, "file_size": "100kB", "repeat": 1, "cache": "asis"}
 result, files = on_tmpfs("size=16m", workload)
-print(result.told)
-assert result.code == 2 and "would write 40.0 MB" in result.told and "are free" in result.told, result.told
+print(result.reported)
+assert result.code == 2 and "would write 40.0 MB" in result.reported and "are free" in result.reported, result.reported
 assert not [file for file in files if file.endswith(".bin")], files
 
 # Space is there, but not for that many files.
 result, files = on_tmpfs("size=100m,nr_inodes=200", workload)
-print(result.told)
-assert result.code == 2 and "inodes left" in result.told, result.told
+print(result.reported)
+assert result.code == 2 and "inodes left" in result.reported, result.reported
 assert not [file for file in files if file.endswith(".bin") or file.endswith("manifest.json")], files

@@ -1,4 +1,4 @@
-"""A device that gives I/O errors: file, offset and error are told. Usage: io_error.py HEADRACE
+"""A device that gives I/O errors: file, offset and error are reported. Usage: io_error.py HEADRACE
 
 The file below the loop device is cut where the last file of the data set starts, so that this file cannot be read.
 """
@@ -26,7 +26,7 @@ def remount(mode):
 disk = bench.limited("--size", "512M")
 made = bench.run({"use": "shard_stream", "files": 4, "file_size": "16MiB", "cache": "cold", "repeat": 1},
                  f"{disk}/scratch")
-assert made.code == 0, made.told
+assert made.code == 0, made.reported
 files = {start_on_device(file): file for file in Path(disk).rglob("*.bin")}
 cut, unreadable = max(files.items())
 remount("ro")  # nothing may be written behind the cut
@@ -42,10 +42,10 @@ try:
         for engine in ("posix", "io_uring"):
             result = bench.run({"use": "shard_stream", "path": str(unreadable.parent), "engine": engine, "workers": 2,
                                 "cache": "cold", "repeat": 1}, str(scratch / "scratch"))
-            assert result.code == 1, (result.code, result.told)
-            told = result.point["reason"] + " ".join(r["error"] for r in result.point["repetitions"])
-            print(told)
-            assert "Input/output error" in told and unreadable.name in told, told
+            assert result.code == 1, (result.code, result.reported)
+            reported = result.point["reason"] + " ".join(r["error"] for r in result.point["repetitions"])
+            print(reported)
+            assert "Input/output error" in reported and unreadable.name in reported, reported
 finally:
     with open(image, "r+b") as file:
         file.seek(cut)

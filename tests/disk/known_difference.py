@@ -109,8 +109,8 @@ def tally(given):
     if codes:
         sys.exit(max(codes))
     for rate, found in counts.items():
-        told = ", ".join(f"{count} {status}" for status, count in sorted(found.items()))
-        print(f"{FAST} against {rate}, {sum(found.values())} times: {told}")
+        reported = ", ".join(f"{count} {status}" for status, count in sorted(found.items()))
+        print(f"{FAST} against {rate}, {sum(found.values())} times: {reported}")
     return counts
 
 

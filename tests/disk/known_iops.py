@@ -1,7 +1,7 @@
 """A disk of 500 reads/s: small files and random blocks report what that allows within 3 %. Usage: known_iops.py HEADRACE
 
 For files this is not 500 files/s: blocks of inodes and folders are reads too. All are 4 KiB here, so the bytes that the
-device gave tell how many reads there were. Random blocks, read past the cache, are one read each.
+device gave show how many reads there were. Random blocks, read past the cache, are one read each.
 """
 
 import bench
@@ -12,7 +12,7 @@ disk = bench.limited("--size", "1G", "--read-iops", str(READS_PER_S))
 
 def measured(workload):
     result = bench.run({"cache": "cold", "repeat": bench.ONCE, **workload}, f"{disk}/scratch")
-    assert result.code == 0, result.told
+    assert result.code == 0, result.reported
     bench.proven(result)
     return result
 

@@ -5,7 +5,7 @@ import bench
 disk = bench.limited("--size", "2G", "--memory", "384M")
 result = bench.run({"use": "epochs", "files": 6000, "file_size": "128KiB", "epochs": 6, "workers": 4, "repeat": 1},
                    f"{disk}/scratch")
-assert result.code == 0, result.told
+assert result.code == 0, result.reported
 measured, predicted = result.metric("hit_ratio"), result.metric("hit_ratio_predicted_c7")
 cache = result.metric("cache_ratio")
 print(f"cache ratio {cache:.3f}, hit ratio {measured:.3f}, C7 {predicted:.3f}")

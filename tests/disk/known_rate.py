@@ -19,7 +19,7 @@ shards = {"use": "shard_stream", "files": 8, "file_size": f"{int(truth * COLD_S 
 
 def check(ways, lasts_s):
     result = bench.run(shards | ways, f"{disk}/scratch")
-    assert result.code == 0, result.told
+    assert result.code == 0, result.reported
     bench.proven(result)
     bench.between(result.metric("read_bandwidth"), truth, truth * (1 + AHEAD_S / lasts_s), 0.01,
                   f"read_bandwidth, {ways['cache']}")

@@ -1,5 +1,5 @@
 """A disk of known rate that gives half, nine tenths and one and a half times what GPUs take: input_pipeline's accelerator
-utilization is the truth within 0.02. At half, `headrace rehearse` tells that storage limits, and had predicted it; at one and a
+utilization is the truth within 0.02. At half, `headrace rehearse` shows that storage limits, and had predicted it; at one and a
 half times it does not. Usage: known_rehearsal.py HEADRACE RATE
 """
 
@@ -25,7 +25,7 @@ def check(share):
     result = bench.run({"use": "input_pipeline", "files": files, "file_size": f"{FILE}B", "workers": WORKERS,
                         "batch_size": BATCH, "step_time": f"{step_s(share)}s", "cache": "cold", "duration": f"{LASTS_S}s",
                         "repeat": bench.ONCE}, f"{disk}/scratch")
-    assert result.code == 0, result.told
+    assert result.code == 0, result.reported
     bench.proven(result)
     measured, truth = result.metric("accelerator_utilization"), min(1, share)
     # The throttle may hand out a slice ahead: so much more the disk may give.

@@ -17,7 +17,7 @@ def restore(bytes_from_disk, slower=0.01, **more):
     """Not slower than `slower` and a slice, and not faster than what the throttle had saved up."""
     result = bench.run({"use": "checkpoint_read", "ranks": RANKS, "shard_size": f"{SHARD}B", "repeat": bench.ONCE, **more},
                        f"{disk}/scratch")
-    assert result.code == 0, result.told
+    assert result.code == 0, result.reported
     bench.proven(result)
     took, truth = result.metric("time_to_restored_s"), bytes_from_disk / RATE
     print(f"{more}: restored in {took:.3f} s, truth {truth:.3f} s, {100 * (took / truth - 1):+.2f} %")

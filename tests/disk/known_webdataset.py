@@ -1,5 +1,5 @@
 """A disk of known rate that gives half, nine tenths and one and a half times what a GPU takes, tar shards on it: what a real
-WebDataset in a DataLoader gets of it, and what `headrace rehearse`'s pipeline tells, by turns.
+WebDataset in a DataLoader gets of it, and what `headrace rehearse`'s pipeline reports, by turns.
 Usage: known_webdataset.py HEADRACE RATE
 
 With HEADRACE_REHEARSAL_TABLE=1 nothing is decided, and each comparison prints its line of the table in docs/explanation/rehearsal-accuracy.md, for 1, 2
@@ -57,7 +57,7 @@ def ours(workers, shuffle, step_s, own_s):
                         "path": str(disk / "own"), "workers": workers, "batch_size": BATCH, "prefetch_factor": PREFETCH,
                         "step_time": f"{step_s}s", "cpu_time_per_batch": f"{own_s}s", "cache": "cold", "duration": "120s",
                         "repeat": bench.ONCE, **({"shuffle_buffer": shuffle} if shuffle else {})}, f"{disk}/scratch")
-    assert result.code == 0, result.told
+    assert result.code == 0, result.reported
     bench.proven(result)
     return result.metric("accelerator_utilization"), result.metric("ideal_share") * BATCH / step_s
 
@@ -73,8 +73,8 @@ def compare(workers, share, shuffle=0):
         evict(paths)
         trainer.stdin.write("go\n")
         trainer.stdin.flush()
-        *told, own_s = map(float, trainer.stdout.readline().split())
-        other.append(told)
+        *reported, own_s = map(float, trainer.stdout.readline().split())
+        other.append(reported)
         own.append(ours(workers, shuffle, step_s, own_s))
     trainer.stdin.close()
     trainer.wait(timeout=120)

@@ -1,4 +1,4 @@
-"""Disturbances made to order are told: who, how much, and that the repetition was disturbed. Usage: neighbours.py HEADRACE WHAT"""
+"""Disturbances made to order are reported: who, how much, and that the repetition was disturbed. Usage: neighbours.py HEADRACE WHAT"""
 
 import contextlib
 import os
@@ -31,7 +31,7 @@ def beside(*commands):
 def ledger(workload, *neighbours):
     with beside(*neighbours):
         result = bench.run({"workers": 2, "repeat": 2, **workload}, f"{disk}/scratch")
-    assert result.code == 0, result.told
+    assert result.code == 0, result.reported
     entries = [r["disturbance"] for r in result.point["repetitions"]]
     for entry in entries:
         print(entry)
@@ -69,7 +69,7 @@ elif what == "saving":
              "checkpoint_ranks": 4, "checkpoint_shard_size": "100MB", "cache": "cold"}
     for workload in pipeline, mixed:
         result, _ = ledger(workload, some)
-        told_apart = 0
+        reported_apart = 0
         for r in result.point["repetitions"]:
             read = sum(p["bytes"] for p in r["phases"])
             written = sum(p.get("background", {}).get("bytes", 0) for p in r["phases"])
@@ -78,8 +78,8 @@ elif what == "saving":
             assert written > read, "it saves"
             too_much = foreign > 4 << 20 and foreign > 0.02 * (read + written)
             assert ("foreign I/O" in r["disturbance"]["why"]) == too_much, r["disturbance"]
-            told_apart += foreign > 4 << 20 and 0.02 * read < foreign and not too_much
-        print(f"{workload['use']}: {told_apart} would have been told by what was read alone")
+            reported_apart += foreign > 4 << 20 and 0.02 * read < foreign and not too_much
+        print(f"{workload['use']}: {reported_apart} would have been told by what was read alone")
 elif what == "quota":
     busy = {"use": "shard_stream", "files": 2, "file_size": "32MiB", "passes": 1000, "duration": "1500ms", "cache": "warm"}
     _, entries = ledger(busy)

@@ -13,13 +13,13 @@ disk = bench.limited("--size", "1G", "--in-memory", "--read-iops", str(READS_PER
 def at_rate(rate: int, **more) -> bench.Run:
     result = bench.run({"use": "random_read", "files": 1, "file_size": "256MiB", "direct": True, "workers": 4,
                         "rate": f"{rate}/s", "duration": f"{SECONDS}s", "repeat": bench.ONCE, **more}, f"{disk}/scratch")
-    assert result.code == 0, result.told
+    assert result.code == 0, result.reported
     return result
 
 
 def holds(engine):
     slow = at_rate(400, **engine)
-    assert slow.metric("sustained") == 1, slow.told
+    assert slow.metric("sustained") == 1, slow.reported
     bench.near(slow.metric("achieved_rate"), 400, 0.01, "achieved at 400/s")
     bench.near(slow.metric("read_iops"), 400, 0.03, "read_iops at 400/s")
     assert slow.metric("queue_growth") < 4, slow.metric("queue_growth")
@@ -27,7 +27,7 @@ def holds(engine):
 
 def does_not_hold(engine):
     fast = at_rate(600, **engine)
-    assert fast.metric("sustained") == 0, fast.told
+    assert fast.metric("sustained") == 0, fast.reported
     bench.near(fast.metric("achieved_rate"), READS_PER_S, 0.03, "achieved at 600/s")
     bench.near(fast.metric("read_iops"), READS_PER_S, 0.05, "read_iops at 600/s")
     bench.near(fast.metric("queue_growth"), 100, 0.15, "queue growth at 600/s")

@@ -10,7 +10,7 @@ def finds_it():
     result = bench.run({"use": "random_read", "files": 1, "file_size": "256MiB", "direct": True, "workers": 1,
                         "engine": "io_uring", "queue_depth": 16, "ramp": True, "p99_limit": "150ms", "duration": "4s",
                         "repeat": bench.ONCE}, f"{disk}/scratch")
-    assert result.code == 0, result.told
+    assert result.code == 0, result.reported
     ladder = next(note for note in result.point["notes"] if note.startswith("ramp: "))
     print(ladder)
     assert "no: " in ladder, "it never met a rate that does not hold"

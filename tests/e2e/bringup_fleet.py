@@ -21,13 +21,13 @@ def fleet(headrace):
         headrace.write("hosts", "".join(f"{name}{rails}\n" for name in nodes))
         headrace.write("fleet.json", json.dumps(fleet))
         words = words if words else ("--hosts", "hosts")
-        told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", launch(), *(() if "--time" in words else ("--time", "10ms")), *words)
-        told.record = headrace.results("bringup.json", "cluster") if headrace.path("cluster/bringup.json").exists() else None
-        return told
+        reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", launch(), *(() if "--time" in words else ("--time", "10ms")), *words)
+        reported.record = headrace.results("bringup.json", "cluster") if headrace.path("cluster/bringup.json").exists() else None
+        return reported
 
     run.launch = launch
     return run
 
 
-def pairs_over(told, rail):
-    return {tuple(sorted(pair["nodes"])) for one in told.record["sessions"] for met in one["rounds"] for pair in met["pairs"] if pair["rail"] == rail}
+def pairs_over(reported, rail):
+    return {tuple(sorted(pair["nodes"])) for one in reported.record["sessions"] for met in one["rounds"] for pair in met["pairs"] if pair["rail"] == rail}

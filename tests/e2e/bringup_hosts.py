@@ -82,8 +82,8 @@ def wait_for(process, event, count=1):
 
 def processes_of(headrace, number):
     space = headrace.path("id").read_text().strip()
-    told = subprocess.run(["ip", "netns", "pids", f"{space}-{number}"], capture_output=True, text=True, check=True).stdout
-    return [int(pid) for pid in told.split()]
+    reported = subprocess.run(["ip", "netns", "pids", f"{space}-{number}"], capture_output=True, text=True, check=True).stdout
+    return [int(pid) for pid in reported.split()]
 
 
 def leader_of(headrace):

@@ -31,11 +31,11 @@ workloads:
 def replay(binary, folder):
     """Of every run that a test makes: what its file recorded gives the stored verdict."""
     for file in folder.rglob("run.json") if folder.is_dir() else ():
-        told = json.loads(file.read_text())["summary"]
+        reported = json.loads(file.read_text())["summary"]
         again = subprocess.run([binary, "verdict", file, "--replay"], capture_output=True, text=True)
-        none_asked = 12 if told["needs"] == 0 else 0  # who asks for a verdict gets none
-        assert again.returncode == (told["exit_code"] or none_asked) and "gives the stored verdict" in again.stdout, (
-            again.stdout, again.stderr, told)
+        none_asked = 12 if reported["needs"] == 0 else 0  # who asks for a verdict gets none
+        assert again.returncode == (reported["exit_code"] or none_asked) and "gives the stored verdict" in again.stdout, (
+            again.stdout, again.stderr, reported)
 
 
 class Headrace:

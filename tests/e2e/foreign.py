@@ -68,15 +68,15 @@ def kinds(outside):
 def state(path):
     """Everything of one file but when it was last read."""
     status = os.lstat(path)
-    told = [stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode), status.st_ino, status.st_uid, status.st_gid]
+    reported = [stat.S_IFMT(status.st_mode), stat.S_IMODE(status.st_mode), status.st_ino, status.st_uid, status.st_gid]
     if stat.S_ISDIR(status.st_mode):
-        return told  # headrace's own may lie beside it
-    told += [status.st_nlink, status.st_size, status.st_rdev, status.st_mtime_ns, status.st_ctime_ns]
+        return reported  # headrace's own may lie beside it
+    reported += [status.st_nlink, status.st_size, status.st_rdev, status.st_mtime_ns, status.st_ctime_ns]
     if stat.S_ISLNK(status.st_mode):
-        told.append(os.readlink(path))
+        reported.append(os.readlink(path))
     elif stat.S_ISREG(status.st_mode) and os.access(path, os.R_OK):
-        told.append(pathlib.Path(path).read_bytes())
-    return told
+        reported.append(pathlib.Path(path).read_bytes())
+    return reported
 
 
 def started(headrace, *words, **changes):

@@ -31,15 +31,15 @@ class Seen:
     def __init__(self, headrace, out, outcome):
         self.outcome = outcome
         self.truth = json.loads(outcome.out.splitlines()[-1])
-        self.told = json.loads((headrace.path(out) / "observe.json").read_text())
-        self.learned = {one["key"]: one for one in self.told["learned"]}
+        self.reported = json.loads((headrace.path(out) / "observe.json").read_text())
+        self.learned = {one["key"]: one for one in self.reported["learned"]}
 
     @property
     def limit(self):
-        return self.told["limit"]["id"]
+        return self.reported["limit"]["id"]
 
     def near(self, key, truth):
-        """Within 5 % of the truth, or said to be unknown: the confidence is low, and the bounds that are told hold it; or a guess."""
+        """Within 5 % of the truth, or said to be unknown: the confidence is low, and the bounds that are reported hold it; or a guess."""
         one = self.learned[key]
         if one["confidence"] == "guess":  # of what is not known there is no value
             return

@@ -46,7 +46,7 @@ def test_what_is_compared_on_purpose_is_not_joined_on(against):
     assert against.result.out.splitlines()[-1].startswith("VERDICT INCONCLUSIVE")
 
 
-def test_progress_tells_blocks_and_time_left(against):
+def test_progress_reports_blocks_and_time_left(against):
     lines = [line for line in against.result.err.splitlines() if line.startswith("block ")]
     assert len(lines) == 8 and lines[4].startswith("block 2/2  turn 1/4  B") and "ETA" in lines[0]
 
@@ -124,13 +124,13 @@ def test_another_place_and_another_program(headrace):
     assert "compared file_system.path: " in words and "elsewhere (declared)" in words, done
 
 
-def test_a_gate_that_nothing_measures_is_told_before_anything_runs(headrace):
+def test_a_gate_that_nothing_measures_is_reported_before_anything_runs(headrace):
     for verb in (("run", "-c", "tiny.yaml", "--against", "elsewhere"), ("run", "--against-itself", "-c", "tiny.yaml")):
         done = headrace(*verb, "--gate", "*.sample_rat", "--out", "x")
         assert done.code == 2 and "did you mean '*.sample_rate'?" in done.err and not headrace.path("x").exists(), done
 
 
-def test_a_dry_run_tells_both_plans(headrace):
+def test_a_dry_run_reports_both_plans(headrace):
     done = headrace("run", "-c", "tiny.yaml", "--against", "elsewhere", "--dry-run")
     assert done.code == 0 and "6, each A B B A: 24 runs" in done.out and done.out.count("target ") == 2, done
     assert not headrace.path("elsewhere").exists() and not headrace.path("headrace-runs").exists()

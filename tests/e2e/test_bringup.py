@@ -44,7 +44,7 @@ def test_a_fault_is_named_and_nobody_else(hosts, fault, scope, subject, net, bef
 
 @pytest.mark.long
 def test_what_is_handed_over(hosts, headrace):
-    """The commands that are told are taken by a scheduler, run only with --drain, and never for many nodes."""
+    """The commands that are reported are taken by a scheduler, run only with --drain, and never for many nodes."""
     headrace.path("bin").mkdir()
     headrace.path("bin/scontrol").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{headrace.path("ran")}\n')
     headrace.path("bin/scontrol").chmod(0o755)
@@ -77,7 +77,7 @@ def seen(page):
 
 
 @pytest.mark.long
-def test_every_output_tells_the_same(hosts, headrace):
+def test_every_output_reports_the_same(hosts, headrace):
     """A bad node, a bad way and a dead host: in the verdict line, the exit code, JUnit, Prometheus, CSV and on the page."""
     done = hosts(8, net=["--rate", "40mbit", "--slow", "node3:20mbit", "--slow", "node2-node5:20mbit", "--down", "node8"], page=True)
     assert done.returncode == 10 and named(done) == [("node", "node3"), ("link", "node2 to node5")], done
@@ -113,8 +113,8 @@ def test_the_page_stands_while_it_goes_on(hosts, headrace):
     """From the first round on, and it says that more will come; killed, that page stays."""
     process = hosts.start(6, page=True)
     wait_for(process, "measured")
-    told = headrace.results("bringup.json", "cluster")
-    assert told["running"] and told["next"] == [], told
+    reported = headrace.results("bringup.json", "cluster")
+    assert reported["running"] and reported["next"] == [], reported
     page = headrace.path("cluster/report.html")
     if page.exists():
         assert "still going on after round 1" in seen(page) and "Wait: it still goes on" in seen(page), seen(page)
@@ -174,10 +174,10 @@ exec {TOOLS}/on-host "$host" "$@"
     done = hosts(9, "--job", "job.yaml", "--start-timeout", "5s", net=["--rate", "40mbit", "--down", "node8", "--hang", "node9"],
                  launch=["--launch", f"{wrapper} {{host}}"], lines=[f"node{n}" for n in range(1, 10)] + ["twice"])
     assert done.returncode == 10, done
-    told = {one["subject"]: one["told"] for one in done.record["faults"]}
-    assert set(told) == {"node2", "node3", "node4"}, done
-    assert "memory.total" in told["node2"] and "path" in told["node3"] and "not there" in told["node3"], told
-    assert "clock: 3" in told["node4"] and "behind the others'" in told["node4"], told
+    reported = {one["subject"]: one["told"] for one in done.record["faults"]}
+    assert set(reported) == {"node2", "node3", "node4"}, done
+    assert "memory.total" in reported["node2"] and "path" in reported["node3"] and "not there" in reported["node3"], reported
+    assert "clock: 3" in reported["node4"] and "behind the others'" in reported["node4"], reported
     missing = {node["name"]: node["missing"] for node in done.record["nodes"] if "missing" in node}
     assert set(missing) == {"node8", "node9", "twice"} and all(one["fix"] for one in missing.values()), missing
     assert "no route to host" in missing["node8"]["why"] and "no word from it within 5 s" in missing["node9"]["why"], missing
@@ -191,7 +191,7 @@ def test_two_dead_at_the_start_cost_only_themselves(hosts):
     assert done.record["faults"] == [], done
 
 
-def test_of_three_nobody_can_tell_what_is_usual(hosts):
+def test_of_three_nobody_can_report_what_is_usual(hosts):
     done = hosts(3, net=["--rate", "40mbit", "--slow", "node3:20mbit"])
     assert done.returncode == 11 and named(done) == [] and "there is no baseline" in done.record["sentence"], done
     assert "accepted" not in states(done).values(), done
@@ -290,9 +290,9 @@ def test_agents_that_are_none(headrace):
 esac
 """)
     version = headrace("--version").out.split()[1]
-    told = headrace("bringup", "--hosts", "hosts", "--out", "x", "--launch", "sh start {host}", "--remote", version, *QUICK)
+    reported = headrace("bringup", "--hosts", "hosts", "--out", "x", "--launch", "sh start {host}", "--remote", version, *QUICK)
     missing = {node["name"]: node["missing"]["why"] for node in headrace.results("bringup.json", "x")["nodes"] if "missing" in node}
-    assert told.code == 1 and "Fewer than two nodes took part" in told.out, told
+    assert reported.code == 1 and "Fewer than two nodes took part" in reported.out, reported
     assert missing["old"].startswith("has headrace 0.0.1") and "exit code 3: the disk is full" in missing["ends"], missing
     assert missing["absent"].startswith("headrace is not there") and "cannot be read" in missing["nonsense"], missing
     assert "the same machine as loud" in missing["also"] and "loud" not in missing, missing

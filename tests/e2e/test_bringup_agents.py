@@ -16,24 +16,24 @@ from bringup_hosts import SHARED_JOB, named, states
 
 def test_a_nic_that_nobody_reaches_is_bad_and_no_way_to_it(fleet):
     """All its pairs fail over that rail: what is accused is its NIC, not each of the ways between it and sound ones."""
-    told = fleet("abcdef", rails=" rail=eth0,eth1", dark=["c eth1"])
-    assert told.code == 10 and named(told) == [("NIC", "c eth1")], told
-    assert states(told) == dict.fromkeys("abdef", "accepted") | {"c": "confirmed"}, told
-    assert "no connections, of c eth1" in told.out and told.record["hand_over"]["bad_nodes"] == "c", told
+    reported = fleet("abcdef", rails=" rail=eth0,eth1", dark=["c eth1"])
+    assert reported.code == 10 and named(reported) == [("NIC", "c eth1")], reported
+    assert states(reported) == dict.fromkeys("abdef", "accepted") | {"c": "confirmed"}, reported
+    assert "no connections, of c eth1" in reported.out and reported.record["hand_over"]["bad_nodes"] == "c", reported
 
 
 def test_a_node_that_nobody_reaches_by_any_rail(fleet):
-    told = fleet("abcdef", rails=" rail=eth0,eth1", dark=["c"])
-    assert told.code == 10 and named(told) == [("node", "c")] and "no way there" in told.record["faults"][0]["told"], told
+    reported = fleet("abcdef", rails=" rail=eth0,eth1", dark=["c"])
+    assert reported.code == 10 and named(reported) == [("node", "c")] and "no way there" in reported.record["faults"][0]["told"], reported
 
 
 @pytest.mark.parametrize("nodes, bad", [("ab", "a"), ("abc", "b"), ("abcdef", "f")])
 def test_a_closed_host_is_named_wherever_it_is_in_the_hosts_file(fleet, nodes, bad):
-    told = fleet(nodes, closed=[bad])
-    assert told.code == 10 and named(told) == [("node", bad)] and states(told)[bad] == "confirmed", told
-    fault = told.record["faults"][0]
-    assert fault["told"].startswith("incoming connections are blocked") and "firewall" in fault["fix"], told
-    assert told.record["hand_over"]["bad_nodes"] == bad and f"nodename={bad} state=drain" in told.out, told
+    reported = fleet(nodes, closed=[bad])
+    assert reported.code == 10 and named(reported) == [("node", bad)] and states(reported)[bad] == "confirmed", reported
+    fault = reported.record["faults"][0]
+    assert fault["told"].startswith("incoming connections are blocked") and "firewall" in fault["fix"], reported
+    assert reported.record["hand_over"]["bad_nodes"] == bad and f"nodename={bad} state=drain" in reported.out, reported
 
 
 def test_a_closed_host_stays_bad_until_it_lets_others_in(fleet):
@@ -48,19 +48,19 @@ def test_a_closed_host_stays_bad_until_it_lets_others_in(fleet):
 
 
 def test_all_hosts_closed_to_one_another(fleet):
-    told = fleet("abcdef", closed=list("abcdef"))
-    assert told.code == 10 and named(told) == [("network", "TCP")], told
-    assert "no host can connect to any other" in told.out and "firewall" in told.record["faults"][0]["fix"], told
-    assert told.record["hand_over"]["bad_nodes"] == "" and "usual" not in told.record["sentence"], told
+    reported = fleet("abcdef", closed=list("abcdef"))
+    assert reported.code == 10 and named(reported) == [("network", "TCP")], reported
+    assert "no host can connect to any other" in reported.out and "firewall" in reported.record["faults"][0]["fix"], reported
+    assert reported.record["hand_over"]["bad_nodes"] == "" and "usual" not in reported.record["sentence"], reported
 
 
 @pytest.mark.parametrize("answers", [{"open": {"error": "no open file is left"}}, {"open": {"door": 3}}, {"open": []},
                                      {"answer": {"error": "nothing was opened"}, "call": {"error": "nothing was opened"}},
                                      {"answer": 7, "call": 7}, {"call": {"received": -1}}, {"answer": {"received": -1}}], ids=str)
 def test_an_agent_that_fails_by_itself_is_named_and_no_link(fleet, answers, bad="c"):
-    told = fleet("abcdef", answers={bad: answers})
-    assert told.code == 10 and named(told) == [("node", bad)] and states(told)[bad] == "confirmed", told
-    assert {state for name, state in states(told).items() if name != bad} == {"accepted"}, told
+    reported = fleet("abcdef", answers={bad: answers})
+    assert reported.code == 10 and named(reported) == [("node", bad)] and states(reported)[bad] == "confirmed", reported
+    assert {state for name, state in states(reported).items() if name != bad} == {"accepted"}, reported
 
 
 def test_hosts_with_one_address_are_named_before_pairs(fleet, headrace):
@@ -71,33 +71,33 @@ def test_hosts_with_one_address_are_named_before_pairs(fleet, headrace):
     answers = {name: at(name, f"10.0.0.{number}") for number, name in enumerate("abcdef")}
     assert fleet("abcdef", answers=answers).code == 0
     shutil.rmtree(headrace.path("cluster"))
-    told = fleet("abcdef", answers=answers | {"d": at("d", "10.0.0.2")})
-    assert told.code == 10 and named(told) == [("node", "c"), ("node", "d")], told
-    assert "IP address 10.0.0.2 is also an address of d" in told.out, told
-    assert states(told) == dict.fromkeys("abef", "accepted") | dict.fromkeys("cd", "confirmed"), told
-    assert all(not {2, 3} & set(pair) for pair in pairs_over(told, 0)), told
+    reported = fleet("abcdef", answers=answers | {"d": at("d", "10.0.0.2")})
+    assert reported.code == 10 and named(reported) == [("node", "c"), ("node", "d")], reported
+    assert "IP address 10.0.0.2 is also an address of d" in reported.out, reported
+    assert states(reported) == dict.fromkeys("abef", "accepted") | dict.fromkeys("cd", "confirmed"), reported
+    assert all(not {2, 3} & set(pair) for pair in pairs_over(reported, 0)), reported
 
 
 def test_a_rail_that_nobody_gets_through(fleet):
-    told = fleet("abcdef", rails=" rail=eth0,eth1", dark=[f"{name} eth1" for name in "abcdef"])
-    assert told.code == 10 and named(told) == [("rail", "eth1")], told
-    assert "no host can connect to any other" in told.out and told.record["hand_over"]["bad_nodes"] == "", told
+    reported = fleet("abcdef", rails=" rail=eth0,eth1", dark=[f"{name} eth1" for name in "abcdef"])
+    assert reported.code == 10 and named(reported) == [("rail", "eth1")], reported
+    assert "no host can connect to any other" in reported.out and reported.record["hand_over"]["bad_nodes"] == "", reported
     # The other rail is measured as if there were no second one.
-    assert states(told) == dict.fromkeys("abcdef", "accepted"), told
-    assert len(pairs_over(told, 0)) == 15 and pairs_over(told, 1) == set(), told
+    assert states(reported) == dict.fromkeys("abcdef", "accepted"), reported
+    assert len(pairs_over(reported, 0)) == 15 and pairs_over(reported, 1) == set(), reported
 
 
 def test_what_was_bad_before_is_bad_until_it_is_tested_again(fleet, headrace):
     """Two bad ones; one is repaired and passes its retest. What the verdict says of the other is what JUnit says."""
     first = fleet("abcdef", rates={"b": 5e8}, dark=["c"])
     assert first.code == 10 and named(first) == [("node", "b"), ("node", "c")], first
-    told = fleet("abcdef", "--retest", "b", dark=["c"])
-    assert states(told)["b"] == "retested" and states(told)["c"] == "confirmed", told
-    met = [pair["nodes"] for one in told.record["sessions"][1]["rounds"] for pair in one["pairs"]]
+    reported = fleet("abcdef", "--retest", "b", dark=["c"])
+    assert states(reported)["b"] == "retested" and states(reported)["c"] == "confirmed", reported
+    met = [pair["nodes"] for one in reported.record["sessions"][1]["rounds"] for pair in one["pairs"]]
     assert len(met) >= 4 and all(1 in pair and 2 not in pair for pair in met), met  # it takes four rates to accuse one, too
-    assert told.code == 10 and "bad before, and not cleared since: c" in told.record["sentence"], told
+    assert reported.code == 10 and "bad before, and not cleared since: c" in reported.record["sentence"], reported
     junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
-    assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["c"], told
+    assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["c"], reported
     assert headrace.path("cluster/bringup.prom").read_text().endswith("headrace_bringup_exit_code 10\n")
 
 
@@ -113,9 +113,9 @@ def test_one_that_flaps_stays_out(fleet, headrace):
     assert repaired.code == 0 and states(repaired)["f"] == "retested", repaired
     slow = {"rates": {"b": 5e8}}
     assert states(fleet("abcdef", "--retest", "b", **slow))["b"] == "confirmed"
-    told = fleet("abcdef", "--retest", "b")
-    assert told.code == 10 and states(told)["b"] == "flapping" and named(told) == [("node", "b")], told
-    assert "drain    scontrol update nodename=b state=drain reason='headrace: flapping'" in told.out and "resume   scontrol update nodename=b" not in told.out, told
+    reported = fleet("abcdef", "--retest", "b")
+    assert reported.code == 10 and states(reported)["b"] == "flapping" and named(reported) == [("node", "b")], reported
+    assert "drain    scontrol update nodename=b state=drain reason='headrace: flapping'" in reported.out and "resume   scontrol update nodename=b" not in reported.out, reported
     other = fleet("abcdef", "--retest", "c")  # nobody looked at b again: it does not measure, and is bad still
     assert other.code == 10 and "bad before, and not cleared since: b" in other.record["sentence"], other
     assert all(1 not in pair["nodes"] for one in other.record["sessions"][-1]["rounds"] for pair in one["pairs"]), other
@@ -123,26 +123,26 @@ def test_one_that_flaps_stays_out(fleet, headrace):
     assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["b"], other
     assert states(fleet("abcdef", "--retest", "b", **slow))["b"] == "confirmed"
     for state, more in (("flapping", "2 more passes"), ("flapping", "1 more pass in")):
-        told = fleet("abcdef", "--retest", "b")
-        assert states(told)["b"] == state and more in told.record["faults"][0]["fix"], told
-    told = fleet("abcdef", "--retest", "b")
-    assert told.code == 0 and states(told)["b"] == "retested", told
+        reported = fleet("abcdef", "--retest", "b")
+        assert states(reported)["b"] == state and more in reported.record["faults"][0]["fix"], reported
+    reported = fleet("abcdef", "--retest", "b")
+    assert reported.code == 0 and states(reported)["b"] == "retested", reported
 
 
-def test_a_repaired_one_is_held_against_what_accepted_ones_told(fleet):
-    """One accepted node is there to pair it with: what the others told when they were accepted says what is usual."""
+def test_a_repaired_one_is_held_against_what_accepted_ones_reported(fleet):
+    """One accepted node is there to pair it with: what the others reported when they were accepted says what is usual."""
     usual = {name: facts_of(name, **{"memory.total": "503 GiB"}) for name in "abcdef"}
     first = fleet("abcdef", rates={"b": 5e8}, answers=usual)
     assert first.code == 10 and named(first) == [("node", "b")], first
     less = usual | {"b": facts_of("b", **{"memory.total": "440 GiB"})}
-    told = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=less)
-    assert told.code == 10 and named(told) == [("node", "b")] and "memory.total: 440 GiB; the others: 503 GiB" in told.record["faults"][0]["told"], told
-    assert states(told)["b"] == "confirmed" and states(told)["a"] == "accepted", told
+    reported = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=less)
+    assert reported.code == 10 and named(reported) == [("node", "b")] and "memory.total: 440 GiB; the others: 503 GiB" in reported.record["faults"][0]["told"], reported
+    assert states(reported)["b"] == "confirmed" and states(reported)["a"] == "accepted", reported
     changed = less | {"a": facts_of("a", **{"memory.total": "440 GiB"})}  # so is the one that is there: no fault of the repaired one
-    told = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=changed)
-    assert named(told) == [] and states(told)["b"] == "retested", told
-    told = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=usual)
-    assert named(told) == [] and states(told)["b"] == "retested", told
+    reported = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=changed)
+    assert named(reported) == [] and states(reported)["b"] == "retested", reported
+    reported = fleet("abcdef", "--retest", "b", gone=list("cdef"), answers=usual)
+    assert named(reported) == [] and states(reported)["b"] == "retested", reported
 
 
 @pytest.mark.parametrize("answers", [
@@ -152,15 +152,15 @@ def test_a_repaired_one_is_held_against_what_accepted_ones_told(fleet):
     {"call": {"received": 1e300, "segments": 1, "retransmitted": 0}, "answer": {"received": 1e300, "segments": 1, "retransmitted": 0}},
 ], ids=str)
 def test_one_that_talks_nonsense_costs_itself_alone(fleet, answers):
-    told = fleet("abcdef", answers={"c": answers})
-    assert told.code in (10, 11, 12), told
-    assert states(told) == dict.fromkeys("abdef", "accepted") | {"c": states(told)["c"]}, told
-    assert states(told)["c"] != "accepted" or "open" in answers, told  # who cannot be called may still call
+    reported = fleet("abcdef", answers={"c": answers})
+    assert reported.code in (10, 11, 12), reported
+    assert states(reported) == dict.fromkeys("abdef", "accepted") | {"c": states(reported)["c"]}, reported
+    assert states(reported)["c"] != "accepted" or "open" in answers, reported  # who cannot be called may still call
 
 
 def test_a_clock_that_is_none_decides_nothing(fleet):
-    told = fleet("abcdef", answers={"c": {"clock": {"now_s": "noon"}}})
-    assert told.code == 0 and set(states(told).values()) == {"accepted"}, told
+    reported = fleet("abcdef", answers={"c": {"clock": {"now_s": "noon"}}})
+    assert reported.code == 0 and set(states(reported).values()) == {"accepted"}, reported
 
 
 def test_ctrl_c_takes_nobodys_state(fleet, headrace):
@@ -184,12 +184,12 @@ def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
     file, good = headrace.path("cluster/bringup.json"), headrace.path("cluster/bringup.json").read_text()
     for name in ("-oProxyCommand=touch ran", "a;touch ran;", "$(touch ran)", "b"):
         file.write_text(good.replace('"name": "a"', f'"name": "{name}"'))
-        told = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--drain", "kubernetes")
-        assert told.code == 2 and re.search(r"cluster/bringup.json:\d+:\d+: nodes\[", told.err) and not headrace.path("ran").exists(), told
+        reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--drain", "kubernetes")
+        assert reported.code == 2 and re.search(r"cluster/bringup.json:\d+:\d+: nodes\[", reported.err) and not headrace.path("ran").exists(), reported
     file.write_text(good)
     headrace.write("hosts", "".join(f"{name} rail=e0,e1\n" for name in "abcdef"))
-    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
-    assert told.code == 2 and "a has 2 rails, but the bring-up in this folder has 0" in told.err, told
+    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
+    assert reported.code == 2 and "a has 2 rails, but the bring-up in this folder has 0" in reported.err, reported
     assert headrace("clean", "cluster").code == 2 and file.exists()
     assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
 
@@ -200,9 +200,9 @@ def test_who_is_dead_keeps_nobody_waiting(headrace):
     headrace.write("hosts", "".join(f"{name}\n" for name in names))
     headrace.path("began").mkdir()
     wait = "touch began/{host}; while [ $(ls began | wc -l) -lt 56 ]; do sleep 0.5; done; exit 255;"
-    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", wait, "--hosts", "hosts", "--start-timeout", "10min")
+    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", wait, "--hosts", "hosts", "--start-timeout", "10min")
     missing = {node["name"]: node["missing"]["why"] for node in headrace.results("bringup.json", "cluster")["nodes"]}
-    assert told.code == 1 and missing == dict.fromkeys(names, "cannot be reached"), told
+    assert reported.code == 1 and missing == dict.fromkeys(names, "cannot be reached"), reported
 
 
 @pytest.mark.parametrize("old, new, said", [
@@ -218,17 +218,17 @@ def test_a_record_that_somebody_edited_is_refused_before_anything_runs(fleet, he
     file = headrace.path("cluster/bringup.json")
     text = "" if new is None else file.read_text().replace(old, new, 1)
     file.write_text(text)
-    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), *how)
-    assert told.code == 2 and re.search("cluster/" + said, told.err), told
-    assert not headrace.path("ran").exists() and file.read_text() == text, told
+    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), *how)
+    assert reported.code == 2 and re.search("cluster/" + said, reported.err), reported
+    assert not headrace.path("ran").exists() and file.read_text() == text, reported
 
 
 def test_what_the_end_would_write_over_is_refused_before_anything_runs(fleet, headrace):
     assert fleet("abcdef").code == 0
     headrace.path("cluster/junit.xml").write_text("<mine/>")
-    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), "--resume")
-    assert told.code == 2 and "cluster/junit.xml: is not as headrace wrote it" in told.err, told
-    assert not headrace.path("ran").exists() and headrace.path("cluster/junit.xml").read_text() == "<mine/>", told
+    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), "--resume")
+    assert reported.code == 2 and "cluster/junit.xml: is not as headrace wrote it" in reported.err, reported
+    assert not headrace.path("ran").exists() and headrace.path("cluster/junit.xml").read_text() == "<mine/>", reported
 
 
 def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
@@ -245,9 +245,9 @@ def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
     launch = ("--launch", "touch ran;" + fleet.launch())
 
     def refused(*words, only=("--pairs-only",)):
-        told = headrace("bringup", *only, "--out", "copy", "--resume", *words)
-        assert told.code == 2 and headrace.path("copy/bringup.json").read_text() == before and not headrace.path("ran").exists(), told
-        return told.err
+        reported = headrace("bringup", *only, "--out", "copy", "--resume", *words)
+        assert reported.code == 2 and headrace.path("copy/bringup.json").read_text() == before and not headrace.path("ran").exists(), reported
+        return reported.err
     assert "copy: say --hosts, --launch, --job, --at again: it is a copy" in refused()
     hosts = ("--hosts", "hosts")
     assert "copy: say --job, --at again: it is a copy" in refused(*hosts, *launch)
@@ -264,8 +264,8 @@ def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
 
 @pytest.mark.parametrize("time", ["2h", "1us"])
 def test_times_of_pairs_that_no_agent_takes(fleet, headrace, time):
-    told = fleet("abcdef", "--hosts", "hosts", "--time", time)
-    assert told.code == 2 and f"--time: '{time}' must be from 1ms to 1h" in told.err and not headrace.path("cluster").exists(), told
+    reported = fleet("abcdef", "--hosts", "hosts", "--time", time)
+    assert reported.code == 2 and f"--time: '{time}' must be from 1ms to 1h" in reported.err and not headrace.path("cluster").exists(), reported
 
 
 def test_a_user_is_the_launchers_alone(fleet, headrace):
@@ -281,8 +281,8 @@ def test_a_user_is_the_launchers_alone(fleet, headrace):
     commands = record["hand_over"]["slurm"]["drain"] + record["hand_over"]["kubernetes"]["drain"]
     assert commands == ["scontrol update nodename=node2 state=drain reason='headrace: rate'",
                         "kubectl taint nodes node2 headrace=bad:NoSchedule --overwrite"], commands
-    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--retest", "node2")
-    assert told.code == 10 and "root@node2" in headrace.path("asked").read_text().split()[6:], told
+    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--retest", "node2")
+    assert reported.code == 10 and "root@node2" in headrace.path("asked").read_text().split()[6:], reported
 
 
 def test_a_group_that_is_slower_than_the_others(fleet, headrace):
@@ -297,14 +297,14 @@ def test_a_group_that_is_slower_than_the_others(fleet, headrace):
     def brought_up(out, **share):
         headrace.write("hosts", "".join(f"{name}\n" for name in names))
         headrace.write("fleet.json", json.dumps({"run": "run.json", "share": share}))
-        told = headrace("bringup", "--out", out, "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
-        told.record = headrace.results("bringup.json", out)
-        return told
+        reported = headrace("bringup", "--out", out, "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
+        reported.record = headrace.results("bringup.json", out)
+        return reported
     twice = brought_up("twice", n11=[0.8, 0.8])
     assert twice.code == 10 and named(twice) == [("group", "n[11-21]")], twice
-    told = twice.record["faults"][0]["told"]
-    assert "730 MB/s, and 730 MB/s before, usually 912 MB/s (2 other groups of 11 nodes); its pairs alone: " in told, told
-    assert "% of the usual rate in the middle" in told and "collectives again of n[11-21]" in twice.out, twice
+    reported = twice.record["faults"][0]["told"]
+    assert "730 MB/s, and 730 MB/s before, usually 912 MB/s (2 other groups of 11 nodes); its pairs alone: " in reported, reported
+    assert "% of the usual rate in the middle" in reported and "collectives again of n[11-21]" in twice.out, twice
     assert set(states(twice).values()) == {"accepted"}, twice
     once = brought_up("once", n11=[0.8, 1])
     assert once.code == 0 and named(once) == [] and len(once.record["sessions"][0]["groups"]) == 6, once
@@ -328,68 +328,68 @@ def together(fleet, headrace):
                              "inconclusive": 0, "skipped": statuses.count("skipped"), "error": errors}
         headrace.write("run.json", json.dumps(golden))
         headrace.write("fleet.json", json.dumps({"run": "run.json", "answers": answers}))
-        told = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
-        told.record = headrace.results("bringup.json", "cluster")
-        told.skipped = {one["why"] for one in told.record["skipped"] if one["step"] == "collectives"}
-        return told
+        reported = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
+        reported.record = headrace.results("bringup.json", "cluster")
+        reported.skipped = {one["why"] for one in reported.record["skipped"] if one["step"] == "collectives"}
+        return reported
     return run
 
 
 def test_collectives_that_fail_on_all_nodes_are_a_fault(together):
-    told = together({"a": {"run together": {"error": "TIMEOUT: MPI_Init of rank 0 (a)"}}})
-    assert told.code == 10 and named(told) == [("group", "a,b,c,d,e,f")], told
-    assert told.record["faults"][0]["told"] == "collectives: TIMEOUT: MPI_Init of rank 0 (a)" and not told.skipped, told
+    reported = together({"a": {"run together": {"error": "TIMEOUT: MPI_Init of rank 0 (a)"}}})
+    assert reported.code == 10 and named(reported) == [("group", "a,b,c,d,e,f")], reported
+    assert reported.record["faults"][0]["told"] == "collectives: TIMEOUT: MPI_Init of rank 0 (a)" and not reported.skipped, reported
 
 
 def test_of_two_collectives_that_which_worked_keeps_its_value(together):
-    told = together({}, statuses=("ok", "error", "skipped"))
-    assert told.code == 10 and told.record["faults"][0]["told"] == "collectives: point1: as made up", told
-    (group,) = told.record["sessions"][0]["groups"]
-    assert [value["point"] for value in group["values"]] == ["point0"] and "point0 " in told.out, told
-    assert told.skipped == {"point2: as made up"}, told
+    reported = together({}, statuses=("ok", "error", "skipped"))
+    assert reported.code == 10 and reported.record["faults"][0]["told"] == "collectives: point1: as made up", reported
+    (group,) = reported.record["sessions"][0]["groups"]
+    assert [value["point"] for value in group["values"]] == ["point0"] and "point0 " in reported.out, reported
+    assert reported.skipped == {"point2: as made up"}, reported
 
 
 def test_a_node_that_cannot_take_part_in_collectives_is_named(together):
-    told = together({"c": {"place": {"error": "/tmp/x: No space left on device"}}})
-    assert told.code == 10 and named(told) == [("node", "c")] and states(told)["c"] == "confirmed", told
-    assert told.record["faults"][0]["told"] == "cannot take part in collectives: /tmp/x: No space left on device", told
-    assert "accepted=5" in told.out and "reason='headrace: collectives'" in told.out, told
+    reported = together({"c": {"place": {"error": "/tmp/x: No space left on device"}}})
+    assert reported.code == 10 and named(reported) == [("node", "c")] and states(reported)["c"] == "confirmed", reported
+    assert reported.record["faults"][0]["told"] == "cannot take part in collectives: /tmp/x: No space left on device", reported
+    assert "accepted=5" in reported.out and "reason='headrace: collectives'" in reported.out, reported
 
 
 @pytest.mark.parametrize("without, code, faults", [("abcdef", 0, []), ("abc", 0, []), ("c", 10, [("node", "c")])])
 def test_collectives_are_skipped_only_where_most_nodes_cannot_start_them(together, without, code, faults):
     no_mpi = "mpi: not built into this installation"
-    told = together({name: {"facts": facts_of(name)["facts"] | {"paths": [], "no_mpi": no_mpi}} for name in without})
-    assert told.code == code and named(told) == faults, told
-    assert any(why.endswith(": " + no_mpi) for why in told.skipped) == (code == 0), told
-    assert not any("groups" in one and one["groups"] for one in told.record["sessions"]) or code == 10, told
+    reported = together({name: {"facts": facts_of(name)["facts"] | {"paths": [], "no_mpi": no_mpi}} for name in without})
+    assert reported.code == code and named(reported) == faults, reported
+    assert any(why.endswith(": " + no_mpi) for why in reported.skipped) == (code == 0), reported
+    assert not any("groups" in one and one["groups"] for one in reported.record["sessions"]) or code == 10, reported
 
 
 def test_a_door_that_is_too_long_costs_its_host_alone(fleet):
     """It would go on to whoever calls: all the others are measured."""
-    told = fleet("abcdef", answers={"c": {"open": {"door": "x" * 70_000}}})
-    assert states(told) == dict.fromkeys("abdef", "accepted") | {"c": states(told)["c"]}, told
-    assert "missing=0" in told.out and states(told)["c"] != "accepted", told
+    reported = fleet("abcdef", answers={"c": {"open": {"door": "x" * 70_000}}})
+    assert states(reported) == dict.fromkeys("abdef", "accepted") | {"c": states(reported)["c"]}, reported
+    assert "missing=0" in reported.out and states(reported)["c"] != "accepted", reported
 
 
 def test_states_stay_where_no_node_answers(fleet):
     """As from a shell whose launcher does not work: what was measured before is not lost."""
     first = fleet("abcdef", rates={"b": 5e8})
     assert first.code == 10, first
-    told = fleet("abcdef", "--resume", gone=list("abcdef"))
-    assert states(told) == states(first) and "No node answered: nothing was measured" in told.out, told
-    assert "state=down" not in told.out and "rdma=none" not in told.out, told
-    rdma = [one["why"] for one in told.record["skipped"] if one["step"] == "pairs by RDMA"]
+    reported = fleet("abcdef", "--resume", gone=list("abcdef"))
+    assert states(reported) == states(first) and "No node answered: nothing was measured" in reported.out, reported
+    assert "state=down" not in reported.out and "rdma=none" not in reported.out, reported
+    rdma = [one["why"] for one in reported.record["skipped"] if one["step"] == "pairs by RDMA"]
     assert rdma == ["no host said which ports it has"], rdma
     again = fleet("abcdef", "--resume")
     assert {name for name, state in states(again).items() if state == "accepted"} == set("acdef"), again
 
 
 def test_a_dead_node_is_in_the_headline_and_in_the_commands(fleet):
-    told = fleet("abcdef", gone=["f"])
-    assert told.code == 12 and "accepted=5" in told.out and "suspect=0 new=0 missing=1" in told.out, told
-    assert "missing: f" in told.record["sentence"] and told.record["hand_over"]["bad_nodes"] == "f", told
-    assert "drain    scontrol update nodename=f state=down reason='headrace: unreachable'" in told.out, told
+    reported = fleet("abcdef", gone=["f"])
+    assert reported.code == 12 and "accepted=5" in reported.out and "suspect=0 new=0 missing=1" in reported.out, reported
+    assert "missing: f" in reported.record["sentence"] and reported.record["hand_over"]["bad_nodes"] == "f", reported
+    assert "drain    scontrol update nodename=f state=down reason='headrace: unreachable'" in reported.out, reported
 
 
 def scheduler(headrace, script):
@@ -400,24 +400,24 @@ def scheduler(headrace, script):
 
 
 def test_one_that_was_taken_out_is_let_in_again(fleet, headrace):
-    """Also where it was no retest that found it well: else nobody would tell that it is out."""
+    """Also where it was no retest that found it well: else nobody would see that it is out."""
     headrace.write("hosts", "".join(f"{name}\n" for name in "abcdef"))
     headrace.write("fleet.json", '{"dark": ["c"]}')
     first = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts", "--drain", "slurm",
                      **scheduler(headrace, "true"))
     assert first.code == 10 and headrace.results("bringup.json", "cluster")["nodes"][2]["state"] == "drained", first
-    told = fleet("abcdef", "--resume")
-    assert told.code == 0 and states(told)["c"] == "retested", told
-    assert "resume   scontrol update nodename=c state=resume" in told.out, told
+    reported = fleet("abcdef", "--resume")
+    assert reported.code == 0 and states(reported)["c"] == "retested", reported
+    assert "resume   scontrol update nodename=c state=resume" in reported.out, reported
 
 
-def test_a_scheduler_that_does_not_do_as_it_is_told(fleet, headrace):
+def test_a_scheduler_that_does_not_do_as_it_is_reported(fleet, headrace):
     """A node that passed its retest is still out: that is no success."""
     assert fleet("abcdef", rates={"b": 5e8}).code == 10
     headrace.write("fleet.json", "{}")
-    told = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
+    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
                     **scheduler(headrace, "echo no such node; exit 1"))
     kept = headrace.results("bringup.json", "cluster")
-    assert "no such node" in told.err and "no such node" not in told.out, told
-    assert told.code == 1 and "this failed: scontrol update nodename=b state=resume" in told.err, told
+    assert "no such node" in reported.err and "no such node" not in reported.out, reported
+    assert reported.code == 1 and "this failed: scontrol update nodename=b state=resume" in reported.err, reported
     assert kept["word"] == "ERROR" and kept["exit_code"] == 1 and kept["nodes"][1]["state"] == "retested", kept

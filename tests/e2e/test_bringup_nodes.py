@@ -92,7 +92,7 @@ def test_a_node_with_little_processor_time_is_named_and_nobody_else(hosts, headr
 
 
 def test_a_node_that_measures_less_than_the_others_is_named_and_nobody_else(hosts, headrace):
-    """Files of node3's folder for temporary ones, in which it measures, take longer to open; nothing that it tells of itself says so."""
+    """Files of node3's folder for temporary ones, in which it measures, take longer to open; nothing that it reports on itself says so."""
     headrace.write("node.yaml", FILES)
     headrace.write("groups.yaml", GROUPS)
     done = hosts(8, *TESTS, launch=launch(headrace, opens_take(headrace, 120), opens_take(headrace, 30)), only=[])
@@ -165,9 +165,9 @@ model: {parameters: 1e5}
         assert phase["need"] > phase["in_all"] and phase["outcome"] in ("FAIL", "INCONCLUSIVE"), phase  # disturbed: not sure
     missed = sum(phase["outcome"] == "FAIL" for phase in load["phases"])
     assert done.returncode == 10 and sorted(named(done)) == [("node", "node3")] + missed * [("storage", str(shared))], done
-    told = {one["scope"]: one["told"] for one in done.record["faults"]}
-    assert f"path {shared}: tmpfs none" in told["node"], told
-    assert not missed or "3 nodes at once: Gives " in told["storage"], told
+    reported = {one["scope"]: one["told"] for one in done.record["faults"]}
+    assert f"path {shared}: tmpfs none" in reported["node"], reported
+    assert not missed or "3 nodes at once: Gives " in reported["storage"], reported
     assert missed == len(load["phases"]) or "Whether storage gives what the job needs is undecided" in done.record["sentence"], done
     junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
     failed = {case.get("classname") for case in junit.iter("testcase") if case.find("failure") is not None}
@@ -210,8 +210,8 @@ def test_what_cannot_be_started(headrace, words, said):
     headrace.write("two", "a\nb\n")
     headrace.write("wrong.yaml", "schema: 1\nworkloads: [{use: memory_cpy}]\n")
     headrace.write("job.yaml", "schema: 1\njob: x\n")
-    told = headrace("bringup", "--hosts", "two", "--out", "x", *words)
-    assert told.code == 2 and said in told.err and not headrace.path("x").exists(), told
+    reported = headrace("bringup", "--hosts", "two", "--out", "x", *words)
+    assert reported.code == 2 and said in reported.err and not headrace.path("x").exists(), reported
 
 
 def test_a_full_disk_costs_nothing_that_was_measured(hosts, headrace):
@@ -237,8 +237,8 @@ def test_a_full_disk_costs_nothing_that_was_measured(hosts, headrace):
         subprocess.run(["umount", "--lazy", folder], check=True)
 
 
-def test_hosts_that_are_called_alike_or_otherwise_are_told(hosts, headrace):
-    """Two call themselves localhost; the two last have each other's names: told, and nobody's fault."""
+def test_hosts_that_are_called_alike_or_otherwise_are_reported(hosts, headrace):
+    """Two call themselves localhost; the two last have each other's names: reported, and nobody's fault."""
     wrapper = headrace.path("reach")
     wrapper.write_text(f"""#!/bin/sh
 host=$1; shift
@@ -251,13 +251,13 @@ exec {TOOLS}/on-host "$host" "$@"
 """)
     wrapper.chmod(0o755)
     done = hosts(5, launch=["--launch", f"{wrapper} {{host}}"])
-    told = {node["name"]: [one["told"] for one in node.get("differences", ())] for node in done.record["nodes"]}
-    assert done.returncode == 0 and not told["node3"], done
-    assert any("calls itself localhost, as 1 others do" in one for one in told["node1"]), told
-    assert any("calls itself node5, which the hosts file has for another" in one for one in told["node4"]), told
+    reported = {node["name"]: [one["told"] for one in node.get("differences", ())] for node in done.record["nodes"]}
+    assert done.returncode == 0 and not reported["node3"], done
+    assert any("calls itself localhost, as 1 others do" in one for one in reported["node1"]), reported
+    assert any("calls itself node5, which the hosts file has for another" in one for one in reported["node4"]), reported
 
 
 def test_it_is_started_once(headrace):
     headrace.write("two", "a\nb\n")
-    told = headrace("bringup", "--hosts", "two", "--out", "x", OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="4")
-    assert told.code == 2 and "was started 4 times" in told.err and not headrace.path("x").exists(), told
+    reported = headrace("bringup", "--hosts", "two", "--out", "x", OMPI_COMM_WORLD_RANK="1", OMPI_COMM_WORLD_SIZE="4")
+    assert reported.code == 2 and "was started 4 times" in reported.err and not headrace.path("x").exists(), reported

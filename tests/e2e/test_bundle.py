@@ -1,4 +1,4 @@
-"""One archive of what a machine is, to be sent: it opens, it tells of the devices, and no secret is in it."""
+"""One archive of what a machine is, to be sent: it opens, it reports on the devices, and no secret is in it."""
 
 import json
 import os
@@ -50,7 +50,7 @@ def test_is_read_by_its_owner_alone(headrace, umask):
     assert done.code == 0 and made.stat().st_mode & 0o777 == 0o600, (done, oct(made.stat().st_mode))
 
 
-def test_tells_of_the_machine(headrace):
+def test_reports_of_the_machine(headrace):
     files = bundled(headrace, ".")
     document = json.loads(files["doctor.json"])
     sections = {finding["section"] for finding in document["findings"]}

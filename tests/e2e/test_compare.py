@@ -26,7 +26,7 @@ def copy(runner, name, change=lambda run: None):
 
 
 def scale(factor):
-    """All rates times `factor`; both sides so even that only the factor tells them apart."""
+    """All rates times `factor`; both sides so even that only the factor distinguishes them."""
     def change(run):
         for point in run["points"]:
             for metric in point["metrics"]:
@@ -109,7 +109,7 @@ def test_differences_of_the_machine_come_first(made):
     (lambda r: r["points"][0]["metrics"].clear(), "measured nothing in common"),
     (lambda r: r["points"][0]["params"].update(workers=7), "measured with other parameters: workers 2 / 7"),
 ])
-def test_odd_files_are_told_plainly(made, change, words):
+def test_odd_files_are_reported_plainly(made, change, words):
     odd = copy(made, "odd", change)
     done = made("compare", "a", odd)
     assert words in done.out + done.err
@@ -126,7 +126,7 @@ def test_a_gate_that_matches_nothing_is_an_error(made, gate, words):
     assert done.code == 2 and words in done.err and not done.out, done
 
 
-def test_what_says_the_same_is_told_once(made):
+def test_what_says_the_same_is_reported_once(made):
     done = made("compare", "a", copy(made, "again", lambda run: None), "--json")
     pair = json.loads(done.out)["pairs"][0]
     follows = {row["metric"]: row["says_same_as"] for row in pair["rows"]}
@@ -184,7 +184,7 @@ def test_a_rate_of_zero_is_worse(made):
     assert back.code == 0 and "better (gate)" in back.out, back
 
 
-def test_wild_values_are_told(made):
+def test_wild_values_are_reported(made):
     base = copy(made, "base", lambda run: values(run["points"][0], "sample_rate", [1e-300, 1e300, 1e-300, 1e300, 1e-300]))
     odd = copy(made, "odd", lambda run: values(run["points"][0], "sample_rate", [1e300, 1e-300, 1e300, 1e-300, 1e300]))
     done = made("compare", base, odd, "--gate", "*.sample_rate")
@@ -277,9 +277,9 @@ def test_a_parameter_that_an_older_version_did_not_have_counts_as_its_default(ma
             if point["workload"] == "small_file_read":
                 point["params"]["loader"] = "pytorch"
     new = copy(made, "new", another_loader)
-    told = made("compare", old, new, "--format", "json")
-    assert told.code == 2 or [n for n in json.loads(told.out)["pairs"][0]["not_compared"]
-                              if n["point"].startswith("small_file_read")], told
+    reported = made("compare", old, new, "--format", "json")
+    assert reported.code == 2 or [n for n in json.loads(reported.out)["pairs"][0]["not_compared"]
+                              if n["point"].startswith("small_file_read")], reported
 
 
 def test_a_history_goes_on_across_versions_with_further_parameters(made):
@@ -292,7 +292,7 @@ def test_a_history_goes_on_across_versions_with_further_parameters(made):
         return change
     for number in range(8):
         copy(made, f"versions/{number}", at(number, number < 4))
-    told = json.loads(made("history", "versions", "--metric", "small_file_read.sample_rate", "--format", "json").out)
-    series, = told["series"]
+    reported = json.loads(made("history", "versions", "--metric", "small_file_read.sample_rate", "--format", "json").out)
+    series, = reported["series"]
     assert len(series["run"]) + len(series["left_out"]) == 8, series
     assert not [one for one in series["left_out"] if one["why"] == "missing"], series

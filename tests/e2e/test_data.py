@@ -181,7 +181,7 @@ def small_disk(headrace):
     subprocess.run(["umount", disk], capture_output=True)
 
 
-def test_too_little_disk_is_told_before_anything_is_written(headrace, small_disk):
+def test_too_little_disk_is_reported_before_anything_is_written(headrace, small_disk):
     small_disk("size=1m")
     result = headrace.run("tiny.yaml", "--set", "target.path=disk/scratch", "--set", "workloads.0.files=4000")
     assert result.code in (1, 2), result
@@ -189,7 +189,7 @@ def test_too_little_disk_is_told_before_anything_is_written(headrace, small_disk
     assert not list(headrace.path("disk").rglob("*.bin"))
 
 
-def test_too_few_inodes_are_told_before_anything_is_written(headrace, small_disk):
+def test_too_few_inodes_are_reported_before_anything_is_written(headrace, small_disk):
     small_disk("size=64m,nr_inodes=30")  # space enough, but not for so many files
     result = headrace.run("tiny.yaml", "--set", "target.path=disk/scratch")
     assert result.code == 2 and "the run would make 41 files and folders" in result.err and "29 inodes left" in result.err, result
@@ -202,7 +202,7 @@ def test_no_room_for_the_results(headrace, small_disk):
     failed(headrace.run("tiny.yaml", out="disk/results"), "No space left on device")
 
 
-def test_far_too_little_disk_is_told_at_once(headrace):
+def test_far_too_little_disk_is_reported_at_once(headrace):
     """A hundred million files are not looked for one by one before their size is added up."""
     result = headrace.run("tiny.yaml", "--set", "target.max_write=900TiB", "--set", "workloads.0.files=100000000",
                           "--set", "workloads.0.file_size=1MiB")

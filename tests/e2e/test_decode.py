@@ -54,12 +54,12 @@ def test_every_image_is_decoded_and_costs_something(headrace):
     images(headrace)
     result = decode(headrace, workers=2)
     assert result.code == 0, result
-    told = metrics(headrace)
-    assert told["image_rate"]["median"] > 0 and told["bad_samples"]["median"] == 0, told
+    reported = metrics(headrace)
+    assert reported["image_rate"]["median"] > 0 and reported["bad_samples"]["median"] == 0, reported
     # Processor time is of one sample: its rate per core is its inverse.
-    assert told["rate_per_core"]["median"] * told["cpu_time_per_sample"]["median"] == pytest.approx(1, rel=0.2), told
+    assert reported["rate_per_core"]["median"] * reported["cpu_time_per_sample"]["median"] == pytest.approx(1, rel=0.2), reported
     mean_pixels = sum(w * h for w, h in SIZES) / len(SIZES)
-    assert told["pixel_rate"]["median"] == pytest.approx(told["image_rate"]["median"] * mean_pixels, rel=0.2), told
+    assert reported["pixel_rate"]["median"] == pytest.approx(reported["image_rate"]["median"] * mean_pixels, rel=0.2), reported
     assert "cpu_time_per_sample:" in result.out, "a line for the job file"
 
 
@@ -92,7 +92,7 @@ def test_a_bomb_is_refused_before_it_is_unpacked(headrace):
     assert result.code != 0 and "own/9.jpg" in result.out + result.err and "pixels" in result.out + result.err, result
 
 
-def test_a_folder_without_images_is_told(headrace):
+def test_a_folder_without_images_is_reported(headrace):
     headrace.path("own").mkdir()
     result = decode(headrace)
     assert result.code != 0 and "own" in result.err + result.out, result
@@ -138,8 +138,8 @@ def test_a_loader_decodes_what_it_reads(headrace, profile):
     folder = many(headrace)
     result = pipeline(headrace, profile)
     assert result.code == 0, result
-    told = metrics(headrace)
-    assert told["bad_samples"]["median"] == 0 and told["decoding_share"]["median"] > 0.1, told
+    reported = metrics(headrace)
+    assert reported["bad_samples"]["median"] == 0 and reported["decoding_share"]["median"] > 0.1, reported
     bad = folder / "33.jpg"
     bad.write_bytes(bad.read_bytes()[:2000])
     result = pipeline(headrace, profile, out="failed")
@@ -157,8 +157,8 @@ def test_a_bomb_in_a_loader_is_named_and_never_unpacked(headrace):
     result = pipeline(headrace)
     assert result.code == 1 and "own/20.jpg at offset" in result.out, result
     result = pipeline(headrace, on_error="skip", out="skipped")
-    told = " ".join(result.out.split())
-    assert result.code == 0 and "own/20.jpg at offset" in told and "30000 x 30000 pixels" in told, result
+    reported = " ".join(result.out.split())
+    assert result.code == 0 and "own/20.jpg at offset" in reported and "30000 x 30000 pixels" in reported, result
     assert metrics(headrace, "skipped")["bad_samples"]["median"] == 1, result
     result = pipeline(headrace, on_error="skip", more=", most_pixels: 1000", out="none")
     assert result.code == 1 and "not one sample could be used: all that were read, 40," in " ".join(result.out.split()), result
@@ -254,10 +254,10 @@ def test_samples_of_shards_and_of_files_of_several_are_decoded(headrace, form, l
     result = in_shards(headrace, layout)
     assert result.code == 0, result
     point = headrace.results()["points"][0]
-    told = {m["name"]: m["median"] for m in point["metrics"]}
+    reported = {m["name"]: m["median"] for m in point["metrics"]}
     operations = point["repetitions"][0]["phases"][0]["operations"]
-    assert operations == (4 if layout == "files" else 48) and told["bad_samples"] == 0, point
-    assert told["decoding_share"] > 0 and not any("lie in memory" in note for note in point["notes"]), point
+    assert operations == (4 if layout == "files" else 48) and reported["bad_samples"] == 0, point
+    assert reported["decoding_share"] > 0 and not any("lie in memory" in note for note in point["notes"]), point
 
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
@@ -276,7 +276,7 @@ def test_one_that_cannot_be_decoded_is_named_where_it_lies(headrace, form, layou
 
 
 @pytest.mark.parametrize("layout", sorted(LAYOUTS))
-def test_samples_of_another_codec_are_decoded_and_told(headrace, layout):
+def test_samples_of_another_codec_are_decoded_and_reported(headrace, layout):
     shards(headrace, "tar")
     result = in_shards(headrace, layout, codec="png")
     assert result.code == 0 and re.search(r"[1-9]\d* samples are images of another codec than png, and were decoded, too", " ".join(result.out.split())), result
@@ -317,7 +317,7 @@ def test_a_calibration_is_refused_where_no_sample_is_of_the_codec(headrace):
     assert seen == [] and "no sample in it begins as those of the job's codec do" in " ".join(result.err.split()), result
 
 
-def test_files_of_several_that_are_no_shards_are_told(headrace):
+def test_files_of_several_that_are_no_shards_are_reported(headrace):
     many(headrace, 4)
     result = in_shards(headrace, "files")
     assert result.code == 1 and "decoded out of tar, TFRecord and MDS files" in " ".join((result.out + result.err).split()), result
@@ -365,8 +365,8 @@ def test_generated_files_hold_what_is_decoded(headrace):
     file = job(headrace)
     result = headrace("rehearse", file, "--at", "scratch", "--max-write", "16MiB", "--budget", "20s", "--no-report", "--out", "out")
     assert result.code in (0, 10, 11, 12), result
-    told = " ".join(result.out.split())
-    assert "generated images of waves and noise are decoded" in told and "drawn images of" not in told, result
+    reported = " ".join(result.out.split())
+    assert "generated images of waves and noise are decoded" in reported and "drawn images of" not in reported, result
     points = {p["id"]: p for p in headrace.results(out="out")["points"]}
     own, alone = points["input_pipeline/job"], points["small_file_read/job"]
     assert {m["name"]: m["median"] for m in own["metrics"]}["decoding_share"] > 0, own
@@ -382,7 +382,7 @@ def test_generated_files_hold_what_is_decoded(headrace):
 
 
 @pytest.mark.parametrize("size", ["200B", "20MB"])
-def test_what_is_not_generated_is_decoded_out_of_memory_and_that_is_told(headrace, size):
+def test_what_is_not_generated_is_decoded_out_of_memory_and_that_is_reported(headrace, size):
     job(headrace)
     text = headrace.path("job.yaml").read_text().replace("60kB", size)
     headrace.path("job.yaml").write_text(text)
@@ -390,8 +390,8 @@ def test_what_is_not_generated_is_decoded_out_of_memory_and_that_is_told(headrac
     plan = json.loads(headrace(*words).out)
     own = next(p for p in plan["points"] if p["id"] == "input_pipeline/job")
     assert own["params"]["content"] == "blocks" and own["params"]["codec"] == "jpeg", own
-    told = headrace(*words[:-1])
-    assert "the generated files contain no images" in " ".join(told.out.split()), told
+    reported = headrace(*words[:-1])
+    assert "the generated files contain no images" in " ".join(reported.out.split()), reported
 
 
 SAMPLES = """\

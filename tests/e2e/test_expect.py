@@ -1,4 +1,4 @@
-"""What sound hardware gives: told before anything runs, beside what was measured, and with an exit code afterwards."""
+"""What sound hardware gives: reported before anything runs, beside what was measured, and with an exit code afterwards."""
 
 import json
 
@@ -19,9 +19,9 @@ def figures(run):
     return {(e["point"], e["metric"]): e for e in run.get("expected", [])}
 
 
-def test_told_before_anything_runs(headrace):
-    told = headrace("doctor", "--expect", ".")
-    assert told.code == 0 and "memory: " in told.out and "have a reference rate" in told.out, told
+def test_reported_before_anything_runs(headrace):
+    reported = headrace("doctor", "--expect", ".")
+    assert reported.code == 0 and "memory: " in reported.out and "have a reference rate" in reported.out, reported
     document = json.loads(headrace("doctor", "--expect", ".", "--json").out)
     kinds = {part["kind"] for part in document["parts"]}
     assert {"disk", "memory"} <= kinds
@@ -67,7 +67,7 @@ def test_a_stored_run_is_held_against_another_table(headrace):
     assert json.loads((headrace.path("results") / "verdict.json").read_text())["summary"]["exit_code"] == 0
 
 
-def test_a_wrong_table_is_told_before_anything_runs(headrace):
+def test_a_wrong_table_is_reported_before_anything_runs(headrace):
     headrace.write("parts.yaml", WORKLOADS)
     headrace.write("wrong.yaml", 'schema: 1\nrates:\n  - {part: memry, name: memory, rate: 9GB/s, source: x}\n')
     for words in (["run", "-c", "parts.yaml"], ["run", "-c", "parts.yaml", "--check"], ["doctor", "--expect"]):
@@ -97,7 +97,7 @@ def test_an_all_reduce_over_tcp_is_named(headrace):
         for repetition in point["repetitions"]:
             repetition["metrics"] = {"time_s": seconds}
         file.write_text(json.dumps(run))
-        told = headrace("verdict", "results", "--expect")
-        assert "8 RDMA ports, 3200 Gbit/s" in told.out and words in told.out, told
+        reported = headrace("verdict", "results", "--expect")
+        assert "8 RDMA ports, 3200 Gbit/s" in reported.out and words in reported.out, reported
         one = json.loads(headrace("verdict", "results", "--expect", "--json").out)["all_reduce"][0]
         assert one["standing"] == standing and words in one["transport"] and bool(words) == bool(one["transport"]), one

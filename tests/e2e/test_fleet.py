@@ -54,9 +54,9 @@ def fleet(made):
 
 
 def test_a_suspect_and_its_confirmation(fleet):
-    told = fleet("fleet", "fleet", "--hosts", "hosts.txt")
-    assert told.code == 11, told
-    assert "node17 suspected" in told.out and "VERDICT INCONCLUSIVE expected=24 reported=24" in told.out
+    reported = fleet("fleet", "fleet", "--hosts", "hosts.txt")
+    assert reported.code == 11, reported
+    assert "node17 suspected" in reported.out and "VERDICT INCONCLUSIVE expected=24 reported=24" in reported.out
     # A copy of the run, under any name, is no other session.
     shutil.copytree(fleet.path("fleet/node17"), fleet.path("copies/again"))
     copied = fleet("fleet", "fleet", "copies", "--hosts", "hosts.txt")
@@ -81,9 +81,9 @@ def test_who_is_missing_makes_it_incomplete(fleet):
     fleet.path("part").mkdir()
     for number in (1, 2, 3, 4, 5, 6, 7, 8, 9):
         shutil.copytree(fleet.path(f"fleet/node{number:02}"), fleet.path(f"part/node{number:02}"))
-    told = fleet("fleet", "part", "--hosts", "hosts.txt")
-    assert told.code == 12 and "VERDICT INCOMPLETE expected=24 reported=9" in told.out
-    assert "node24" in told.out or "more missing" in told.out
+    reported = fleet("fleet", "part", "--hosts", "hosts.txt")
+    assert reported.code == 12 and "VERDICT INCOMPLETE expected=24 reported=9" in reported.out
+    assert "node24" in reported.out or "more missing" in reported.out
     assert fleet("fleet", "part").code == 0
     text = fleet.path("part/node03/run.json").read_text()
     fleet.path("part/node03/run.json").write_text(text[:len(text) // 2])
@@ -104,10 +104,10 @@ def test_a_change_in_history(made):
     for day in range(1, 21):
         copy(made, f"past/{day:02}", "node17", draw.gauss(1, 0.01) * (0.88 if day > 11 else 1), day,
              firmware("1.4" if day > 11 else "1.3"))
-    told = made("history", "past", "--out", "trend", "--no-report")
-    assert told.code == 10, told
-    assert "device.firmware 1.3 -> 1.4" in told.out and "worse" in told.out
-    assert told.out.splitlines()[-1] == "VERDICT FAIL runs=20 series=1 changes=1 unusual=0 missing=0 left_out=0 too_short=0 exit=10"
+    reported = made("history", "past", "--out", "trend", "--no-report")
+    assert reported.code == 10, reported
+    assert "device.firmware 1.3 -> 1.4" in reported.out and "worse" in reported.out
+    assert reported.out.splitlines()[-1] == "VERDICT FAIL runs=20 series=1 changes=1 unusual=0 missing=0 left_out=0 too_short=0 exit=10"
     data = json.loads(made.path("trend/history.json").read_text())
     assert data["series"][0]["changes"][0]["between"] == ["2026-03-11T12:00:00Z", "2026-03-12T12:00:00Z"]
     short = made("history", "past", "--since", "2026-03-12")
@@ -124,10 +124,10 @@ def test_what_all_lose_on_one_day_is_one_sentence(made):
         since, level = (6, 0.8) if number == 12 else (10 + number % 2, 0.9) if number <= 10 else (99, 1)
         for day in range(1, 17):
             copy(made, f"all/{number}/{day:02}", f"node{number:02}", draw.gauss(1, 0.01) * (level if day >= since else 1), day)
-    told = made("history", "all", "--out", "together", "--no-report")
+    reported = made("history", "all", "--out", "together", "--no-report")
     (one,) = json.loads(made.path("together/history.json").read_text())["together"]
-    assert told.code == 10 and one["of"] == 12 and one["nodes"] == [f"node{number:02}" for number in range(1, 11)], (one, told)
-    assert "10 of 12 nodes changed together: sample_rate" in told.out and -0.12 < one["change"] < -0.08, one
+    assert reported.code == 10 and one["of"] == 12 and one["nodes"] == [f"node{number:02}" for number in range(1, 11)], (one, reported)
+    assert "10 of 12 nodes changed together: sample_rate" in reported.out and -0.12 < one["change"] < -0.08, one
     shutil.rmtree(made.path("all"))
     for number in range(1, 13):  # two of twelve are no fleet
         for day in range(1, 17):
@@ -141,10 +141,10 @@ def test_a_fleet_that_lost_a_tenth_since_is_no_pass(made):
     for number in range(1, 13):
         for day in (1, 2):
             copy(made, f"lost/{number}/{day}", f"node{number:02}", draw.gauss(1, 0.005) * (0.9 if day == 2 else 1), day)
-    told = made("fleet", "lost")
-    said = " ".join(told.out.split())
-    assert told.code == 11 and "from what the same 12 nodes reached in the session before" in said and "suspected_effects=1" in said, told
-    assert "outliers=0" in told.out and made("fleet", *(f"lost/{number}/2" for number in range(1, 13))).code == 0, told
+    reported = made("fleet", "lost")
+    said = " ".join(reported.out.split())
+    assert reported.code == 11 and "from what the same 12 nodes reached in the session before" in said and "suspected_effects=1" in said, reported
+    assert "outliers=0" in reported.out and made("fleet", *(f"lost/{number}/2" for number in range(1, 13))).code == 0, reported
 
 
 def test_bring_ups_over_time(made):
@@ -162,10 +162,10 @@ def test_bring_ups_over_time(made):
         made.path(f"{folder}/bringup.json").write_text(json.dumps(record))
     for day in range(1, 17):
         brought_up(day, 0.7 if day >= 10 else 1)
-    told = made("history", "clusters", "--out", "over-time", "--no-report")
+    reported = made("history", "clusters", "--out", "over-time", "--no-report")
     data = json.loads(made.path("over-time/history.json").read_text())
     changed = {one["metric"] for one in data["series"] if one["changes"] and one["changes"][-1]["status"] == "worse"}
-    assert told.code in (10, 11) and "rate of node00005" in changed, (changed, told)  # 11: it may drift, too
+    assert reported.code in (10, 11) and "rate of node00005" in changed, (changed, reported)  # 11: it may drift, too
     assert all("node00005" in metric for metric in changed) and {one["node"] for one in data["series"]} == {"node[00001-00012]"}, changed
     worse = made("compare", "clusters/9", "clusters/10", "--gate", "bringup.rate of node00005")
     assert worse.code == 10, worse
@@ -197,24 +197,24 @@ def ended(runner, how):
         assert process.returncode == 130
 
 
-@pytest.mark.parametrize("word, code, told", [("INCONCLUSIVE", 11, "INCONCLUSIVE"), ("ERROR", 1, "ERROR"),
+@pytest.mark.parametrize("word, code, reported", [("INCONCLUSIVE", 11, "INCONCLUSIVE"), ("ERROR", 1, "ERROR"),
                                               ("INTERRUPTED", 12, "INCOMPLETE")])
-def test_what_nodes_say_of_themselves_ends_the_fleet(made, word, code, told):
+def test_what_nodes_say_of_themselves_ends_the_fleet(made, word, code, reported):
     ended(made, word)
     assert made.results(out=word)["summary"]["word"] == word
     for number in range(1, 11):
         copy(made, f"said-{word}/node{number:02}", f"node{number:02}", 1 + number / 1000, source=word)
     outcome = made("fleet", f"said-{word}")
-    assert outcome.code == code and f"VERDICT {told} " in outcome.out and "no node differs" not in outcome.out, outcome
+    assert outcome.code == code and f"VERDICT {reported} " in outcome.out and "no node differs" not in outcome.out, outcome
 
 
-def test_a_metric_that_is_gone_is_told(made):
+def test_a_metric_that_is_gone_is_reported(made):
     def nothing(run):
         run["points"][0]["metrics"] = [m for m in run["points"][0]["metrics"] if m["name"] != "sample_rate"]
     for day in range(1, 16):
         copy(made, f"gone/{day:02}", "node17", 1 + day % 3 / 100, day, nothing if day > 12 else lambda run: None)
-    told = made("history", "gone", "--metric", "*.sample_rate")
-    assert told.code == 12 and "missing=1" in told.out and "1 missing from the newest run" in told.out, told
+    reported = made("history", "gone", "--metric", "*.sample_rate")
+    assert reported.code == 12 and "missing=1" in reported.out and "1 missing from the newest run" in reported.out, reported
 
 
 def test_ten_thousand_in_small(made, tmp_path):
@@ -228,14 +228,14 @@ def test_ten_thousand_in_small(made, tmp_path):
 def test_a_simulated_bring_up(made):
     """The same seed says the same; what cannot be decided in time is no PASS, and neither is what breaks the guarantee."""
     few = ["bringup", "--simulate", "100", "--fleets", "3", "--loss", "15%"]
-    told = made(*few)
-    assert told.code == 0 and "VERDICT PASS fleets=3 false=0 missed=0 undecided=0 exit=0" in told.out, told
+    reported = made(*few)
+    assert reported.code == 0 and "VERDICT PASS fleets=3 false=0 missed=0 undecided=0 exit=0" in reported.out, reported
     one, again = (json.loads(made(*few, "--json").out) for _ in range(2))
     one.pop("slowest_decision_s"), again.pop("slowest_decision_s")
     assert one == again and one["bad_nodes"] == {"there": 6, "missed": 0, "undecided_of_all": 0} and one["rounds"]["most"] <= 20
     soon = made(*few, "--most-rounds", "1")
     assert soon.code == 11 and "VERDICT INCONCLUSIVE" in soon.out, soon
-    wild = made(*few, "--transient", "60%", "--transient-loss", "15%")  # most rates are low for once: nobody can tell
+    wild = made(*few, "--transient", "60%", "--transient-loss", "15%")  # most rates are low for once: nobody can decide
     assert wild.code in (10, 11) and "VERDICT PASS" not in wild.out, wild
     for wrong in (["--loss", "3%"], ["--bad", "40%"], ["--switches", "3"], ["--noise", "much"], ["--rails", "0"]):
         refused = made(*few, *wrong)

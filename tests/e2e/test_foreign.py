@@ -32,8 +32,8 @@ def verbs(headrace):
 def libraries(binary):
     """Names of what the loader looks for, for the binary and its plugins."""
     files = [binary, *pathlib.Path(binary).parent.glob("plugins/*.so")]
-    told = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True).stdout
-    return {name for name in re.findall(r"^\s+(\S+\.so\S*) ", told, re.M) if "/" not in name and "vdso" not in name}
+    reported = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True).stdout
+    return {name for name in re.findall(r"^\s+(\S+\.so\S*) ", reported, re.M) if "/" not in name and "vdso" not in name}
 
 
 @pytest.fixture
@@ -143,15 +143,15 @@ def harmless(result, said=True):
         assert "u202e" in result.out + result.err, result
 
 
-def test_what_is_hidden_is_told_alike_by_program_and_pages(headrace):
+def test_what_is_hidden_is_reported_alike_by_program_and_pages(headrace):
     hidden = [chr(code) for code in [*range(1, 0x3000), 0x3164, 0xfeff, 0xffa0, *range(0xfff0, 0x10000), *range(0x1bc90, 0x1bcb0),
                                      *range(0x1d170, 0x1d180), 0xdffff, *range(0xe0000, 0xe0100), 0xe1000] if code != 0x2f]
     for start in range(0, len(hidden), 4000):
         name = "".join(hidden[start:start + 4000])
         result = headrace("clean", "--", "x" + name)
-        # A name of so many characters cannot be: the name is told with the reason, or that nothing is there.
-        told = result.out + result.err
-        assert printable("x" + name) in told, (start, told[:300])
+        # A name of so many characters cannot be: the name is reported with the reason, or that nothing is there.
+        reported = result.out + result.err
+        assert printable("x" + name) in reported, (start, reported[:300])
 
 
 @pytest.fixture

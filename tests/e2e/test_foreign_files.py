@@ -240,14 +240,14 @@ def test_two_starts_at_once(headrace):
             out, err = process.communicate(timeout=180)
             assert process.returncode == 0, (out, err)
         both = [headrace.start("run", "-c", "tiny.yaml", "--no-report", "--out", f"same{attempt}") for i in range(2)]
-        told = [process.communicate(timeout=180) for process in both]
+        reported = [process.communicate(timeout=180) for process in both]
         codes = sorted(process.returncode for process in both)
-        assert codes[0] == 0 and codes[1] in (1, 2), told
-        loser = told[0 if both[0].returncode else 1]
-        assert "already holds a run" in loser[1] or "in use by another headrace (pid " in loser[1], told
+        assert codes[0] == 0 and codes[1] in (1, 2), reported
+        loser = reported[0 if both[0].returncode else 1]
+        assert "already holds a run" in loser[1] or "in use by another headrace (pid " in loser[1], reported
 
 
-def test_who_holds_a_folder_is_told(headrace):
+def test_who_holds_a_folder_is_reported(headrace):
     process = headrace.start_measuring("tiny.yaml")
     second = headrace("run", "-c", "tiny.yaml", "--no-report", "--out", "results")
     assert second.code == 1 and "results is in use by another headrace (pid " in second.err and " since 20" in second.err, second

@@ -20,13 +20,13 @@ def missing(headrace):
 
 def test_doctor_says_it_per_workload(headrace, missing):
     findings = json.loads(headrace("doctor", "--json").out)["findings"]
-    told = {f["subject"]: f["text"] for f in findings if f["section"] == "workloads" and f["level"] == "missing"}
-    assert {name: told.get(name) for name in WORKLOADS} == {name: f"cuda: {missing}" for name in WORKLOADS}
+    reported = {f["subject"]: f["text"] for f in findings if f["section"] == "workloads" and f["level"] == "missing"}
+    assert {name: reported.get(name) for name in WORKLOADS} == {name: f"cuda: {missing}" for name in WORKLOADS}
 
 
 def test_list_says_it(headrace, missing):
-    told = {w["name"]: w["cannot_run_here"] for w in json.loads(headrace("list", "--json").out)}
-    assert {name for name, why in told.items() if why == f"cuda: {missing}"} == WORKLOADS
+    reported = {w["name"]: w["cannot_run_here"] for w in json.loads(headrace("list", "--json").out)}
+    assert {name for name, why in reported.items() if why == f"cuda: {missing}"} == WORKLOADS
     assert f"cannot run here: cuda: {missing}" in " ".join(headrace("list", "h2d").out.split())
     assert f"cannot run here: cuda: {missing}" in " ".join(headrace("list").out.split())
 

@@ -78,8 +78,8 @@ def test_a_broken_gpu_is_a_fail_and_named(headrace, fleet, line, words, verify):
     for other in range(3):  # the others' values are kept
         assert any(m["name"] == f"flop_rate_gpu{other}" for m in points["gpu_burn"]["metrics"]), points["gpu_burn"]["reason"]
     for name, code in MAPS.items():
-        told = headrace("verdict", "results", "--exit-map", name)
-        assert told.code == code, (name, told)
+        reported = headrace("verdict", "results", "--exit-map", name)
+        assert reported.code == code, (name, reported)
     assert headrace("verdict", "results", "--replay").code == 10
 
 

@@ -1,4 +1,4 @@
-"""What the command line tells of itself: help, manual pages, completion, and examples that work as they stand."""
+"""What the command line reports on itself: help, manual pages, completion, and examples that work as they stand."""
 
 import os
 import pty
@@ -51,11 +51,11 @@ def test_names_of_other_tools(headrace):
                         (["seq_read"], "here it is shard_stream reads front to back"), (["small_read"], "here it is small_file_read")):
         result = headrace("measure", *words)
         assert result.code == 2 and hint in result.err and len(result.err.splitlines()) == 1, (words, result)
-    told = headrace("bringup", "hosts")
-    assert told.code == 2 and "--out DIR is needed" in told.err, told
+    reported = headrace("bringup", "hosts")
+    assert reported.code == 2 and "--out DIR is needed" in reported.err, reported
 
 
-def test_exit_codes_are_told_once(headrace):
+def test_exit_codes_are_reported_once(headrace):
     assert "Exit codes" in headrace("help").out
     for verb in verbs(headrace):
         assert "Exit codes" not in headrace("help", verb).out, verb

@@ -60,9 +60,9 @@ def test_points_do_what_the_job_does(headrace):
 
 def test_what_cannot_be_measured_here_is_listed_with_its_reason(headrace):
     plan = planned(headrace, str(ROOT / "configs/jobs/llama3-8b.yaml"))
-    told = "\n".join(plan["remarks"])
-    assert "the job has 64 nodes, and this run measures the share of one" in told, told
-    assert "mpirun -n N" in told and "network.gradient_busbw" in plan["not_asked"], plan
+    reported = "\n".join(plan["remarks"])
+    assert "the job has 64 nodes, and this run measures the share of one" in reported, reported
+    assert "mpirun -n N" in reported and "network.gradient_busbw" in plan["not_asked"], plan
     assert not any(n["id"].startswith("network.") for n in plan["needs"]), plan["needs"]
     large = planned(headrace, str(ROOT / "configs/jobs/mlperf-unet3d-h100.yaml"), "--max-write", "32MiB")
     assert any(r.startswith("no file of 147 MB is made") and "--max-write" in r for r in large["remarks"]), large["remarks"]
@@ -104,16 +104,16 @@ def test_a_data_set_of_the_users_is_read_as_it_is(headrace, own_data):
     assert params(named, "small_file_read/job")["path"] == str(folder)
 
 
-@pytest.mark.parametrize("change, told", [
+@pytest.mark.parametrize("change, reported", [
     ("sample_size=4kB", "and the job's are of 4 kB: set dataset.sample_size"),
     ("samples=3", "and the job has 3: set dataset.samples"),
     ("layout=tokens", "less than one request of the job"),
 ])
-def test_a_data_set_that_contradicts_the_job(headrace, own_data, change, told):
+def test_a_data_set_that_contradicts_the_job(headrace, own_data, change, reported):
     own_data(130_000, 30)
     job = headrace.write("my-job.yaml", README_JOB)
     result = headrace("qualify", job, "--data", "mine", "--set", f"job.dataset.{change}")
-    assert result.code == 2 and told in result.err and result.err.count("\n") == 1, result
+    assert result.code == 2 and reported in result.err and result.err.count("\n") == 1, result
 
 
 def test_shards_are_no_single_samples(headrace, own_data):

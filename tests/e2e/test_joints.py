@@ -178,7 +178,7 @@ def is_green(run):
 
 
 @every_kind
-def test_the_verdict_is_told_again(runs, kind):
+def test_the_verdict_is_reported_again(runs, kind):
     headrace, folder, run = run_of(runs, kind)
     word = run["summary"]["word"]
     assert f"VERDICT {word} " in headrace("verdict", folder).out
@@ -237,7 +237,7 @@ def test_a_fleet_of_one_accuses_nobody(runs, kind):
 
 
 @every_kind
-def test_a_history_of_one_tells_no_change(runs, kind):
+def test_a_history_of_one_reports_no_change(runs, kind):
     headrace, folder, _ = run_of(runs, kind)
     done = headrace("history", folder, "--json")
     assert done.code in (11, 12) and json.loads(done.out)["summary"]["changes"] == 0, done
@@ -285,7 +285,7 @@ def test_all_of_them_are_one_fleet_and_one_history(runs):
 
 @pytest.mark.parametrize("kind, again", [("qualified", "headrace qualify job.yaml"), ("rehearsed", "headrace rehearse job.yaml"),
                                          ("alone", "headrace run -c alone.yaml")])
-def test_a_node_that_is_missing_is_told_the_command_that_measures_the_same(runs, kind, again):
+def test_a_node_that_is_missing_is_reported_the_command_that_measures_the_same(runs, kind, again):
     headrace, folder, _ = run_of(runs, kind)
     headrace.write("hosts.txt", "elsewhere\n")
     fleet = json.loads(headrace("fleet", folder, "--hosts", "hosts.txt", "--json").out)

@@ -40,11 +40,11 @@ def metrics(point):
 def test_hits_are_what_the_tier_holds(headrace):
     outcome, point = run(headrace)
     assert outcome.code == 0, outcome
-    told = metrics(point)
-    assert told["hit_ratio"] == told["hit_ratio_predicted_c5"] == told["cache_ratio"] == 0.5, told
+    reported = metrics(point)
+    assert reported["hit_ratio"] == reported["hit_ratio_predicted_c5"] == reported["cache_ratio"] == 0.5, reported
     assert not any("an epoch here is" in note for note in point["notes"]), point["notes"]  # it is all files
     assert [phase["operations"] for phase in point["repetitions"][0]["phases"]] == [60] * 4, point
-    assert min(told[f"{name}_sample_rate"] for name in ("storage", "fill", "cached")) > 0 and told["fill_time_predicted_c10"] > 0, told
+    assert min(reported[f"{name}_sample_rate"] for name in ("storage", "fill", "cached")) > 0 and reported["fill_time_predicted_c10"] > 0, reported
     assert list(headrace.path("tier").iterdir()) == [headrace.path("tier/.headrace")], "all copies are gone"
     assert headrace("clean", "tier").code == 0 and not headrace.path("tier").exists()
 
@@ -99,23 +99,23 @@ def test_a_rehearsal_fills_the_jobs_tier(headrace):
     outcome, run = rehearsed(headrace, ", path: tier")
     point = next(p for p in run["points"] if p["id"] == "local_cache/job")
     assert point["params"]["tier_ratio"] == pytest.approx(20e6 / (1000 * 50e3)), point["params"]
-    told = run["rehearsal"]["local_cache"]
-    assert told["cached_sample_rate"] > 0 and "local cache: epochs straight from storage give" in " ".join(outcome.out.split()), outcome
-    if "hit_ratio" in told:
-        assert told["hit_ratio"] == pytest.approx(0.4, abs=0.02) and told["hit_ratio_predicted"] == pytest.approx(0.4), told
+    reported = run["rehearsal"]["local_cache"]
+    assert reported["cached_sample_rate"] > 0 and "local cache: epochs straight from storage give" in " ".join(outcome.out.split()), outcome
+    if "hit_ratio" in reported:
+        assert reported["hit_ratio"] == pytest.approx(0.4, abs=0.02) and reported["hit_ratio_predicted"] == pytest.approx(0.4), reported
 
 
 def test_shards_are_copied_whole(headrace):
     _, run = rehearsed(headrace, ", path: tier", layout="shards, samples_per_file: 40")
     point = next(p for p in run["points"] if p["id"] == "local_cache/job")
-    params, told = point["params"], metrics(point)
+    params, reported = point["params"], metrics(point)
     assert params["samples_per_file"] == pytest.approx(params["file_size"] / 50e3, rel=1e-4), params
     storage = point["repetitions"][0]["phases"][0]
-    assert told["storage_sample_rate"] > 0 and storage["bytes"] == storage["operations"] * params["file_size"], storage
+    assert reported["storage_sample_rate"] > 0 and storage["bytes"] == storage["operations"] * params["file_size"], storage
     assert run["rehearsal"]["local_cache"]["cached_sample_rate"] > 0, run["rehearsal"]
 
 
-def test_a_tier_without_a_folder_is_told(headrace):
+def test_a_tier_without_a_folder_is_reported(headrace):
     headrace.write("job.yaml", JOB.replace("PATH", ""))
     outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--dry-run")
     assert outcome.code == 0 and "the local cache is not rehearsed: name its folder" in " ".join((outcome.out + outcome.err).split()), outcome

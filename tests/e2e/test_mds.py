@@ -41,7 +41,7 @@ def test_every_sample_is_found(headrace, own):
         assert not any("other files" in note for note in point["notes"]), "the index is one of the set"
 
 
-def test_a_missing_index_is_told(headrace, own):
+def test_a_missing_index_is_reported(headrace, own):
     mds(own)
     (own / "index.json").unlink()
     words = "own: no index.json: StreamingDataset opens no MDS shards without one"
@@ -141,13 +141,13 @@ def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
 
 
 @pytest.mark.parametrize("spoil", [cut, cut_table, no_sample])
-def test_what_the_index_told_already_is_counted_once(headrace, own, spoil):
+def test_what_the_index_reported_already_is_counted_once(headrace, own, spoil):
     at, words, lost = spoil(own, mds(own)[1])
     outcome, point = read(headrace, "skip")
     assert outcome.code == 0 and metric(point, "bad_samples") == 1, (outcome, point["metrics"])
     assert operations(point) == 2 * SAMPLES - lost, "the others are read"
-    told = " ".join(point["notes"])
-    assert "bytes, but index.json says" in told and f"shard.00001.mds at offset {at}: " in told and words in told, told
+    reported = " ".join(point["notes"])
+    assert "bytes, but index.json says" in reported and f"shard.00001.mds at offset {at}: " in reported and words in reported, reported
 
 
 def test_a_shard_of_no_bytes_is_counted_once(headrace, own):
@@ -187,7 +187,7 @@ LIES = [other_count, other_size, one_too_many, one_too_few, no_name]
 
 
 @pytest.mark.parametrize("lie", LIES, ids=[f.__name__ for f in LIES])
-def test_an_index_that_contradicts_the_shards_is_told(headrace, own, lie):
+def test_an_index_that_contradicts_the_shards_is_reported(headrace, own, lie):
     mds(own)
     index = json.loads((own / "index.json").read_text())
     words = lie(index)
@@ -200,7 +200,7 @@ def test_an_index_that_contradicts_the_shards_is_told(headrace, own, lie):
     assert words in " ".join((outcome.out + outcome.err).split()), outcome
 
 
-def test_what_is_no_index_is_told(headrace, own):
+def test_what_is_no_index_is_reported(headrace, own):
     mds(own)
     (own / "index.json").write_text("{")
     outcome, _ = read(headrace, "fail")

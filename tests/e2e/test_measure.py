@@ -91,7 +91,7 @@ def test_stored_as_a_run_unless_not_wanted(headrace):
     assert list(headrace.path("headrace-runs").iterdir()) == [folder]
 
 
-def test_interrupted_it_tells_what_it_has(headrace):
+def test_interrupted_it_reports_what_it_has(headrace):
     process = headrace.start("--progress", "json", "measure", "small_file_read", *TINY[:-4], "--repeat", "1000", "--rest", "100ms", "--at", "scratch",
                              "--workers", "1,2", "--no-report", "--out", "results")
     done = 0
@@ -102,12 +102,12 @@ def test_interrupted_it_tells_what_it_has(headrace):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130, (process.returncode, out, err)
-    told = {line.split()[0]: line for line in out.splitlines() if line.startswith("workers:")}
-    assert set(told) == {"workers:1", "workers:2"} and told["workers:2"].split()[1] == "-" and told["workers:1"].split()[1] != "-", out
+    reported = {line.split()[0]: line for line in out.splitlines() if line.startswith("workers:")}
+    assert set(reported) == {"workers:1", "workers:2"} and reported["workers:2"].split()[1] == "-" and reported["workers:1"].split()[1] != "-", out
     assert headrace.results()["points"][0]["id"] == "small_file_read/workers:1"
 
 
-def test_the_first_repetition_interrupted_tells_what_it_gave(headrace):
+def test_the_first_repetition_interrupted_reports_what_it_gave(headrace):
     process = headrace.start("--progress", "json", "measure", "small_file_read", "--files", "2000", "--file-size", "8KiB", "--cache",
                              "asis", "--repeat", "3", "--rate", "50/s", "--at", "scratch", "--no-report", "--no-store")
     for line in process.stderr:
@@ -136,7 +136,7 @@ def test_a_budget_is_shared_by_the_points_and_can_be_kept_as_a_configuration(hea
 
 @pytest.mark.parametrize("token", ["sixteen-letters-or-more", "another"])
 def test_a_peer_is_met_or_refuses(headrace, token):
-    """What a network workload then measures, tests/rdma tells, where there is RDMA."""
+    """What a network workload then measures, tests/rdma reports, where there is RDMA."""
     server = headrace.start("run", "--serve", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN="sixteen-letters-or-more")
     try:
         place = server.stdout.readline().split()[-1]

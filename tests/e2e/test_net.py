@@ -50,9 +50,9 @@ workloads:
 def engine(headrace):
     """The other one than posix, where this kernel has it."""
     under, headrace.under = headrace.under, []
-    told = headrace("--version").out
+    reported = headrace("--version").out
     headrace.under = under
-    return "io_uring" if "io_uring  usable" in told else "posix"
+    return "io_uring" if "io_uring  usable" in reported else "posix"
 
 
 @pytest.mark.long
@@ -93,8 +93,8 @@ def test_a_fleet_reads_the_pairs_of_real_runs(hosts):
     alone = headrace("fleet", "runs", "--out", "alone")
     assert alone.code == 11 and "node3 suspected" in alone.out, alone
     judged = json.loads(headrace.path("alone/fleet.json").read_text())
-    told = json.loads(headrace.path("runs/first/run.json").read_text())["points"][0]["pairs"]
-    assert [one["pairs"] for one in judged["pairs"]] == [told]  # one form, one word of blame
+    reported = json.loads(headrace.path("runs/first/run.json").read_text())["points"][0]["pairs"]
+    assert [one["pairs"] for one in judged["pairs"]] == [reported]  # one form, one word of blame
     shutil.move(headrace.path("second"), headrace.path("runs/second"))
     both = headrace("fleet", "runs")
     assert both.code == 10 and "node3 confirmed" in both.out and "slow_pairs=1" in both.out, both
@@ -113,11 +113,11 @@ def test_the_slow_way_between_two_is_named_on_the_page_of_the_fleet(hosts):
     for point in points:
         assert point["pairs"]["blamed_nodes"] == [] and sorted(point["pairs"]["blamed_links"]) == [[1, 3], [3, 1]], point["pairs"]
     headrace.under = []
-    told = headrace("fleet", "runs", "--out", "fleet")
-    assert told.code == 11 and "node2 to node4 suspected  slow link" in told.out and "slow_pairs=0" in told.out, told
+    reported = headrace("fleet", "runs", "--out", "fleet")
+    assert reported.code == 11 and "node2 to node4 suspected  slow link" in reported.out and "slow_pairs=0" in reported.out, reported
     page = headrace.path("fleet/report.html")
     if not page.exists():
-        pytest.skip("no page was drawn: " + told.out)
+        pytest.skip("no page was drawn: " + reported.out)
     shown = re.sub(r"<script.*?</script>|<[^>]+>", " ", page.read_text(), flags=re.S)
     assert "suspected: slow link node2 to node4" in " ".join(shown.split()), shown
 
@@ -149,14 +149,14 @@ def test_a_way_that_became_slow_is_found_over_time(hosts):
     for day in range(1, 17):
         headrace.path(f"runs/{day}").mkdir(parents=True)
         headrace.write(f"runs/{day}/run.json", json.dumps(on_day(headrace.results(), day, 0.3 if day >= 11 else 1, draw)))
-    told = headrace("history", "runs", "--out", "trend", "--no-report")
-    assert told.code == 10, told
+    reported = headrace("history", "runs", "--out", "trend", "--no-report")
+    assert reported.code == 10, reported
     data = json.loads(headrace.path("trend/history.json").read_text())
     changed = {one["metric"]: one["changes"][-1] for one in data["series"] if one["changes"]}
     assert set(changed) == {"rate of node2 and node4"} and changed["rate of node2 and node4"]["status"] == "worse", changed
-    assert {one["node"] for one in data["series"]} == {"node[1-4]"}, told
-    assert "rate of node2 and node4" in told.out and "-70 % worse" in told.out, told
-    quiet = headrace("history", "runs", "--metric", "tcp_stream.bandwidth")  # who asks for one metric is told of that one
+    assert {one["node"] for one in data["series"]} == {"node[1-4]"}, reported
+    assert "rate of node2 and node4" in reported.out and "-70 % worse" in reported.out, reported
+    quiet = headrace("history", "runs", "--metric", "tcp_stream.bandwidth")  # who asks for one metric gets that one
     assert quiet.code == 0, quiet
     worse = headrace("compare", "runs/10", "runs/11", "--gate", "tcp_stream.rate of *")
     assert worse.code == 10 and "rate of node2 and node4" in worse.out, worse
@@ -192,7 +192,7 @@ def accused(headrace, out="results"):
 
 
 @pytest.mark.long
-def test_a_slow_node_fails_the_run_everywhere_that_it_is_told(hosts):
+def test_a_slow_node_fails_the_run_everywhere_that_it_is_reported(hosts):
     """Terminal, exit code, page, JUnit, Prometheus, Nagios and table; the fleet says the same of this one run."""
     headrace = hosts("--rate", "400mbit", "--slow", "node3:100mbit")
     headrace.write("pairs.yaml", PAIRS.replace("repeat: 3", "repeat: 6"))
@@ -229,8 +229,8 @@ def test_a_slow_node_fails_the_run_everywhere_that_it_is_told(hosts):
     assert headrace("verdict", "results").code == 10
     again = headrace("verdict", "results", "--replay")
     assert again.code == 10 and "gives the stored verdict" in again.out, again
-    told = headrace("fleet", "results", "--out", "fleet")
-    assert told.code == 10 and "node3 confirmed" in told.out, told
+    reported = headrace("fleet", "results", "--out", "fleet")
+    assert reported.code == 10 and "node3 confirmed" in reported.out, reported
     assert json.loads(headrace.path("fleet/fleet.json").read_text())["nodes"][0]["word"] == "MEASURED"  # who wrote it is well
     page = headrace("report", "results")
     if page.code != 0:
@@ -266,9 +266,9 @@ def test_two_that_cannot_be_connected_are_named_and_the_others_measured(hosts):
     outcome = headrace.run("pairs.yaml")
     assert outcome.code == 10 and 'bad="link node2 to node3"' in outcome.out, outcome
     assert accused(headrace) == ["link node2 to node3"], outcome
-    told = next(j for j in headrace.results()["judgements"] if j["outcome"] == "FAIL")
-    assert "rank 1 (node2) cannot connect to rank 2 (node3) within 10 s" in told["explanation"], told
-    assert "both get through elsewhere" in told["next_step"], told
+    reported = next(j for j in headrace.results()["judgements"] if j["outcome"] == "FAIL")
+    assert "rank 1 (node2) cannot connect to rank 2 (node3) within 10 s" in reported["explanation"], reported
+    assert "both get through elsewhere" in reported["next_step"], reported
     pairs = headrace.results()["points"][0]["pairs"]
     assert [(one["a"], one["b"]) for one in pairs["unreached"]] == [(1, 2)], pairs
     for a in range(4):
@@ -283,8 +283,8 @@ def test_a_host_that_lets_nobody_in_is_named_and_no_link(hosts, bad=3):
     headrace.write("pairs.yaml", PAIRS.replace("all_pairs", "all_pairs, interface: eth0").replace("repeat: 3", "repeat: 1"))
     outcome = headrace.run("pairs.yaml")
     assert outcome.code == 10 and accused(headrace) == [f"node node{bad}"], outcome
-    told = next(j for j in headrace.results()["judgements"] if j["outcome"] == "FAIL")
-    assert "incoming connections are blocked" in told["explanation"] and "firewall" in told["next_step"], told
+    reported = next(j for j in headrace.results()["judgements"] if j["outcome"] == "FAIL")
+    assert "incoming connections are blocked" in reported["explanation"] and "firewall" in reported["next_step"], reported
 
 
 def test_two_hosts_with_one_address_are_named(hosts):
@@ -335,8 +335,8 @@ workloads:
     headrace.under = []
     again = headrace("run", "-c", "long.yaml", "--no-report", "--out", "results")
     assert again.code == 2 and "so-far.json" in again.err and so_far.exists(), again
-    told = headrace("report", "results/so-far.json", "--format", "csv")
-    assert told.code == 0 and "tcp_stream/first" in told.out, told
+    reported = headrace("report", "results/so-far.json", "--format", "csv")
+    assert reported.code == 0 and "tcp_stream/first" in reported.out, reported
 
 
 @pytest.mark.long
@@ -381,7 +381,7 @@ def test_rails_are_measured_alone_and_the_slow_one_is_named(hosts):
             assert (pairs["rate"][a][b] > 0) == (a != b and a // 4 == b // 4), (a, b)
 
 
-def test_rails_that_differ_are_told(hosts):
+def test_rails_that_differ_are_reported(hosts):
     headrace = hosts()
     headrace.write("pairs.yaml", PAIRS.replace("schedule: all_pairs", 'schedule: rails, interface: "eth0, eth1"'))
     outcome = headrace.run("pairs.yaml")

@@ -16,7 +16,7 @@ from observed import GUARD, LOADER, Seen, data, observe
 
 def test_a_job_is_learned_and_others_take_its_file(headrace, data):
     seen = observe(headrace, data, "--cold", "--steps", "80", "--step", "0.04", "--decode", "0.001")
-    assert [p["role"] for p in seen.told["processes"]].count("worker") == 2
+    assert [p["role"] for p in seen.reported["processes"]].count("worker") == 2
     seen.near("dataset.sample_size", seen.truth["bytes"] / seen.truth["samples"])
     seen.near("dataset.samples", seen.truth["files"])
     seen.near("step.micro_batch", seen.truth["samples"] / seen.truth["steps"])
@@ -25,7 +25,7 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
     assert seen.learned["dataset.path"]["text"] == str(data)
     assert seen.learned["loader.prefetch_factor"]["value"] == 2
     text = (headrace.path("seen") / "job.yaml").read_text()
-    assert all(one["evidence"].split()[0] in text for one in seen.told["learned"])
+    assert all(one["evidence"].split()[0] in text for one in seen.reported["learned"])
 
     needs = headrace("require", "seen/job.yaml", "--format", "json")
     assert needs.code == 0, needs
@@ -42,7 +42,7 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
 
 
 def test_two_commands_lead_to_a_verdict(headrace, data):
-    """Both as they are typed: the second is the one that the first tells."""
+    """Both as they are typed: the second is the one that the first reports."""
     seen = observe(headrace, data, "--cold", "--steps", "200", "--step", "0.04", "--decode", "0.001")
     words = " ".join(seen.outcome.err.split())
     [job] = re.findall(r"written: (\S+) \(job.yaml", words)
@@ -59,14 +59,14 @@ def test_two_commands_lead_to_a_verdict(headrace, data):
     assert hungry.code == 10 and "FAIL" in hungry.out, hungry
 
 
-@pytest.mark.parametrize("options, told", [(("--prefetch", "3", "--workers", "4", "--step", "0.1", "--steps", "30"), 3), (("--workers", "1", "--decode", "0.01", "--step", "0.04"), None)],
+@pytest.mark.parametrize("options, reported", [(("--prefetch", "3", "--workers", "4", "--step", "0.1", "--steps", "30"), 3), (("--workers", "1", "--decode", "0.01", "--step", "0.04"), None)],
                          ids=["that wait for room", "that never wait"])
-def test_batches_that_lie_ready_are_counted_or_said_to_be_unknown(headrace, data, options, told):
+def test_batches_that_lie_ready_are_counted_or_said_to_be_unknown(headrace, data, options, reported):
     ahead = observe(headrace, data, "--cold", "--steps", "40", *options).learned["loader.prefetch_factor"]
-    if told is None:
+    if reported is None:
         assert ahead["confidence"] == "guess" and "DataLoader's default" in ahead["evidence"], ahead
-    else:  # where the machine was busy, none may be told; never another
-        assert ahead["value"] == told or ahead["confidence"] == "guess", ahead
+    else:  # where the machine was busy, none may be reported; never another
+        assert ahead["value"] == reported or ahead["confidence"] == "guess", ahead
 
 
 def test_what_taking_a_batch_costs_is_learned_where_it_is_no_spinning(headrace, data):
@@ -93,9 +93,9 @@ def test_spinning_until_a_gpu_is_ready_is_not_taken_for_taking_batches(headrace,
 
 def test_workers_that_only_compute_limit(headrace, data):
     seen = observe(headrace, data, "--workers", "1", "--decode", "0.01", "--step", "0.02", "--steps", "50")
-    assert seen.limit in ("processor", "workers"), seen.told["limit"]
-    assert seen.told["consumer"]["waiting_for_loader"]["share"] > 0.5
-    if seen.told["data"]["seen"] == 0:  # memory served all files at once: that is said
+    assert seen.limit in ("processor", "workers"), seen.reported["limit"]
+    assert seen.reported["consumer"]["waiting_for_loader"]["share"] > 0.5
+    if seen.reported["data"]["seen"] == 0:  # memory served all files at once: that is said
         assert seen.learned["dataset.sample_size"]["confidence"] == seen.learned["dataset.layout"]["confidence"] == "guess"
         assert "--trace" in seen.learned["dataset.layout"]["evidence"]
     else:
@@ -104,8 +104,8 @@ def test_workers_that_only_compute_limit(headrace, data):
 
 def test_a_loader_that_is_fast_enough_does_not(headrace, data):
     seen = observe(headrace, data, "--step", "0.1", "--steps", "40")
-    assert seen.limit == "consumer", seen.told["limit"]
-    assert "pack" not in json.dumps(seen.told["limit"]["advice"])
+    assert seen.limit == "consumer", seen.reported["limit"]
+    assert "pack" not in json.dumps(seen.reported["limit"]["advice"])
 
 
 def test_a_page_is_drawn_unless_it_is_not_wanted(headrace, data):
@@ -135,7 +135,7 @@ def test_two_observations_are_compared(headrace, data):
 def test_saves_are_seen(headrace, data):
     seen = observe(headrace, data, "--step", "0.03", "--steps", "90", "--save", str(headrace.path("model.pt")), "--save-bytes",
                    str(64 << 20), "--save-every", "30")
-    assert len(seen.told["saves"]) == len(seen.truth["saves"]) == 3
+    assert len(seen.reported["saves"]) == len(seen.truth["saves"]) == 3
     assert seen.learned["model.parameters"]["value"] * 14 == pytest.approx(64 << 20, rel=0.05)
     assert seen.learned["checkpoint.mode"]["text"] == "sync"
     drawn = headrace("report", "seen")
@@ -184,7 +184,7 @@ def test_a_signal_that_ends_the_command_is_its_exit_code(headrace):
     assert headrace("observe", "--no-store", "--", "sh", "-c", "kill -9 $$").code == 137
 
 
-def test_a_command_that_fails_at_once_is_told_as_a_shell_does(headrace):
+def test_a_command_that_fails_at_once_is_reported_as_a_shell_does(headrace):
     missing = headrace("observe", "--out", "none", "--", "no-such-command-here")
     assert missing.code == 127 and "no-such-command-here" in missing.err and not headrace.path("none").exists(), missing
     headrace.write("plain", "text")
@@ -194,7 +194,7 @@ def test_a_command_that_fails_at_once_is_told_as_a_shell_does(headrace):
     assert failed.code == 1 and "The limit is unknown" in " ".join(failed.err.split()), failed
 
 
-def test_sigint_reaches_the_command_once_and_headrace_tells_after_it(headrace):
+def test_sigint_reaches_the_command_once_and_headrace_reports_after_it(headrace):
     code = ("import signal, sys, time\ncame = 0\ndef on(*_):\n global came\n came += 1\nsignal.signal(signal.SIGINT, on)\n"
             "print('ready', flush=True)\nwhile not came: time.sleep(0.01)\ntime.sleep(0.3)\nprint(came)\nsys.exit(5)")
     process = headrace.start("observe", "--no-store", "--", sys.executable, "-c", code)
@@ -214,7 +214,7 @@ def test_sigint_reaches_the_command_once_and_headrace_tells_after_it(headrace):
     assert (process.returncode, out) == (5, "1\n") and "watched" in err, (out, err)
 
 
-def test_processes_that_are_left_behind_are_told(headrace):
+def test_processes_that_are_left_behind_are_reported(headrace):
     outcome = headrace("observe", "--no-store", "--", "sh", "-c", "sleep 1 >/dev/null 2>&1 & exit 3")
     assert outcome.code == 3 and re.search(r"1 process of it goes on .* --pid \d+", outcome.err), outcome
 
@@ -224,8 +224,8 @@ def test_a_process_that_is_there_is_watched_until_it_ends(headrace, data):
     outcome = headrace("observe", "--pid", str(process.pid), "--json", "--out", "seen")
     process.communicate(timeout=GUARD)
     assert outcome.code == 0, outcome
-    told = json.loads(outcome.out)
-    assert told == json.loads((headrace.path("seen") / "observe.json").read_text())
+    reported = json.loads(outcome.out)
+    assert reported == json.loads((headrace.path("seen") / "observe.json").read_text())
     assert process.returncode == 0
 
 
@@ -271,12 +271,12 @@ def test_a_trace_makes_values_exact(headrace, data):
     assert seen.learned["dataset.metadata_ops_per_open"]["evidence"].startswith("traced")
 
 
-def test_a_trace_tells_batches_that_lie_ready_from_libraries_that_workers_read(headrace, data):
+def test_a_trace_reports_batches_that_lie_ready_from_libraries_that_workers_read(headrace, data):
     """Workers that are spawned read a program before their first sample, which looks from outside take for samples."""
     outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "40", "--step", "0.06",
                        "--spawn", "--prefetch", "3")
     ahead = Seen(headrace, "seen", outcome).learned["loader.prefetch_factor"]
-    # Where the machine was busy, none may be told; never another.
+    # Where the machine was busy, none may be reported; never another.
     assert ahead["value"] == 3 or ahead["confidence"] == "guess" or ahead["confidence"] == "low" and ahead["low"] <= 3 <= ahead["high"], ahead
 
 

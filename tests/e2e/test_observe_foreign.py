@@ -83,12 +83,12 @@ def test_a_container_is_watched_and_its_paths_are_its_own(headrace, data):
     outcome = headrace("observe", "--pid", inside, "--duration", "3s", "--json", "--out", "seen")
     container.kill()
     container.wait()
-    told = json.loads(outcome.out)
-    assert outcome.code == 0 and any("a file system of its own" in note for note in told["notes"]), outcome
-    assert [one["role"] for one in told["processes"]].count("worker") == 2 and all(one["pid"] > 2 for one in told["processes"])
-    learned = {one["key"]: one for one in told["learned"]}
+    reported = json.loads(outcome.out)
+    assert outcome.code == 0 and any("a file system of its own" in note for note in reported["notes"]), outcome
+    assert [one["role"] for one in reported["processes"]].count("worker") == 2 and all(one["pid"] > 2 for one in reported["processes"])
+    learned = {one["key"]: one for one in reported["learned"]}
     path = learned.get("dataset.path")
-    assert path is None and learned["dataset.layout"]["confidence"] == "guess" or path["text"].startswith("/mnt") and told["data"]["files"] > 0, learned
+    assert path is None and learned["dataset.layout"]["confidence"] == "guess" or path["text"].startswith("/mnt") and reported["data"]["files"] > 0, learned
 
 
 @needs_root
@@ -103,7 +103,7 @@ def test_a_command_that_becomes_another_user_is_left_out_in_words(headrace):
     assert outcome.returncode == 0 and "may not be observed: another user owns it" in outcome.stderr, outcome
 
 
-def test_a_daemon_is_told_with_its_number(headrace):
+def test_a_daemon_is_reported_with_its_number(headrace):
     code = "import os, time\nif os.fork(): os._exit(4)\nos.setsid()\nif os.fork(): os._exit(0)\nos.closerange(0, 3)\ntime.sleep(2)"
     outcome = headrace("observe", "--no-store", "--", sys.executable, "-c", code)
     assert outcome.code == 4 and re.search(r"go(es)? on without it.* --pid \d+", outcome.err), outcome

@@ -41,13 +41,13 @@ def test_a_job_is_learned_from_straces_output(headrace, data, how):
     outcome = headrace("observe", "--from", "calls", "--out", "seen")
     assert outcome.code == 0 and "read the calls of 3 processes" in outcome.out, outcome
     seen = Read(headrace, "seen", outcome, truth)
-    assert [p["role"] for p in seen.told["processes"]].count("worker") == 2
+    assert [p["role"] for p in seen.reported["processes"]].count("worker") == 2
     seen.near("dataset.sample_size", truth["bytes"] / truth["samples"])
     seen.near("step.micro_batch", truth["samples"] / truth["steps"])
     seen.near("step.time", truth["step"])
     assert seen.learned["dataset.path"]["text"] == str(data) and seen.learned["loader.workers_per_gpu"]["value"] == 2
     assert seen.learned["dataset.metadata_ops_per_open"]["evidence"].startswith("traced")
-    assert len(seen.told["saves"]) == len(truth["saves"]) and seen.learned["checkpoint.mode"]["text"] == "sync"
+    assert len(seen.reported["saves"]) == len(truth["saves"]) and seen.learned["checkpoint.mode"]["text"] == "sync"
     assert headrace("require", "seen/job.yaml").code == 0
 
 
@@ -64,14 +64,14 @@ def test_files_that_are_gone_are_as_large_as_they_were_read(headrace, data):
 
 
 @needs_strace
-def test_of_a_part_of_the_calls_no_limit_is_told(headrace, data):
+def test_of_a_part_of_the_calls_no_limit_is_reported(headrace, data):
     strace(headrace, data, "calls", "-ttt", "-T", "-y", "-e", "trace=openat,read,close")
     outcome = headrace("observe", "--from", "calls", "--no-store", "--json")
-    told = json.loads(outcome.out)
-    assert outcome.code == 0 and told["limit"]["id"] == "unknown" and "futex" in json.dumps(told["notes"]), told
+    reported = json.loads(outcome.out)
+    assert outcome.code == 0 and reported["limit"]["id"] == "unknown" and "futex" in json.dumps(reported["notes"]), reported
     untimed = strace(headrace, data, "calls", "-ttt", "-y")
-    told = json.loads(headrace("observe", "--from", "calls", "--no-store", "--json").out)
-    assert told["limit"]["id"] == "unknown" and "strace -T" in json.dumps(told["notes"]), (told, untimed)
+    reported = json.loads(headrace("observe", "--from", "calls", "--no-store", "--json").out)
+    assert reported["limit"]["id"] == "unknown" and "strace -T" in json.dumps(reported["notes"]), (reported, untimed)
 
 
 @needs_strace
@@ -88,16 +88,16 @@ def test_a_trace_that_cannot_be_read_is_refused(headrace):
     headrace.write("empty", "")
     headrace.write("a.pfw", '[\n{"name":"start","cat":"dftracer","pid":1,"tid":1}\n')
     headrace.write("a.darshan", "no log")
-    for words, told in ((("words",), "no call"), (("none",), "No such file"), (("empty",), "empty"), (("a.pfw",), "no call on a file"),
+    for words, reported in ((("words",), "no call"), (("none",), "No such file"), (("empty",), "empty"), (("a.pfw",), "no call on a file"),
                         (("a.pfw", "words"), "different tools"), (("words", "--live"), "--from"), (("words", "--", "true"), "needs a command")):
         outcome = headrace("observe", "--from", *words)
-        assert outcome.code == 2 and told in outcome.err, outcome
+        assert outcome.code == 2 and reported in outcome.err, outcome
     # What never ends, or never begins, is no trace.
     os.mkfifo(headrace.path("pipe"))
     for name in ("pipe", "/dev/zero", "/dev/urandom"):
         outcome = headrace("observe", "--from", name)
         assert outcome.code == 2 and f"{name}: is no file but a pipe or a device" in outcome.err, outcome
-    # No Python here has it, or the log is none: both are told.
+    # No Python here has it, or the log is none: both are reported.
     log = headrace("observe", "--from", "a.darshan")
     assert log.code in (1, 2) and ("pip install darshan" in log.err or "no Darshan log" in log.err), log
 
@@ -109,8 +109,8 @@ def test_what_darshan_kept_is_read_by_its_own_package(headrace):
         pytest.skip("no package darshan (HEADRACE_DARSHAN_PYTHON names a Python that has it)")
     logs = pathlib.Path(found.stdout.strip()) / "examples/example_logs"
     outcome = headrace("observe", "--from", logs / "dxt.darshan", "--no-store", "--json", HEADRACE_PYTHON=python)
-    told = json.loads(outcome.out)
-    assert outcome.code == 0 and told["limit"]["id"] == "unknown" and any("15 files" in note for note in told["notes"]), told
+    reported = json.loads(outcome.out)
+    assert outcome.code == 0 and reported["limit"]["id"] == "unknown" and any("15 files" in note for note in reported["notes"]), reported
     none = headrace("observe", "--from", logs / "noposix.darshan", "--no-store", HEADRACE_PYTHON=python)
     assert none.code == 2 and "nothing of POSIX" in none.err, none
 

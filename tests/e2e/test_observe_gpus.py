@@ -1,4 +1,4 @@
-"""headrace observe where a driver tells of GPUs: NVIDIA's library as the tests have it, described by a file."""
+"""headrace observe where a driver reports on GPUs: NVIDIA's library as the tests have it, described by a file."""
 
 import json
 import pathlib
@@ -26,20 +26,20 @@ def observe(headrace, data, busy, *options, user="$$"):
 
 def test_how_busy_the_jobs_gpu_is_stands_beside_what_starves_it(headrace, data):
     seen = observe(headrace, data, 30, *DECODING)
-    [gpu] = seen.told["gpus"]
+    [gpu] = seen.reported["gpus"]
     assert gpu["pci_address"] == "0000:17:00.0" and gpu["memory_bytes"] == 41e9 and not gpu["shared"], gpu
     assert gpu["busy"]["share"] == pytest.approx(0.3) and gpu["own_busy"] == pytest.approx(0.3), gpu
-    assert seen.limit in ("processor", "workers") and any("its GPU was busy 30 %" in one for one in seen.told["limit"]["proof"]), seen.told["limit"]
+    assert seen.limit in ("processor", "workers") and any("its GPU was busy 30 %" in one for one in seen.reported["limit"]["proof"]), seen.reported["limit"]
     assert "busy 30 % of the time" in seen.outcome.err and "41.0 GB of its memory" in seen.outcome.err, seen.outcome
     gpus = seen.learned["cluster.gpus_per_node"]
     assert gpus["value"] == 1 and gpus["confidence"] == "high" and "the driver names" in gpus["evidence"], gpus
-    assert max(seen.told["series"]["gpu_busy"]) == pytest.approx(0.3)
+    assert max(seen.reported["series"]["gpu_busy"]) == pytest.approx(0.3)
 
 
 def test_a_gpu_that_computes_while_its_main_thread_waits_does_not_starve(headrace, data):
     seen = observe(headrace, data, 98, *DECODING)
-    assert seen.told["consumer"]["waiting_for_loader"]["share"] > 0.3
-    assert seen.limit == "consumer" and "computes while the main thread waits" in seen.told["limit"]["sentence"], seen.told["limit"]
+    assert seen.reported["consumer"]["waiting_for_loader"]["share"] > 0.3
+    assert seen.limit == "consumer" and "computes while the main thread waits" in seen.reported["limit"]["sentence"], seen.reported["limit"]
     step = seen.learned["step.time"]
     assert step["confidence"] != "high" and step["low"] <= seen.truth["step"] <= step["high"] and "its GPU computed 98" in step["evidence"], step
 
@@ -60,6 +60,6 @@ def test_a_process_that_spins_while_its_gpu_computes_may_do_nothing_else(headrac
 
 def test_a_gpu_of_others_is_not_the_jobs(headrace, data):
     seen = observe(headrace, data, 98, *DECODING, user="1")
-    assert seen.told["gpus"] == [] and seen.limit in ("processor", "workers"), seen.told["limit"]
-    assert any("no process of the job" in note for note in seen.told["notes"]), seen.told["notes"]
-    assert "gpu_busy" not in seen.told["series"]
+    assert seen.reported["gpus"] == [] and seen.limit in ("processor", "workers"), seen.reported["limit"]
+    assert any("no process of the job" in note for note in seen.reported["notes"]), seen.reported["notes"]
+    assert "gpu_busy" not in seen.reported["series"]

@@ -25,31 +25,31 @@ def observe(headrace, data, mode, asks=1, page=("--no-report",), **environment):
 
 
 def nobody_is_named(seen):
-    return seen.told["nccl"]["behind"] == [] and seen.limit not in BEHIND
+    return seen.reported["nccl"]["behind"] == [] and seen.limit not in BEHIND
 
 
 def test_the_rank_that_others_wait_for_is_named(headrace, data):
     seen = observe(headrace, data, "stopped", asks=9, page=())
-    [one] = seen.told["nccl"]["behind"]
+    [one] = seen.reported["nccl"]["behind"]
     assert one["rank"] == 1 and one["lag"] == "stopped" and one["seconds"] >= 5 and one["pid"] == seen.truth["pid"] + 1, one
-    assert seen.limit == "stopped_rank" and "rank 1 of 4" in seen.told["limit"]["sentence"], seen.told["limit"]
-    assert any("no more than AllReduce 49" in proof for proof in seen.told["limit"]["proof"]), seen.told["limit"]
-    assert seen.told["nccl"]["version"] == "2.29.1" and seen.told["nccl"]["processes"] == 4, seen.told["nccl"]
+    assert seen.limit == "stopped_rank" and "rank 1 of 4" in seen.reported["limit"]["sentence"], seen.reported["limit"]
+    assert any("no more than AllReduce 49" in proof for proof in seen.reported["limit"]["proof"]), seen.reported["limit"]
+    assert seen.reported["nccl"]["version"] == "2.29.1" and seen.reported["nccl"]["processes"] == 4, seen.reported["nccl"]
     assert "is behind or hung" in seen.outcome.err, seen.outcome
     assert "is behind or hung" in (headrace.path("seen") / "report.html").read_text()
 
 
 def test_the_rank_that_does_not_answer_is_named(headrace, data):
     seen = observe(headrace, data, "silent", asks=5)
-    [one] = seen.told["nccl"]["behind"]
+    [one] = seen.reported["nccl"]["behind"]
     assert one["lag"] == "silent" and (one["rank"], one["host"], one["pid"]) == (1, "10.9.8.7", 4711) and not one["own"], one
-    assert seen.limit == "stopped_rank" and "process 4711 on 10.9.8.7" in seen.told["limit"]["advice"][0], seen.told["limit"]
+    assert seen.limit == "stopped_rank" and "process 4711 on 10.9.8.7" in seen.reported["limit"]["advice"][0], seen.reported["limit"]
 
 
 def test_nobody_is_named_where_all_ranks_go_on(headrace, data):
     seen = observe(headrace, data, "in_step", asks=8)
-    assert nobody_is_named(seen) and seen.told["nccl"]["answers"] >= 7, seen.told["nccl"]
-    assert not any("NCCL" in note for note in seen.told["notes"]), seen.told["notes"]
+    assert nobody_is_named(seen) and seen.reported["nccl"]["answers"] >= 7, seen.reported["nccl"]
+    assert not any("NCCL" in note for note in seen.reported["notes"]), seen.reported["notes"]
 
 
 @pytest.mark.parametrize("mode, asks, why", [("foreign", 2, "no rank that it lists is a process of this job"), ("text", 1, "it answers in text alone"),
@@ -57,23 +57,23 @@ def test_nobody_is_named_where_all_ranks_go_on(headrace, data):
                                              ("endless", 1, "its answer is longer than")])
 def test_an_answer_that_is_none_is_one_fact(headrace, data, mode, asks, why):
     seen = observe(headrace, data, mode, asks=asks)
-    assert nobody_is_named(seen), seen.told["nccl"]
-    told = [note for note in seen.told["notes"] if "NCCL" in note]
-    assert len(told) == 1 and why in told[0], told
+    assert nobody_is_named(seen), seen.reported["nccl"]
+    reported = [note for note in seen.reported["notes"] if "NCCL" in note]
+    assert len(reported) == 1 and why in reported[0], reported
     assert seen.truth["asked"] == asks, seen.truth  # and not again
 
 
 def test_who_says_nothing_is_not_waited_for(headrace, data):
     seen = observe(headrace, data, "mute")
-    assert nobody_is_named(seen) and seen.truth["asked"] == 1 and seen.told["elapsed_s"] < 60, seen.told
+    assert nobody_is_named(seen) and seen.truth["asked"] == 1 and seen.reported["elapsed_s"] < 60, seen.reported
 
 
 def test_where_nobody_listens_that_is_one_fact_and_no_warning(headrace, data):
     seen = observe(headrace, data, "none")
-    assert nobody_is_named(seen) and [note for note in seen.told["notes"] if "NCCL" in note] == [
-        "no process of the job listens where NCCL's RAS service would: NCCL was not asked about its ranks"], seen.told["notes"]
+    assert nobody_is_named(seen) and [note for note in seen.reported["notes"] if "NCCL" in note] == [
+        "no process of the job listens where NCCL's RAS service would: NCCL was not asked about its ranks"], seen.reported["notes"]
     off = observe_off(headrace, data)
-    assert nobody_is_named(off) and any("NCCL_RAS_ENABLE=0" in note for note in off.told["notes"]), off.told["notes"]
+    assert nobody_is_named(off) and any("NCCL_RAS_ENABLE=0" in note for note in off.reported["notes"]), off.reported["notes"]
 
 
 def observe_off(headrace, data):
@@ -88,15 +88,15 @@ def observe_off(headrace, data):
 
 def test_a_job_without_nccl_gets_no_word_of_it(headrace, data):
     seen = observe(headrace, data, "none", HOME="/")
-    assert nobody_is_named(seen) and not any("NCCL" in note for note in seen.told["notes"]), seen.told["notes"]
+    assert nobody_is_named(seen) and not any("NCCL" in note for note in seen.reported["notes"]), seen.reported["notes"]
 
 
 @pytest.mark.parametrize("mode", ["slow", "alike"])
 def test_inspectors_files_name_the_rank_that_others_wait_for(headrace, data, mode):
     seen = observe(headrace, data, mode, NCCL_INSPECTOR_ENABLE="1", NCCL_INSPECTOR_DUMP_DIR="inspected")
     if mode == "alike":
-        assert nobody_is_named(seen), seen.told["nccl"]
+        assert nobody_is_named(seen), seen.reported["nccl"]
         return
-    [one] = seen.told["nccl"]["behind"]
+    [one] = seen.reported["nccl"]["behind"]
     assert one["rank"] == 2 and one["lag"] == "waited_for" and one["host"] == "node2" and one["share"] == pytest.approx(0.76, abs=0.05), one
-    assert any("the others wait for rank 2 of 4" in proof for proof in seen.told["limit"]["proof"]), seen.told["limit"]
+    assert any("the others wait for rank 2 of 4" in proof for proof in seen.reported["limit"]["proof"]), seen.reported["limit"]

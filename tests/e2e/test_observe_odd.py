@@ -1,4 +1,4 @@
-"""headrace observe of jobs that are made otherwise: what it tells of them is right, or said to be unknown."""
+"""headrace observe of jobs that are made otherwise: what it reports on them is right, or said to be unknown."""
 
 import json
 import os
@@ -25,16 +25,16 @@ def loader(data, *options):
 
 
 def right_or_unsure(seen):
-    """What every loader tells the truth of."""
+    """What every loader reports the truth of."""
     seen.near("step.time", seen.truth["step"])
     seen.near("step.micro_batch", seen.truth["samples"] / seen.truth["steps"])
 
 
 def test_a_main_thread_that_reads_itself(headrace, data):
     seen = observe(headrace, sys.executable, ODD, data, "alone", "--steps", "60", "--step", "0.04", "--decode", "0.001")
-    assert [p["role"] for p in seen.told["processes"]].count("worker") == 0
+    assert [p["role"] for p in seen.reported["processes"]].count("worker") == 0
     right_or_unsure(seen)
-    assert seen.limit not in STORAGE, seen.told["limit"]  # memory serves all files
+    assert seen.limit not in STORAGE, seen.reported["limit"]  # memory serves all files
     workers = seen.learned["loader.workers_per_gpu"]
     assert "no process reads for another" in workers["evidence"], workers
     assert seen.learned["loader.prefetch_factor"]["confidence"] == "guess"
@@ -48,18 +48,18 @@ def test_samples_out_of_a_mapped_file(headrace, data):
     # Copies out of memory that is there are in no call, and no page is fetched: no sample can be seen.
     for key in ("dataset.sample_size", "step.micro_batch"):
         assert seen.learned[key]["confidence"] in ("guess", "low"), seen.learned[key]
-    assert seen.limit not in STORAGE, seen.told["limit"]
+    assert seen.limit not in STORAGE, seen.reported["limit"]
 
 
 def test_several_ranks_below_one_launcher(headrace, data):
     one = " ".join(map(str, loader(data, "--steps", "60", "--step", "0.04", "--decode", "0.001")))
     seen = observe(headrace, "sh", "-c", f"{one} & {one} & wait")
-    roles = [p["role"] for p in seen.told["processes"]]
+    roles = [p["role"] for p in seen.reported["processes"]]
     assert roles.count("consumer") == 2 and roles.count("worker") == 4, roles
     assert seen.learned["cluster.gpus_per_node"]["value"] == 2 and seen.learned["loader.workers_per_gpu"]["value"] == 2
     steps = [json.loads(line)["step"] for line in seen.outcome.out.splitlines()]
     assert len(steps) == 2, seen.outcome
-    seen.truth["step"] = sum(steps) / 2  # what is told is of both
+    seen.truth["step"] = sum(steps) / 2  # what is reported is of both
     right_or_unsure(seen)
 
 
@@ -74,7 +74,7 @@ def test_one_job_after_the_other_is_one_at_a_time(headrace, data):
 def test_a_process_that_becomes_another_program(headrace, data):
     code = f"import os, time; open({str(data / 'c0/0.bin')!r}, 'rb').read(); time.sleep(0.5); os.execv({sys.executable!r}, {list(map(str, loader(data, '--steps', '60', '--step', '0.04', '--decode', '0.001')))!r})"
     seen = observe(headrace, sys.executable, "-c", code)
-    assert [p["role"] for p in seen.told["processes"]].count("worker") == 2
+    assert [p["role"] for p in seen.reported["processes"]].count("worker") == 2
     assert seen.learned["loader.workers_per_gpu"]["value"] == 2
     right_or_unsure(seen)
 
@@ -86,8 +86,8 @@ def test_data_in_memory_is_no_storage(headrace):
     try:
         drawn_files(folder, 60)
         seen = observe(headrace, *loader(folder, "--steps", "60", "--step", "0.01", "--workers", "1", "--decode", "0.004"))
-        assert seen.limit in ("processor", "workers", "consumer"), seen.told["limit"]
-        assert seen.told["storage"]["device"] == "" and "dataset.read_amplification" not in seen.learned
+        assert seen.limit in ("processor", "workers", "consumer"), seen.reported["limit"]
+        assert seen.reported["storage"]["device"] == "" and "dataset.read_amplification" not in seen.learned
         right_or_unsure(seen)
         size = seen.learned["dataset.sample_size"]
         assert size["confidence"] == "guess" or abs(size["value"] * seen.truth["samples"] / seen.truth["bytes"] - 1) < 0.05, size

@@ -31,12 +31,12 @@ def watched(headrace, data, way, *options):
 
 def limits(seen, *right):
     """One of those; or the processors, where other programs leave the main thread none."""
-    busy = seen.told["consumer"].get("queued", {"share": 0})["share"] > 0.2
-    assert seen.limit in right + (("processor",) if busy else ()), (seen.told["limit"], seen.told["consumer"], seen.told["workers"])
+    busy = seen.reported["consumer"].get("queued", {"share": 0})["share"] > 0.2
+    assert seen.limit in right + (("processor",) if busy else ()), (seen.reported["limit"], seen.reported["consumer"], seen.reported["workers"])
 
 
 def is_fed(seen):
-    assert seen.told["consumer"]["waiting_for_loader"]["share"] < 0.1 or seen.limit == "processor", seen.told["consumer"]
+    assert seen.reported["consumer"]["waiting_for_loader"]["share"] < 0.1 or seen.limit == "processor", seen.reported["consumer"]
 
 
 def test_threads_that_feed_training_do_not_limit(headrace, data):
@@ -48,13 +48,13 @@ def test_threads_that_feed_training_do_not_limit(headrace, data):
 def test_threads_that_compute_are_no_training(headrace, data):
     seen = watched(headrace, data, "threads_in_c", "--step", "0.01", "--steps", "40", "--decode", "0.02")
     limits(seen, "workers", "processor")
-    assert seen.told["consumer"]["waiting_for_loader"]["share"] > 0.5 and seen.told["workers"]["processor"]["share"] > 0.3
+    assert seen.reported["consumer"]["waiting_for_loader"]["share"] > 0.5 and seen.reported["workers"]["processor"]["share"] > 0.3
 
 
 def test_threads_that_wait_for_the_interpreter_lock(headrace, data):
     seen = watched(headrace, data, "threads", "--step", "0.01", "--steps", "40", "--decode", "0.01", "--threads", "8")
     limits(seen, "interpreter_lock")
-    assert seen.told["workers"]["interpreter_lock"]["share"] > seen.told["workers"]["processor"]["share"]
+    assert seen.reported["workers"]["interpreter_lock"]["share"] > seen.reported["workers"]["processor"]["share"]
 
 
 def test_a_generator_in_a_thread(headrace, data):
@@ -64,8 +64,8 @@ def test_a_generator_in_a_thread(headrace, data):
 def test_a_main_thread_that_decodes(headrace, data):
     seen = watched(headrace, data, "alone", "--steps", "40", "--decode", "0.01", "--step", "0.02")
     limits(seen, "main_process")
-    assert "decodes" in seen.told["limit"]["sentence"] or seen.limit == "processor", seen.told["limit"]
-    assert seen.told["workers"] == {}
+    assert "decodes" in seen.reported["limit"]["sentence"] or seen.limit == "processor", seen.reported["limit"]
+    assert seen.reported["workers"] == {}
 
 
 def test_a_main_thread_that_decodes_and_trains(headrace, data):
@@ -77,14 +77,14 @@ def test_a_main_thread_that_trains(headrace, data):
     limits(watched(headrace, data, "alone", "--steps", "20", "--step", "0", "--busy", "0.5", "--decode", "0.004"), "consumer", "unknown")
 
 
-def test_making_and_training_that_look_alike_are_not_told(headrace, data):
+def test_making_and_training_that_look_alike_are_not_reported(headrace, data):
     """One sample a step, or samples that memory serves at once: between two reads lie both."""
     seen = watched(headrace, data, "alone", "--steps", "60", "--step", "0", "--busy", "0.05", "--batch", "1", "--decode", "0.02")
     limits(seen, "unknown")
-    assert seen.limit != "unknown" or "num_workers=1" in seen.told["limit"]["advice"][0]
+    assert seen.limit != "unknown" or "num_workers=1" in seen.reported["limit"]["advice"][0]
 
 
-def test_what_comes_over_a_network_is_not_told(headrace, data):
+def test_what_comes_over_a_network_is_not_reported(headrace, data):
     server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         seen = watched(headrace, data, "socket", "--step", "0.03", "--steps", "40", "--port", server.stdout.readline().strip())
@@ -92,7 +92,7 @@ def test_what_comes_over_a_network_is_not_told(headrace, data):
         server.kill()
         server.wait()
     limits(seen, "unknown")
-    assert "network" in seen.told["limit"]["sentence"] or seen.limit == "processor", seen.told["limit"]
+    assert "network" in seen.reported["limit"]["sentence"] or seen.limit == "processor", seen.reported["limit"]
 
 
 def test_workers_that_pause_by_themselves(headrace, data):
@@ -102,7 +102,7 @@ def test_workers_that_pause_by_themselves(headrace, data):
 def test_a_thread_that_carries_batches(headrace, data):
     seen = watched(headrace, data, "carried", "--step", "0.01", "--steps", "50", "--own", "0.05")
     limits(seen, "hand_over")
-    assert "A thread of the main process" in seen.told["limit"]["sentence"] or seen.limit == "processor", seen.told["limit"]
+    assert "A thread of the main process" in seen.reported["limit"]["sentence"] or seen.limit == "processor", seen.reported["limit"]
 
 
 @needs_torch

@@ -73,7 +73,7 @@ def test_dry_run_writes_nothing_and_takes_no_time(headrace):
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
 
 
-def test_doctor_tells_of_the_folder(headrace):
+def test_doctor_reports_of_the_folder(headrace):
     result = headrace("doctor", "/proc")
     assert result.code == 0 and "proc on /proc" in result.out, result
     for section in ("machine", "limits", "storage", "means", "backends", "workloads"):

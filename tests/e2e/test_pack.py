@@ -66,8 +66,8 @@ def test_what_comes_out_is_what_went_in(headrace):
     assert len(files) > 1 and all(f.stat().st_size <= 1 << 20 for f in files), "at most the shard size"
     assert all(f.stat().st_mode & 0o7000 == 0 for f in files), "they are the user's"
     assert subprocess.run(["tar", "tf", files[0]], capture_output=True).returncode == 0
-    told = json.loads((shards / ".headrace-pack.json").read_text())
-    assert told["complete"] and sum(s["samples"] for s in told["shards"]) == 900 and told["classes"] == CLASSES, told
+    reported = json.loads((shards / ".headrace-pack.json").read_text())
+    assert reported["complete"] and sum(s["samples"] for s in reported["shards"]) == 900 and reported["classes"] == CLASSES, reported
     first = list(samples_of(shards))
     assert first != sorted(first), "shuffled"
 
@@ -328,7 +328,7 @@ def test_a_file_that_changes_meanwhile_is_named(headrace):
             archive.getmembers()
 
 
-def test_too_little_space_is_told_before(headrace):
+def test_too_little_space_is_reported_before(headrace):
     folder = images(headrace.path("images"))
     with open(folder / "cat/huge.jpg", "wb") as file:
         file.truncate(1 << 30)
@@ -384,9 +384,9 @@ def test_a_disk_that_is_full_before_the_last_shard_is_written(headrace):
         if done.returncode != 76:
             break
     assert done.returncode == 0, done
-    told = headrace.path("first.err").read_text()
-    assert headrace.path("first.code").read_text() == "1\n" and "ENOSPC" in told and "full/shards/" in told, told
-    assert told.count("\n") == 1, told
+    reported = headrace.path("first.err").read_text()
+    assert headrace.path("first.code").read_text() == "1\n" and "ENOSPC" in reported and "full/shards/" in reported, reported
+    assert reported.count("\n") == 1, reported
     left = headrace.path("left")
     shards = {p.name: p.read_bytes() for p in left.glob("*.tar")}
     assert not list(left.glob(".headrace-shard*")), "no half shard is left"
@@ -403,7 +403,7 @@ def test_a_disk_that_is_full_before_the_last_shard_is_written(headrace):
     assert samples_of(whole) == expected(folder) and state(folder) == before
 
 
-def test_what_packing_would_gain_is_told_before(headrace):
+def test_what_packing_would_gain_is_reported_before(headrace):
     folder = images(headrace.path("images"), each=100, size=30_000)
     before = state(folder)
     outcome = pack(headrace, "--rehearse")
@@ -415,7 +415,7 @@ def test_what_packing_would_gain_is_told_before(headrace):
     assert both.code == 2 and "--dry-run writes nothing, and --rehearse packs a sample" in both.err, both
 
 
-def test_no_gain_is_told_of_what_stays_in_memory(headrace):
+def test_no_gain_is_reported_of_what_stays_in_memory(headrace):
     if not os.path.ismount("/dev/shm"):
         pytest.skip("no tmpfs here")
     with tempfile.TemporaryDirectory(dir="/dev/shm", prefix="headrace-e2e-") as memory:

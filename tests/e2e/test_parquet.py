@@ -1,4 +1,4 @@
-"""The user's own Parquet files: row groups read and decoded by Apache Arrow, where the build has it; where not, that is told. The
+"""The user's own Parquet files: row groups read and decoded by Apache Arrow, where the build has it; where not, that is reported. The
 files are written by pyarrow."""
 
 import re
@@ -34,7 +34,7 @@ def phase(point):
     return point["repetitions"][0]["phases"][0]
 
 
-def test_without_arrow_it_is_skipped_and_told_how_to_get_it(headrace):
+def test_without_arrow_it_is_skipped_and_reported_how_to_get_it(headrace):
     if usable(headrace):
         pytest.skip("Arrow is here")
     headrace.path("own").mkdir()
@@ -44,20 +44,20 @@ def test_without_arrow_it_is_skipped_and_told_how_to_get_it(headrace):
     assert "sample_rate" not in {m["name"] for m in point["metrics"]}
 
 
-@pytest.mark.parametrize("more, told", [
+@pytest.mark.parametrize("more, reported", [
     (", layout: shards, read_profile: wds", "row groups are read by layout indexed"),
     (", path: ''", "goes with a path"),
     (", cpu_time_per_sample: 1ms", "arrays are made of the row groups"),
     (", shuffle_buffer: 100", "table raw holds their bytes"),
     (", table: raw, columns: a", "goes with table parquet"),
 ])
-def test_what_cannot_be_together_is_refused(headrace, more, told):
+def test_what_cannot_be_together_is_refused(headrace, more, reported):
     text = RUN.replace("ON_ERROR", "fail")
     for key in re.findall(r"(\w+):", more):
         text = re.sub(rf"\b{key}: [^,}}]+, ?", "", text)
     headrace.write("own.yaml", text.replace("MORE", more))
     outcome = headrace("run", "--check", "-c", "own.yaml")
-    assert outcome.code == 2 and told in " ".join(outcome.err.split()), outcome
+    assert outcome.code == 2 and reported in " ".join(outcome.err.split()), outcome
 
 
 @pytest.fixture

@@ -99,8 +99,8 @@ def test_elbencho_is_read():
     first, second = ({"last_done": {"iops": iops, "entries/s": "500", "bytes/s": "1", "bytes": str(10 * MiB)}}
                      for iops in ("1000", "500"))
     work = Work("random", 1, 10 * MiB, MiB, "warm")
-    told = "IO lat % us      : [ 1%<=2.4 50%<=64 75%<=70 99%<=215 ]\n"
-    found = elbencho.measured([first, second], told * 2, work, cpu_s=0.2)
+    reported = "IO lat % us      : [ 1%<=2.4 50%<=64 75%<=70 99%<=215 ]\n"
+    found = elbencho.measured([first, second], reported * 2, work, cpu_s=0.2)
     # As much again at half the rate: 20 operations in 10 / 1000 s and 10 / 500 s.
     assert found == Measured(pytest.approx(20 / 0.03), pytest.approx(0.01), pytest.approx(64e-6), pytest.approx(215e-6))
 

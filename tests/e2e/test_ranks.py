@@ -148,14 +148,14 @@ def test_one_process_alone_skips_collectives(together):
     assert "mpirun -n 8" in together.results()["points"][0]["reason"]
 
 
-def test_bad_input_is_told_once(together):
+def test_bad_input_is_reported_once(together):
     together.write("bad.yaml", READS.replace("file_size", "filesize"))
     outcome = together.run("bad.yaml")
     assert outcome.code == 2, outcome
     assert outcome.err.count("unknown key 'filesize'") == 1, outcome
 
 
-def test_a_plan_is_told_once(together):
+def test_a_plan_is_reported_once(together):
     together.write("reads.yaml", READS)
     outcome = together("run", "--dry-run", "-c", "reads.yaml")
     assert outcome.code == 0 and outcome.out.count("small_file_read") == 1, outcome
@@ -173,7 +173,7 @@ def test_other_configurations_are_refused(together):
     assert not together.path("results").exists()
 
 
-def test_srun_without_a_way_to_meet_is_told(headrace):
+def test_srun_without_a_way_to_meet_is_reported(headrace):
     headrace.write("reads.yaml", READS)
     process = headrace.start("run", "-c", "reads.yaml", SLURM_PROCID="1", SLURM_STEP_NUM_TASKS="4")
     _, err = process.communicate(timeout=180)

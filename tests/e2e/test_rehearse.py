@@ -107,22 +107,22 @@ def test_a_rehearsal_is_of_a_job(headrace):
     assert result.code == 2 and "rehearse: give a job and no configuration" in result.err, result
 
 
-def test_gpus_that_take_little_are_not_told_that_storage_limits(headrace):
+def test_gpus_that_take_little_are_not_reported_that_storage_limits(headrace):
     result, run = rehearse(headrace, job(headrace, "400ms"))
-    told = run["rehearsal"]
-    assert told["limit"] in ("gpus", "unknown"), told
-    assert not re.search("(storage|decoding|workers) limit", told["sentence"]), told["sentence"]
+    reported = run["rehearsal"]
+    assert reported["limit"] in ("gpus", "unknown"), reported
+    assert not re.search("(storage|decoding|workers) limit", reported["sentence"]), reported["sentence"]
     if any(r["disturbance"]["disturbed"] for point in run["points"] for r in point["repetitions"]):
         least = 0.5  # ten samples a second are few for any storage, but others take the processors
     else:
         least = 0.9
-        assert told["limit_by_times"] == "gpus", told
-    assert told["utilization"]["value"] > least, told
+        assert reported["limit_by_times"] == "gpus", reported
+    assert reported["utilization"]["value"] > least, reported
     alone = next(p for p in run["points"] if p["id"] == "small_file_read/job")
     if alone["status"] == "ok":  # the last one: a machine that others use may have no time left for it
-        assert told["prediction"]["utilization"]["value"] > least, told
-        assert told["prediction"]["from"] == "small_file_read/job", told
-    assert " ".join(told["sentence"].split()) in " ".join(result.out.split()), result.out
+        assert reported["prediction"]["utilization"]["value"] > least, reported
+        assert reported["prediction"]["from"] == "small_file_read/job", reported
+    assert " ".join(reported["sentence"].split()) in " ".join(result.out.split()), result.out
     for metric in ("accelerator_utilization", "dlio_utilization", "ideal_share", "step_latency_p50_ns"):
         assert any(m["name"] == metric for m in run["points"][0]["metrics"]), metric
     # An epoch of 1000 steps begins with the wait for the first one, and that is judged.
@@ -135,7 +135,7 @@ def test_gpus_that_take_little_are_not_told_that_storage_limits(headrace):
         assert steps == 1000 and seen["wall_clock_utilization"] == pytest.approx(steps * step / wall, rel=1e-6), seen
 
 
-def test_sizing_tells_how_good_predictions_have_been_here(headrace):
+def test_sizing_reports_how_good_predictions_have_been_here(headrace):
     file = job(headrace, "100ms")
     plain = headrace("qualify", file, "--at", "scratch", "--budget", "5s", "--max-write", "16MiB", "--no-report", "--out", "plain",
                      "--only", "small_file_read/job")
@@ -143,27 +143,27 @@ def test_sizing_tells_how_good_predictions_have_been_here(headrace):
     sized = headrace("size", file, "--runs", "plain", "--json")
     assert "predictions" not in json.loads(sized.out), "nothing was rehearsed"
     words = ("--only", "input_pipeline/job", "--only", "small_file_read/job", "--looks", "1")
-    told = [rehearse(headrace, file, *words, budget="8s", out=out)[1]["rehearsal"].get("prediction") for out in ("r1", "r2")]
-    runs = [f"r{i + 1}" for i, one in enumerate(told) if one]
+    reported = [rehearse(headrace, file, *words, budget="8s", out=out)[1]["rehearsal"].get("prediction") for out in ("r1", "r2")]
+    runs = [f"r{i + 1}" for i, one in enumerate(reported) if one]
     if not runs:
         pytest.skip("others use this machine: storage alone was not measured in time")
     sized = headrace("size", file, "--runs", "plain", *(w for run in runs for w in ("--runs", run)), "--json")
     (record,) = json.loads(sized.out)["predictions"]
-    assert [r["error"] for r in record["rehearsals"]] == [one["error"] for one in told if one], record
+    assert [r["error"] for r in record["rehearsals"]] == [one["error"] for one in reported if one], record
     assert record["worst_error"] == max((r["error"] for r in record["rehearsals"]), key=abs), record
     words = " ".join(headrace("size", file, "--runs", "plain", *(w for run in runs for w in ("--runs", run))).out.split())
     assert "predicted " + " ".join(record["told"].split()) in words, words
 
 
-def test_a_job_that_decodes_for_long_is_not_told_that_storage_limits(headrace):
+def test_a_job_that_decodes_for_long_is_not_reported_that_storage_limits(headrace):
     result, run = rehearse(headrace, job(headrace, "10ms", decode="30ms"))
-    told = run["rehearsal"]
+    reported = run["rehearsal"]
     # Two workers decode 67 samples/s, whatever the machine; the GPU takes 400.
-    assert told["limit_by_times"] == "decoding" and told["limit"] in ("decoding", "workers", "unknown"), told
-    assert "storage limits" not in told["sentence"], told
-    assert told["utilization"]["value"] < 0.2 and told["stall_fraction"] > 0.8, told  # bounds are as wide as the machine is busy
+    assert reported["limit_by_times"] == "decoding" and reported["limit"] in ("decoding", "workers", "unknown"), reported
+    assert "storage limits" not in reported["sentence"], reported
+    assert reported["utilization"]["value"] < 0.2 and reported["stall_fraction"] > 0.8, reported  # bounds are as wide as the machine is busy
     # Each has read one more sample than it decoded when the time ends.
-    assert told["sample_rates"]["loader"]["value"] <= 70, told
+    assert reported["sample_rates"]["loader"]["value"] <= 70, reported
     assert result.code in (10, 11) and run["judgements"][0]["outcome"] in ("FAIL", "INCONCLUSIVE"), result
     assert run["judgements"][0]["metric"] == "input_pipeline.wall_clock_utilization"
 
@@ -172,9 +172,9 @@ def test_a_process_that_is_busy_taking_batches_limits(headrace):
     file = headrace.write("job.yaml", JOB.replace("STEP", "20ms").replace("DECODE", "10us").replace("GPUS", "1")
                           .replace("{workers_per_gpu: 2}", "{workers_per_gpu: 2, cpu_time_per_batch: 60ms}"))
     result, run = rehearse(headrace, file)
-    told = run["rehearsal"]
-    assert told["limit"] == "processes" and "taking batches limits" in told["sentence"], told
-    assert result.code in (10, 11) and told["utilization"]["value"] < 0.4, result  # three steps' time for each
+    reported = run["rehearsal"]
+    assert reported["limit"] == "processes" and "taking batches limits" in reported["sentence"], reported
+    assert result.code in (10, 11) and reported["utilization"]["value"] < 0.4, result  # three steps' time for each
 
 
 def test_a_loader_that_keeps_requests_in_flight(headrace):
@@ -209,7 +209,7 @@ def test_a_file_that_cannot_be_read_is_named(headrace):
     assert len(list(data.iterdir())) == 200, "it is only read"
 
 
-def test_the_page_tells_it(headrace):
+def test_the_page_reports_it(headrace):
     file = job(headrace, "40ms")
     result = headrace("rehearse", file, "--at", "scratch", "--budget", "5s", "--max-write", "16MiB", "--out", "out", "--looks", "1")
     if "not drawn" in result.out:
@@ -218,7 +218,7 @@ def test_the_page_tells_it(headrace):
     assert 'id="rehearsal"' in page and "GPUs compute" in page
     figures = ("rehearsal-shares", "rehearsal-occupancy", "rehearsal-steps")
     assert all(f'id="{name}"' in page for name in figures)
-    # A run from before steps were stored tells its sentences alone.
+    # A run from before steps were stored reports its sentences alone.
     run = json.loads(headrace.path("out/run.json").read_text())
     for point in run["points"]:
         point.pop("steps", None)
@@ -230,8 +230,8 @@ def test_the_page_tells_it(headrace):
     assert "GPUs compute" in page and not any(f'id="{name}"' in page for name in figures)
 
 
-def test_a_benchmarks_rules_that_a_small_run_breaks_are_told(headrace):
-    """A run of seconds cannot keep MLPerf's rules; which it keeps is told by what it did."""
+def test_a_benchmarks_rules_that_a_small_run_breaks_are_reported(headrace):
+    """A run of seconds cannot keep MLPerf's rules; which it keeps is reported by what it did."""
     resnet = str(JOBS / "mlperf-resnet50-h100.yaml")
     points, _ = planned(headrace, resnet, "--rules", "mlperf-v2", "--set", "job.cluster.gpus_per_node=1")
     own = points["input_pipeline/job"]
@@ -409,10 +409,10 @@ def test_images_that_headrace_decodes_are_no_pass_for_another_decoder(headrace):
     file = headrace.write("job.yaml", IMAGES.replace("SIZE", f"{size}B").replace("STEP", "4ms"))
     result, run = rehearse(headrace, file, "--data", "images", "--only", "input_pipeline/job", budget="10s")
     assert "decoded by headrace's own decoder" in " ".join(result.out.split()), result.out
-    told, judged = run["rehearsal"], run["judgements"][0]
-    assert told["decode_headroom"] > 0, told
+    reported, judged = run["rehearsal"], run["judgements"][0]
+    assert reported["decode_headroom"] > 0, reported
     if judged["outcome"] == "PASS":
-        assert told["decode_headroom"] >= 4, (told, judged)
+        assert reported["decode_headroom"] >= 4, (reported, judged)
     assert "headrace's own decoder" in judged["unproven"], judged
 
 
@@ -462,17 +462,17 @@ def test_checkpoints_are_saved_on_the_way_as_often_as_bytes_per_second_ask(headr
     # Each of two GPUs has half of 10 million parameters, 14 bytes each, in 60 s.
     assert own["checkpoint_shard_size"] / every_s == pytest.approx(10e6 * 14 / 2 / 60, rel=0.01), own
     assert all(points[id]["checkpoint_every"] == 0 for id in points if id.endswith(("no-step", "in-memory", "double-workers")))
-    told = " ".join(headrace("rehearse", text, *words, "--dry-run").out.split())
-    assert "instead of 70.0 MB every 60.0 s: as many bytes per second" in told, told
-    # What does not fit what may be written is told.
-    told = " ".join(headrace("rehearse", text, *words, "--dry-run", "--set", "job.model.parameters=1e12").out.split())
-    assert "not as many bytes per second as the job's" in told, told
+    reported = " ".join(headrace("rehearse", text, *words, "--dry-run").out.split())
+    assert "instead of 70.0 MB every 60.0 s: as many bytes per second" in reported, reported
+    # What does not fit what may be written is reported.
+    reported = " ".join(headrace("rehearse", text, *words, "--dry-run", "--set", "job.model.parameters=1e12").out.split())
+    assert "not as many bytes per second as the job's" in reported, reported
     # A benchmark's rules for the loader know no checkpoints.
     points, _ = planned(headrace, text, *words, "--rules", "mlperf-v2")
     assert "input_pipeline/no-checkpoint" not in points and points["input_pipeline/job"]["checkpoint_every"] == 0
 
 
-def test_a_job_that_saves_nothing_is_told_nothing_of_checkpoints(headrace):
+def test_a_job_that_saves_nothing_is_reported_nothing_of_checkpoints(headrace):
     text = job(headrace, "20ms")
     assert "input_pipeline/no-checkpoint" not in planned(headrace, text)[0]
     result, run = rehearse(headrace, text, "--only", "input_pipeline/job", "--looks", "1", budget="8s")
@@ -528,7 +528,7 @@ def test_a_trace_has_every_sample_and_agrees_with_the_run(headrace):
     assert waited / sum(e["dur"] for e in steps[1:]) == pytest.approx(last["metrics"]["stall_fraction"], abs=1e-4)
 
 
-def test_without_a_trace_the_run_tells_its_steps_alone(headrace):
+def test_without_a_trace_the_run_reports_its_steps_alone(headrace):
     result, point = traced(headrace)
     assert "\ntrace " not in result.out
     steps = point["steps"]

@@ -1,4 +1,4 @@
-"""headrace observe --replay: a trace's accesses again on another folder; what is left out is told; nothing of anybody's is touched."""
+"""headrace observe --replay: a trace's accesses again on another folder; what is left out is reported; nothing of anybody's is touched."""
 
 import json
 import os
@@ -25,15 +25,15 @@ def test_all_that_was_read_is_read_again(headrace, data):
     model = headrace.path("model.pt")
     before = (model.stat().st_ino, model.stat().st_mtime_ns)
     outcome = headrace("observe", "--replay", "seen/trace.pfw.gz", "--at", "fast", "--tries", "2", "--json")
-    told = json.loads(outcome.out)
-    assert outcome.code == 0 and told["files"] == 40 and told["threads"] == 2, outcome
-    assert told["read_bytes"] == truth["bytes"] and told["calls"]["open"]["count"] == truth["samples"], told
+    reported = json.loads(outcome.out)
+    assert outcome.code == 0 and reported["files"] == 40 and reported["threads"] == 2, outcome
+    assert reported["read_bytes"] == truth["bytes"] and reported["calls"]["open"]["count"] == truth["samples"], reported
     # What was saved is written again, in the folder alone.
-    assert told["written_bytes"] == 3 * (4 << 20) and told["calls"]["rename"]["count"] == 3 and told["calls"]["sync"]["count"] == 3, told
-    assert "writes" not in told["not_replayed"] and before == (model.stat().st_ino, model.stat().st_mtime_ns), told
+    assert reported["written_bytes"] == 3 * (4 << 20) and reported["calls"]["rename"]["count"] == 3 and reported["calls"]["sync"]["count"] == 3, reported
+    assert "writes" not in reported["not_replayed"] and before == (model.stat().st_ino, model.stat().st_mtime_ns), reported
     # Its workers computed for so long, whatever the storage: pauses are done again.
-    assert told["replayed_s"]["low"] >= 0.001 * truth["samples"] / 2, told
-    assert 0 < told["utilization"]["observed"]["value"] <= 1 and told["utilization"]["at_most"]["value"] <= 1
+    assert reported["replayed_s"]["low"] >= 0.001 * truth["samples"] / 2, reported
+    assert 0 < reported["utilization"]["observed"]["value"] <= 1 and reported["utilization"]["at_most"]["value"] <= 1
     assert not headrace.path("fast").exists()
 
 
@@ -126,8 +126,8 @@ def test_as_many_files_as_a_data_set_has(headrace):
                                    f'10  {100.0005 + n / 1000:.6f} read(3<{name}>, "", 4096) = {n % 3} <0.000100>\n'
                                    for n, name in enumerate(names)))
     outcome = headrace("observe", "--replay", "many", "--at", "x", "--tries", "1", "--json")
-    told = json.loads(outcome.out)
-    assert outcome.code == 0 and told["files"] == 2000 and told["read_bytes"] == 3000 and not headrace.path("x").exists(), outcome
+    reported = json.loads(outcome.out)
+    assert outcome.code == 0 and reported["files"] == 2000 and reported["read_bytes"] == 3000 and not headrace.path("x").exists(), outcome
     process = headrace.start("observe", "--replay", "many", "--at", "x", "--tries", "100")
     while not headrace.path("x/00001999.bin").exists():
         assert process.poll() is None
@@ -148,9 +148,9 @@ def test_what_cannot_be_is_refused(headrace, data):
     headrace.write("mine/notes", "mine")
     trace = "seen/trace.pfw.gz"
     headrace.write("none", "10  100.0 close(3) = 0 <0.1>\n")
-    for words, told in (((trace,), "--at DIR"), ((trace, "--at", "x", "--data", "y"), "--at DIR"), ((trace, "--at", "mine"), "notes"),
+    for words, reported in (((trace,), "--at DIR"), ((trace, "--at", "x", "--data", "y"), "--at DIR"), ((trace, "--at", "mine"), "notes"),
                         ((trace, "--at", "x", "--max-write", "1MB"), "--max-write"), (("none", "--at", "x"), "no file of a data set"),
                         (("nowhere", "--at", "x"), "No such file")):
         outcome = headrace("observe", "--replay", *words)
-        assert outcome.code == 2 and told in outcome.err, outcome
+        assert outcome.code == 2 and reported in outcome.err, outcome
     assert headrace.path("mine/notes").read_text() == "mine" and not headrace.path("x").exists()

@@ -1,4 +1,4 @@
-"""What a described job needs, told at every width, and drawn."""
+"""What a described job needs, reported at every width, and drawn."""
 
 import json
 import re
@@ -11,10 +11,10 @@ LLM = "configs/jobs/llm-70b.yaml"
 
 
 def test_needs_can_be_checked_by_hand(headrace):
-    told = headrace("require", RESNET)
-    assert told.code == 0, told
-    assert "A3: R * S * alpha * (1 - h)\n    = 10240/s * 130 kB * 1 * (1 - 0)\n" in told.out, told.out
-    assert "1.331 GB/s      1.331 GB/s      166.4 MB/s" in told.out, told.out
+    reported = headrace("require", RESNET)
+    assert reported.code == 0, reported
+    assert "A3: R * S * alpha * (1 - h)\n    = 10240/s * 130 kB * 1 * (1 - 0)\n" in reported.out, reported.out
+    assert "1.331 GB/s      1.331 GB/s      166.4 MB/s" in reported.out, reported.out
     unsure = headrace("require", RESNET, "--set", "step.time=200ms +- 10%")
     assert "known within 10 % (one standard deviation)" in unsure.out and "with margin 1.2 and uncertainty" in unsure.out, unsure
 
@@ -30,9 +30,9 @@ COMMANDS = [["require", RESNET], ["require", LLM], ["require", RESNET, "--explai
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 @pytest.mark.parametrize("width", [60, 100])
 def test_every_table_fits_the_terminal(headrace, words, width):
-    told = headrace(*words, COLUMNS=str(width))
-    assert told.code == 0, told
-    too_long = [line for line in told.out.splitlines() if len(line) > width]
+    reported = headrace(*words, COLUMNS=str(width))
+    assert reported.code == 0, reported
+    too_long = [line for line in reported.out.splitlines() if len(line) > width]
     # A word that is longer than the line, such as a command's argument, is not broken.
     assert not [line for line in too_long if " " in line.strip()], too_long
 
@@ -46,24 +46,24 @@ def test_a_narrow_terminal_hides_nothing(headrace):
     assert numbers(" ".join(narrow.split())) == numbers(" ".join(wide.split())) and len(numbers(wide)) > 20
 
 
-def test_what_changes_is_told_and_the_rest_is_counted(headrace):
-    told = headrace("require", LLM, "--set", "parallelism.sharding=zero3", "--compare")
-    line = next(line for line in told.out.splitlines() if line.startswith("network.gradient_busbw"))
-    assert line.split() == ["network.gradient_busbw", "gpu", "2.826", "GB/s", "33.91", "GB/s", "x", "12"], told.out
-    assert "ingest." not in told.out and re.search(r"^\d+ of \d+ stay the same\.$", told.out, re.M), told.out
+def test_what_changes_is_reported_and_the_rest_is_counted(headrace):
+    reported = headrace("require", LLM, "--set", "parallelism.sharding=zero3", "--compare")
+    line = next(line for line in reported.out.splitlines() if line.startswith("network.gradient_busbw"))
+    assert line.split() == ["network.gradient_busbw", "gpu", "2.826", "GB/s", "33.91", "GB/s", "x", "12"], reported.out
+    assert "ingest." not in reported.out and re.search(r"^\d+ of \d+ stay the same\.$", reported.out, re.M), reported.out
 
 
 def test_a_formula_is_explained(headrace):
-    told = headrace("require", "--formula", "A3")
+    reported = headrace("require", "--formula", "A3")
     for part in ("A3 read_bandwidth_required: Required read bandwidth [B/s]", "equation  R * S * alpha * (1 - h)",
                  "at least 1 (default 1)", "= 1.3312 GB/s"):
-        assert part in told.out, (part, told.out)
+        assert part in reported.out, (part, reported.out)
     assert "NCCL-T: nccl-tests" in headrace("require", "--formula", "F1").out
 
 
 def test_jobs_that_cannot_be_stay_in_a_sweep(headrace):
-    told = headrace("require", LLM, "--sweep", "cluster.nodes=1..8*2")
-    assert told.code == 0 and "cannot be: cluster.gpus_per_node" in told.out, told
+    reported = headrace("require", LLM, "--sweep", "cluster.nodes=1..8*2")
+    assert reported.code == 0 and "cannot be: cluster.gpus_per_node" in reported.out, reported
     assert headrace("require", LLM, "--sweep", "cluster.nodes=1,2").code == 2
 
 
@@ -73,8 +73,8 @@ def swept(headrace, *words):
 
 def test_a_sweep_is_drawn_a_figure_per_need_that_changes(headrace):
     words = [RESNET, "--sweep", "cluster.nodes=1..1024*2", "--need", "ingest.*@cluster", "--need", "host.cpu_cores"]
-    told = headrace("require", *words, "--plot", "needs.svg")
-    assert told.code == 0 and "wrote needs.svg" in told.err, told
+    reported = headrace("require", *words, "--plot", "needs.svg")
+    assert reported.code == 0 and "wrote needs.svg" in reported.err, reported
     sweep = swept(headrace, *words)
     changing = [need["id"] for number, need in enumerate(sweep["needs"])
                 if len({point["needs"][number] for point in sweep["points"]} - {None}) > 1]
@@ -94,5 +94,5 @@ def test_words_along_an_axis_stand_as_they_were_written(headrace):
 
 
 def test_without_a_python_that_can_draw_nothing_is_written(headrace):
-    told = headrace("require", RESNET, "--sweep", "cluster.nodes=1,2", "--plot", "needs.svg", HEADRACE_PYTHON="/bin/false")
-    assert told.code == 1 and "not drawn" in told.err and not headrace.path("needs.svg").exists(), told
+    reported = headrace("require", RESNET, "--sweep", "cluster.nodes=1,2", "--plot", "needs.svg", HEADRACE_PYTHON="/bin/false")
+    assert reported.code == 1 and "not drawn" in reported.err and not headrace.path("needs.svg").exists(), reported

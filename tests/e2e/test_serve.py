@@ -108,12 +108,12 @@ def test_a_long_step_is_taken(server):
 
 def test_a_leader_learns_nothing_of_the_hosts_files(server, headrace):
     headrace.write("file", "")
-    told = set()
+    reported = set()
     with server.leader() as leader:
         for path in ("/dev/null", headrace.path("file"), "/nowhere", "/dev/sda", "/dev/vda", "/"):
             leader.sendall(step(step="prepare", workload="random_read", parameters=f"path: {path}\nallow_device: true\n"))
-            told.add(answer(leader))
-    (one,) = told
+            reported.add(answer(leader))
+    (one,) = reported
     assert b"random_read has no other end" in one[1]
 
 
@@ -127,8 +127,8 @@ def test_a_peer_that_sends_the_token_back_is_not_quoted(headrace):
             with there:
                 kind, data = answer(there)
                 assert kind == HELLO
-                told = json.loads(data)
-                said = json.dumps(told | {"refused": f"no: {told['token']} or {told['token'].upper()}"})
+                reported = json.loads(data)
+                said = json.dumps(reported | {"refused": f"no: {reported['token']} or {reported['token'].upper()}"})
                 there.sendall(frame(WELCOME, said.replace("secret", "\\u0073ecret").encode()))
         with concurrent.futures.ThreadPoolExecutor() as other:
             done = other.submit(echo)
@@ -139,11 +139,11 @@ def test_a_peer_that_sends_the_token_back_is_not_quoted(headrace):
     assert token not in (outcome.err + outcome.out).lower(), outcome
 
 
-def test_who_has_no_token_is_told_nothing_of_the_host(server):
+def test_who_has_no_token_is_reported_nothing_of_the_host(server):
     with server.connect() as stranger:
-        told = server.greet(stranger, token="wort")
-    assert told["refused"].startswith("wrong token")
-    assert told["host"] == "" and told["version"] == "", told
+        reported = server.greet(stranger, token="wort")
+    assert reported["refused"].startswith("wrong token")
+    assert reported["host"] == "" and reported["version"] == "", reported
 
 
 def test_silent_strangers_keep_nobody_waiting(server):

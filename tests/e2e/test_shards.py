@@ -174,9 +174,9 @@ def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
     outcome, point = read(headrace, "skip")
     assert outcome.code == 0 and metric(point, "bad_samples") == 1, (outcome, point["metrics"])
     assert operations(point) == 2 * SAMPLES - lost, "the others are read"
-    told = f"bad sample: own/{path.name} at offset {at}: "
+    reported = f"bad sample: own/{path.name} at offset {at}: "
     notes = [n for n in point["notes"] if n.startswith("bad sample")]
-    assert len(notes) == 1 and told.split(": ", 1)[1] in notes[0] and words in notes[0], notes
+    assert len(notes) == 1 and reported.split(": ", 1)[1] in notes[0] and words in notes[0], notes
     assert f"{path.name} at offset {at}" in " ".join(outcome.out.split()), outcome
 
     outcome, point = read(headrace, "fail")
@@ -196,7 +196,7 @@ def test_a_shard_of_no_bytes_is_named(headrace, own):
     assert outcome.code == 1 and "c.tar: the shard is empty" in " ".join(outcome.out.split()), outcome
 
 
-def test_fewer_shards_than_workers_are_told(headrace, own):
+def test_fewer_shards_than_workers_are_reported(headrace, own):
     tar(own / "a.tar")
     (own / "LICENSE").write_text("mine\n")
     outcome, point = read(headrace, "skip", workers=4)
@@ -268,7 +268,7 @@ def test_a_shuffle_buffer_hands_over_every_sample_once_and_holds_no_more(headrac
     assert not any("ended before their shuffle buffers" in note for note in point["notes"]), point["notes"]
 
 
-def test_a_shuffle_buffer_larger_than_the_shards_is_told(headrace, own):
+def test_a_shuffle_buffer_larger_than_the_shards_is_reported(headrace, own):
     for shard in "ab":
         tfrecord(own / f"{shard}.tfrecord")
     outcome, point = mixed(headrace, "shuffle_buffer: 1000")
@@ -353,14 +353,14 @@ def test_samples_per_second_count_samples(headrace):
     assert asked["ingest.read_bandwidth"] == pytest.approx(needs["ingest.read_bandwidth"], rel=0.02), judged
 
 
-@pytest.mark.parametrize("samples, size, code, told", [
+@pytest.mark.parametrize("samples, size, code, reported", [
     ("400", "1001B", 0, "tar adds 1.6"), ("400", "100B", 0, "tar adds"), ("100", "1001B", 2, "set dataset.samples"),
     ("400", "2560B", 0, "")])
-def test_the_true_job_of_small_samples_is_not_refused(headrace, samples, size, code, told):
+def test_the_true_job_of_small_samples_is_not_refused(headrace, samples, size, code, reported):
     small_samples(headrace)
     headrace.write("job.yaml", COUNTED_JOB.replace("SAMPLES", samples).replace("SIZE", size))
     planned = headrace("run", "--dry-run", "job.yaml", "--data", "own", "--at", "scratch")
-    assert planned.code == code and told in planned.out + planned.err, planned
+    assert planned.code == code and reported in planned.out + planned.err, planned
 
 
 def test_samples_of_another_size_are_refused(headrace):

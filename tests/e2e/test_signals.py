@@ -127,7 +127,7 @@ workloads: [{use: random_read, file_size: 16MiB, rate: 400/s, cache: asis, durat
         if json.loads(line)["event"] == "live":
             break
     child = measuring_process(process)
-    time.sleep(0.2)  # until it has told of this look, and waits for the next one
+    time.sleep(0.2)  # until it has reported about this look, and waits for the next one
     os.kill(child, signal.SIGSTOP)
     time.sleep(1)
     os.kill(child, signal.SIGCONT)

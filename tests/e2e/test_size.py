@@ -185,7 +185,7 @@ def test_sessions_and_repetitions_are_counted(headrace):
         counted = [r for r in point["repetitions"] if r["counted"]]
         doubted.append(any(3 * sum(marks) > len(counted) for marks in (
             [r["disturbance"]["disturbed"] for r in counted], [not r["steady"] for r in counted])))
-        for repetition in point["repetitions"]:  # when, and how long: what tells whether nodes measured together
+        for repetition in point["repetitions"]:  # when, and how long: what shows whether nodes measured together
             assert repetition["began_utc"].endswith("Z") and repetition["timed_s"] >= repetition["phases"][0]["elapsed_s"]
     _, _, save = sized(headrace, "many", "many/1")  # the same run twice is one session
     assert save["supply"]["sessions"] == 2 and save["supply"]["n"] == 10
@@ -193,7 +193,7 @@ def test_sessions_and_repetitions_are_counted(headrace):
     assert save["supply"]["median"] == pytest.approx(statistics.geometric_mean(used), rel=1e-6)
 
 
-def test_what_cannot_be_used_is_told(made):
+def test_what_cannot_be_used_is_reported(made):
     assert "no such file" in made("size", "job.yaml", "--runs", "nowhere").err
     made.path("empty").mkdir(exist_ok=True)
     assert "no run.json below it" in made("size", "job.yaml", "--runs", "empty").err

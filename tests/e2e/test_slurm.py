@@ -27,10 +27,10 @@ workloads:
 def slurm():
     if os.geteuid() != 0:
         pytest.skip("needs root")
-    told = subprocess.run([WITH_SLURM, "--", "srun", "--mpi=list"], capture_output=True, text=True, timeout=180)
-    if told.returncode != 0:
-        pytest.skip(f"Slurm does not run here: {told.stderr.strip()}")
-    if "pmix" not in told.stdout + told.stderr:
+    reported = subprocess.run([WITH_SLURM, "--", "srun", "--mpi=list"], capture_output=True, text=True, timeout=180)
+    if reported.returncode != 0:
+        pytest.skip(f"Slurm does not run here: {reported.stderr.strip()}")
+    if "pmix" not in reported.stdout + reported.stderr:
         pytest.skip("this srun cannot introduce processes to each other by PMIx")
 
 
@@ -80,12 +80,12 @@ def prolog_of_the_documentation(runner, folder, verdict):
 @pytest.mark.parametrize("change, state, code", [(lambda verdict: None, "idle", 0), (failed, "drain", 1)])
 def test_the_prolog_of_the_documentation(made, tmp_path, change, state, code):  # noqa: F811
     prolog = prolog_of_the_documentation(made, tmp_path, stored(made, "verdict.json", change=change))
-    told = subprocess.run(
+    reported = subprocess.run(
         [WITH_SLURM, "--prolog", prolog, "--", "sh", "-c",
          "timeout 5 sbatch --quiet --no-requeue --wrap 'touch ran' --chdir . --output /dev/null\n"
          "for i in $(seq 1200); do [ -e ran ] || sinfo -h -o %t | grep -q drain && break; sleep 0.1; done\n"
          "for i in $(seq 1200); do sinfo -h -o %t | grep -q comp || break; sleep 0.1; done\n"
          "sinfo -h -o '%t %E'"], cwd=tmp_path, capture_output=True, text=True, timeout=180)
-    assert told.stdout.startswith(state), told
+    assert reported.stdout.startswith(state), reported
     assert (tmp_path / "ran").exists() == (code == 0)
-    assert code == 0 or "Prolog error" in told.stdout
+    assert code == 0 or "Prolog error" in reported.stdout

@@ -73,7 +73,7 @@ def limited(which, value):
 
 
 @pytest.mark.parametrize("size", [0, 1024, 100_000])
-def test_a_limit_on_the_size_of_files_is_told(headrace, size):
+def test_a_limit_on_the_size_of_files_is_reported(headrace, size):
     result = started(headrace, ["run", "-c", "tiny.yaml", "--out", "results", "--progress", "none"], capture_output=True, text=True,
                      preexec_fn=limited(resource.RLIMIT_FSIZE, size))
     assert result.returncode in (0, 1), result  # not killed by SIGXFSZ; 100 kB may do
@@ -83,12 +83,12 @@ def test_a_limit_on_the_size_of_files_is_told(headrace, size):
 
 
 @pytest.mark.parametrize("files", [3, 5, 6, 7, 8, 10, 12, 15, 20])
-def test_a_limit_on_open_files_is_told(headrace, files):
+def test_a_limit_on_open_files_is_reported(headrace, files):
     result = started(headrace, ["run", "-c", "tiny.yaml", "--out", "results", "--progress", "none", "--no-report"], capture_output=True,
                      text=True, preexec_fn=limited(resource.RLIMIT_NOFILE, files))
-    told = result.stdout + result.stderr
+    reported = result.stdout + result.stderr
     if result.returncode == 127:  # the loader itself could not open a library
-        assert "error while loading shared libraries" in told, result
+        assert "error while loading shared libraries" in reported, result
         return
     assert result.returncode in (0, 1), result
-    assert result.returncode == 0 or re.search(f"the limit is {files} open files; raise it with ulimit -n", told), result
+    assert result.returncode == 0 or re.search(f"the limit is {files} open files; raise it with ulimit -n", reported), result

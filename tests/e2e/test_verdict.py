@@ -83,8 +83,8 @@ def test_the_prolog_of_the_documentation(made, tmp_path):
     for file, code, words in ((stored(made, "good.json"), 0, "PASS"), (stored(made, "bad.json", change=failed), 1, "FAIL"),
                               (stored(made, "old.json", 24 * 8), 0, "STALE"), (stored(made, "old-bad.json", 24 * 8, failed), 1, "last: FAIL"),
                               ("gone", 0, "no verdict")):
-        told = prolog(file)
-        assert told.returncode == code and words in told.stdout, told
+        reported = prolog(file)
+        assert reported.returncode == code and words in reported.stdout, reported
     for what in BROKEN:
         prolog.become(what)
         assert prolog("bad.json").returncode == 0 and "not checked" in prolog("bad.json").stdout, what
@@ -125,8 +125,8 @@ def test_the_plugin_of_the_documentation(made, tmp_path):
     plugin = Script(made, DETECTOR, tmp_path)
     for file, code in ((stored(made, "good.json"), 0), (stored(made, "bad.json", change=failed), 1), (stored(made, "old.json", 24 * 8), 2), (stored(made, "old-bad.json", 24 * 8, failed), 1),
                        ("gone", 2)):
-        told = plugin(file)
-        assert told.returncode == code and told.stdout.startswith("headrace: ") and told.stdout.count("\n") == 1, told
+        reported = plugin(file)
+        assert reported.returncode == code and reported.stdout.startswith("headrace: ") and reported.stdout.count("\n") == 1, reported
     for what in BROKEN:
         plugin.become(what)
         assert plugin("bad.json").returncode == 2, what
@@ -151,9 +151,9 @@ def test_the_way_to_the_newest_run_of_the_documentation(made, tmp_path):
 
 def test_exports_are_what_the_run_folder_has(made):
     for format_, name in (("gbench", "gbench.json"), ("junit", "junit.xml"), ("prom", "headrace.prom"), ("csv", "results.csv")):
-        told = made("report", "a", "--format", format_)
-        assert told.code == 0
-        assert told.out == made.path("a").joinpath(name).read_bytes().decode().replace("\r\n", "\n"), format_
+        reported = made("report", "a", "--format", format_)
+        assert reported.code == 0
+        assert reported.out == made.path("a").joinpath(name).read_bytes().decode().replace("\r\n", "\n"), format_
     measures = json.loads(made("report", "a/run.json", "--format", "bmf").out)["small_file_read"]
     assert measures["sample_rate"]["lower_value"] <= measures["sample_rate"]["value"] <= measures["sample_rate"]["upper_value"]
     assert made("report", "a", "--format", "nagios").out.startswith("HEADRACE OK - PASS: 1 of 1 needs met")

@@ -35,12 +35,12 @@ def test_every_need_met(headrace):
 
 
 def test_what_was_measured_is_of_one_session_and_a_fact_is_not(headrace):
-    told = "Ranges cover this run only"
-    assert told in headrace.run(need(headrace, "1kB/s"), verb="qualify").out
+    reported = "Ranges cover this run only"
+    assert reported in headrace.run(need(headrace, "1kB/s"), verb="qualify").out
     headrace.write("facts.yaml", "schema: 1\ntarget: {path: scratch}\nworkloads: [{use: host_facts}]\n"
                    "needs:\n  - {id: cores, metric: host_facts.cpu_cores, at_least: 1}\n")
     facts = headrace.run("facts.yaml", verb="qualify", out="facts")
-    assert facts.code == 0 and told not in facts.out, facts
+    assert facts.code == 0 and reported not in facts.out, facts
 
 
 def with_missed_fact(headrace, config):

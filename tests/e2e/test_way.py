@@ -97,14 +97,14 @@ def shipped_jobs():
 
 
 @pytest.mark.parametrize("job", shipped_jobs())
-def test_qualify_and_size_tell_the_same_of_every_shipped_job(headrace, job):
+def test_qualify_and_size_report_the_same_of_every_shipped_job(headrace, job):
     """From one run, with little data: the same points, no contrary words, and the same help, in the same order."""
-    told = headrace("qualify", job, "--at", "scratch", "--budget", "1s", "--max-write", "64MB", "--no-report",
+    reported = headrace("qualify", job, "--at", "scratch", "--budget", "1s", "--max-write", "64MB", "--no-report",
                     "--out", headrace.path("run"))
-    assert told.code in (0, 10, 11, 12), told
+    assert reported.code in (0, 10, 11, 12), reported
     sized = headrace("size", job, "--runs", headrace.path("run"), "--json")
     if sized.code == 2:
-        assert "measured nothing that this job needs" in sized.err and "what would help" not in told.out, (sized, told)
+        assert "measured nothing that this job needs" in sized.err and "what would help" not in reported.out, (sized, reported)
         return
     size = json.loads(sized.out)
     needs = {j["id"]: j for j in headrace.results(out="run")["judgements"] if j["scope"] == "node"}
@@ -121,7 +121,7 @@ def test_qualify_and_size_tell_the_same_of_every_shipped_job(headrace, job):
     begin = "what would help\n"
     of_size = re.split(r"\n\n|\nVERDICT ", text[text.index(begin):])[0] if begin in text else ""
     assert bool(of_size) == bool(size["fixes"]), text
-    assert of_size in told.out, (of_size, told.out)
+    assert of_size in reported.out, (of_size, reported.out)
     for fix in size["fixes"]:  # the job is no configuration
         assert fix["command"].startswith((f"headrace qualify {job} --at", "headrace size", "headrace run -c configs/sizing.yaml")), fix
     kept = headrace.path("run/size.json")  # the page reads it
@@ -134,9 +134,9 @@ def test_a_stored_run_is_judged_for_another_job(judged, headrace):
 
     def judge(*words):
         outcome = headrace("verdict", "results", "--job", "job.yaml", "--json", *words)
-        told = json.loads(outcome.out)
-        assert told["kind"] == "headrace.judge" and told["summary"]["exit_code"] == outcome.code, outcome
-        return outcome.code, {j["id"]: j for j in told["judgements"]}, {u["id"]: u["why"] for u in told["unanswered"]}
+        reported = json.loads(outcome.out)
+        assert reported["kind"] == "headrace.judge" and reported["summary"]["exit_code"] == outcome.code, outcome
+        return outcome.code, {j["id"]: j for j in reported["judgements"]}, {u["id"]: u["why"] for u in reported["unanswered"]}
 
     code, same, _ = judge()
     headrace.write("read.yaml", headrace.path("job.yaml").read_text())
@@ -180,16 +180,16 @@ def test_past_sessions_that_lie_far_apart_take_a_pass_back(judged, headrace):
         outcome = headrace("verdict", "results", "--job", "job.yaml", "--history", folder)
         return outcome.code, " ".join(outcome.out.split())  # wherever its lines were broken
 
-    code, told = judge_beside("quiet", 8, 1.001)
-    assert code in (0, 12) and "INCONCLUSIVE" not in told, told
-    code, told = judge_beside("wild", 8, 1e8)
-    assert code == 11 and "INCONCLUSIVE" in told and "needed; single-session" in told and "8 past sessions scatter by" in told, told
-    code, told = judge_beside("few", 7, 1e8)
-    assert code in (0, 12) and "INCONCLUSIVE" not in told, told
+    code, reported = judge_beside("quiet", 8, 1.001)
+    assert code in (0, 12) and "INCONCLUSIVE" not in reported, reported
+    code, reported = judge_beside("wild", 8, 1e8)
+    assert code == 11 and "INCONCLUSIVE" in reported and "needed; single-session" in reported and "8 past sessions scatter by" in reported, reported
+    code, reported = judge_beside("few", 7, 1e8)
+    assert code in (0, 12) and "INCONCLUSIVE" not in reported, reported
     assert headrace("verdict", "results", "--job", "job.yaml", "--history", "nowhere").code == 2
 
 
-def test_a_run_that_is_none_is_told(headrace):
+def test_a_run_that_is_none_is_reported(headrace):
     headrace.write("job.yaml", JOB.format(step=EASY, size="8KiB"))
     outcome = headrace("verdict", "nowhere", "--job", "job.yaml")
     assert outcome.code == 2 and "nowhere" in outcome.err, outcome

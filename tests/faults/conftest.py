@@ -17,13 +17,13 @@ BLOCK = 4096
 class Run:
     """One run: exit code, what it said, its run.json."""
 
-    def __init__(self, code, told, folder):
-        self.code, self.told = code, told
+    def __init__(self, code, reported, folder):
+        self.code, self.reported = code, reported
         file = folder / "run.json"
         self.data = json.loads(file.read_text()) if file.exists() else {}
 
     def __repr__(self):
-        return f"exit {self.code}\n{self.told}"
+        return f"exit {self.code}\n{self.reported}"
 
     @property
     def points(self):
@@ -58,8 +58,8 @@ class Headrace:
                                 stderr=subprocess.STDOUT)
 
     def end(self, process, timeout=180):
-        told, _ = process.communicate(timeout=timeout)
-        run = Run(process.returncode, told, self.out)
+        reported, _ = process.communicate(timeout=timeout)
+        run = Run(process.returncode, reported, self.out)
         if run.data:  # judged again from its file alone, it comes to the same verdict
             again = subprocess.run([BINARY, "verdict", self.out, "--replay"], capture_output=True, text=True)
             none_asked = 12 if run.data["summary"]["needs"] == 0 else 0  # who asks for a verdict gets none

@@ -94,7 +94,7 @@ class Rules {
     changed_.notify_all();
   }
 
-  std::string told() {
+  std::string describe() {
     const std::lock_guard lock(mutex_);
     std::string text;
     for (const Rule& rule : rules_) text += rule.line + " # " + std::to_string(rule.used) + "\n";
@@ -232,7 +232,7 @@ bool counted = false;
 bool is_own(std::string_view path) { return path == kControl || (counted && path == kStats); }
 
 std::string text_of(std::string_view path) {
-  return path == kControl ? rules.told()
+  return path == kControl ? rules.describe()
                           : "juicefs_object_request_data_bytes_GET " + std::to_string(read_bytes.load()) + "\n";
 }
 

@@ -80,7 +80,7 @@ def test_a_device_that_was_not_allowed_is_an_error_with_its_place(plain, device)
 
 def test_allowing_a_device_without_naming_one(plain):
     result = plain({"use": "shard_stream", "allow_device": True})
-    assert result.code == 2 and "allow_device: names no device" in result.told, result
+    assert result.code == 2 and "allow_device: names no device" in result.reported, result
 
 
 @pytest.mark.parametrize("use", ["checkpoint_write", "small_file_read"])
@@ -88,9 +88,9 @@ def test_nothing_is_made_on_a_device(plain, device, use):
     """A target that is a device is refused; nobody writes there."""
     plain.target = device
     result = plain({"use": use, "repeat": 1})
-    assert result.code in (1, 2) and device in result.told, result
+    assert result.code in (1, 2) and device in result.reported, result
 
 
 def test_a_character_device_is_no_data(plain):
     result = plain({"use": "shard_stream", "path": "/dev/zero", "allow_device": True, "repeat": 1})
-    assert result.code == 1 and "neither a file nor a folder nor a block device" in result.told, result
+    assert result.code == 1 and "neither a file nor a folder nor a block device" in result.reported, result

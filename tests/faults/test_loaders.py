@@ -37,7 +37,7 @@ SAMPLES = 24  # of a shard
 
 
 class Reader:
-    """Processes that each read their files when told."""
+    """Processes that each read their files when asked."""
 
     def __init__(self, script, arguments_of_each):
         self.processes = [subprocess.Popen([sys.executable, str(READERS / script), *map(str, arguments)], text=True,
@@ -106,8 +106,8 @@ class Pair:
         return more, scatter
 
     def agree(self, within=0.10):
-        """Within that and the scatter; where other programs scatter them too far to tell, or they differ, taken again."""
-        told = []
+        """Within that and the scatter; where other programs scatter them too far to decide, or they differ, taken again."""
+        reported = []
         try:
             for _ in range(3):
                 more, scatter = self.compare()
@@ -117,10 +117,10 @@ class Pair:
                     continue
                 if abs(more) <= within + scatter:
                     return True
-                told.append(more)
+                reported.append(more)
         finally:
             self.reader.close()
-        if not told:
+        if not reported:
             pytest.skip(f"other programs scatter what is measured by more than {100 * MOST_SCATTER:.0f} %")
         return False
 
@@ -148,7 +148,7 @@ def test_as_many_python_processes(headrace, faults, files, workers):
     assert Pair(headrace, faults, small_files(len(paths), workers=workers), paths, reader, len(paths)).agree()
 
 
-def test_another_way_of_reading_is_told_apart(headrace, faults, files):
+def test_another_way_of_reading_is_reported_apart(headrace, faults, files):
     """Else the comparison would agree to anything: requests in flight are not what two waiting processes get."""
     paths = files(EACH * 2)
     reader = Reader("files.py", [paths[i::2] for i in range(2)])
@@ -227,7 +227,7 @@ def seconds_of_reading(paths):
 @pytest.mark.parametrize("script", ["tar_shards.py", "webdataset_shards.py"])
 @pytest.mark.parametrize("workers", WORKERS)
 def test_a_pipeline_that_knows_what_parsing_takes(headrace, faults, script, workers):
-    """Many workers take tar files apart in more time than their processors have: told that time, the pipeline rehearses it."""
+    """Many workers take tar files apart in more time than their processors have: given that time, the pipeline rehearses it."""
     if script.startswith("webdataset") and importlib.util.find_spec("webdataset") is None:
         pytest.skip("no webdataset, which no distribution has: python3 -m pip install webdataset")
     paths = shards(faults, 2 * workers)
@@ -244,8 +244,8 @@ def test_a_pipeline_that_knows_what_parsing_takes(headrace, faults, script, work
     assert Pair(headrace, faults, workload, paths, reader, len(paths) * SAMPLES).agree()
 
 
-def test_a_framework_tells_the_kernel_nothing_of_the_order(headrace, faults):
-    """A mapped file's pages come with those around them, as no framework asks for less; storage alone is told to give no more."""
+def test_a_framework_reports_the_kernel_nothing_of_the_order(headrace, faults):
+    """A mapped file's pages come with those around them, as no framework asks for less; storage alone is asked to give no more."""
     folder = faults.mount / "tokens"
     folder.mkdir()
     (folder / "0.bin").write_bytes(os.urandom(16 << 20))

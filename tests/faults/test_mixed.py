@@ -1,4 +1,4 @@
-"""Reads beside a save: what fails on either side is told with its place, and decides the point."""
+"""Reads beside a save: what fails on either side is reported with its place, and decides the point."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Calls on names that fail: told with the name, the call and errno, never counted, and nothing stays behind."""
+"""Calls on names that fail: reported with the name, the call and errno, never counted, and nothing stays behind."""
 
 import pytest
 

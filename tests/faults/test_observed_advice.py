@@ -36,8 +36,8 @@ def run(tmp_path, *words):
 
 
 def rate_and_utilization(tmp_path, data, workers):
-    told = json.loads(run(tmp_path, *job(data, workers)).stdout.splitlines()[-1])
-    return told["samples"] / told["lasted"], told["steps"] * STEP / told["lasted"]
+    reported = json.loads(run(tmp_path, *job(data, workers)).stdout.splitlines()[-1])
+    return reported["samples"] / reported["lasted"], reported["steps"] * STEP / reported["lasted"]
 
 
 def test_the_advice_is_what_the_job_then_does(tmp_path, data):

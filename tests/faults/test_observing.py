@@ -1,4 +1,4 @@
-"""headrace observe of jobs whose storage is a real FUSE mount: what waits for its daemon is counted and told."""
+"""headrace observe of jobs whose storage is a real FUSE mount: what waits for its daemon is counted and reported."""
 
 import json
 import random
@@ -33,17 +33,17 @@ def observed(tmp_path, data, *options):
     return json.loads((tmp_path / "seen/observe.json").read_text()), done.stderr
 
 
-def test_what_waits_for_a_daemon_is_told(tmp_path, faults, data):
+def test_what_waits_for_a_daemon_is_reported(tmp_path, faults, data):
     faults.set("uncached *", "delay *.bin op=read ms=20")
-    told, words = observed(tmp_path, data, "--steps", "60", "--step", "0.01")
-    assert told["limit"]["id"] == "storage_latency" and told["data"]["file_system"].startswith("fuse"), told["limit"]
-    at_daemon = told["storage"]["client"]["at_daemon"]
-    assert 1 < at_daemon < 4, told["storage"]  # three workers, each waiting for it most of the time
-    assert "daemon (FUSE) had" in words and max(told["series"]["daemon_requests"]) >= at_daemon, words
+    reported, words = observed(tmp_path, data, "--steps", "60", "--step", "0.01")
+    assert reported["limit"]["id"] == "storage_latency" and reported["data"]["file_system"].startswith("fuse"), reported["limit"]
+    at_daemon = reported["storage"]["client"]["at_daemon"]
+    assert 1 < at_daemon < 4, reported["storage"]  # three workers, each waiting for it most of the time
+    assert "daemon (FUSE) had" in words and max(reported["series"]["daemon_requests"]) >= at_daemon, words
 
 
 def test_of_a_daemon_that_answers_at_once_little_waits(tmp_path, faults, data):
-    told, words = observed(tmp_path, data, "--steps", "30", "--step", "0.05")
-    client = told["storage"].get("client", {})
-    assert client.get("at_daemon", 0) < 1 and told["limit"]["id"] in ("consumer", "unknown"), told["limit"]  # unknown: beside other programs
+    reported, words = observed(tmp_path, data, "--steps", "30", "--step", "0.05")
+    client = reported["storage"].get("client", {})
+    assert client.get("at_daemon", 0) < 1 and reported["limit"]["id"] in ("consumer", "unknown"), reported["limit"]  # unknown: beside other programs
     assert "daemon (FUSE)" not in words, words

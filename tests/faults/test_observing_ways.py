@@ -27,14 +27,14 @@ def data(faults):
 
 class Seen:
     def __init__(self, folder, outcome):
-        self.told = json.loads((folder / "observe.json").read_text())
+        self.reported = json.loads((folder / "observe.json").read_text())
         self.truth = json.loads(outcome.stdout.splitlines()[-1])
-        self.learned = {one["key"]: one for one in self.told["learned"]}
+        self.learned = {one["key"]: one for one in self.reported["learned"]}
 
     def limits(self, *right):
         """One of those; or the processors, where other programs leave the main thread none."""
-        busy = self.told["consumer"]["queued"]["share"] > 0.2
-        assert self.told["limit"]["id"] in right + (("processor",) if busy else ()), (self.told["limit"], self.told["consumer"], self.told["workers"])
+        busy = self.reported["consumer"]["queued"]["share"] > 0.2
+        assert self.reported["limit"]["id"] in right + (("processor",) if busy else ()), (self.reported["limit"], self.reported["consumer"], self.reported["workers"])
 
     def near(self, key, truth):
         one = self.learned[key]
@@ -59,12 +59,12 @@ def test_reads_of_threads_and_of_main_threads(tmp_path, faults, data, way, threa
         (other / f"{number}.bin").write_bytes(bytes(50000))
     seen = watched(tmp_path, (faults, READS, 12 * threads), data, way, "--step", "0.03", "--threads", threads, "--other", other)
     seen.limits("storage_latency")
-    assert seen.told["data"]["file_system"].startswith("fuse"), seen.told["data"]
+    assert seen.reported["data"]["file_system"].startswith("fuse"), seen.reported["data"]
     seen.near("step.time", seen.truth["step"])
     seen.near("step.micro_batch", 8)
     seen.near("dataset.sample_size", sum(p.stat().st_size for p in data.iterdir()) / 40)
     assert seen.learned["dataset.path"]["text"] == str(data)
-    assert (seen.told["workers"] == {}) == (way == "alone")
+    assert (seen.reported["workers"] == {}) == (way == "alone")
 
 
 @pytest.mark.parametrize("way, ms", [("threads", 60), ("alone", 25), ("workers", 25)])
@@ -125,7 +125,7 @@ def test_a_device_that_others_keep_busy_is_not_blamed(tmp_path, faults, data):
     (tmp_path / "lock").write_bytes(bytes(100))
     seen = watched(tmp_path, (faults, READS, 12), data, "workers", "--step", "0.03", "--steps", "40", before=["flock", str(tmp_path / "lock")])
     seen.limits("storage_latency")
-    assert seen.told["storage"]["device"] == "", seen.told["storage"]
+    assert seen.reported["storage"]["device"] == "", seen.reported["storage"]
 
 
 SHIM = """#!/bin/bash

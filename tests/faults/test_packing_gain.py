@@ -1,4 +1,4 @@
-"""What packing would gain is told before it is done, where each open and each read takes long."""
+"""What packing would gain is reported before it is done, where each open and each read takes long."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Reads that fail, come back short or late: told with file, offset, errno and number, and never counted as throughput."""
+"""Reads that fail, come back short or late: reported with file, offset, errno and number, and never counted as throughput."""
 
 import pytest
 from conftest import BLOCK
@@ -15,21 +15,21 @@ def reading(use, engine, **more):
     return {"use": use, "engine": engine, **DATA, **more}
 
 
-def told(result):
+def reported(result):
     assert result.code == 1, result
     assert result.point["status"] == "error" and not result.point["metrics"], result
     return result.point["reason"]
 
 
 @pytest.mark.parametrize("use, engine", WHOLE + BLOCKS)
-def test_an_unreadable_block_is_told_with_its_place(headrace, faults, use, engine):
+def test_an_unreadable_block_is_reported_with_its_place(headrace, faults, use, engine):
     bad = 5 * BLOCK
     faults.set(f"error f000007.bin op=read errno=5 at={bad}")
     result = headrace(reading(use, engine))
-    reason = told(result)
+    reason = reported(result)
     assert "/d000/f000007.bin at offset " in reason and "Input/output error (EIO)" in reason, reason
     assert "1 operation failed" in reason, reason
-    # Blocks are told to the page, whole files to the block that was asked for.
+    # Blocks are asked to the page, whole files to the block that was asked for.
     assert f"offset {bad}:" in reason or (use in ("small_file_read", "epochs") and "offset 0:" in reason), reason
     for repetition in result.point["repetitions"]:
         phase = repetition["phases"][0]
@@ -42,7 +42,7 @@ def test_an_unreadable_block_is_told_with_its_place(headrace, faults, use, engin
 def test_every_failure_is_counted(headrace, faults, use, engine):
     faults.set(f"error f000003.bin op=read errno=5 at=0", f"error f000007.bin op=read errno=121 at={2 * BLOCK}")
     result = headrace(reading(use, engine))
-    assert "2 operations failed" in told(result), result
+    assert "2 operations failed" in reported(result), result
     phase = result.point["repetitions"][0]["phases"][0]
     lost = 2 * (BLOCK if use == "random_read" else SIZE)
     assert phase["errors"] == 2 and phase["bytes"] == FILES * SIZE - lost
@@ -56,7 +56,7 @@ def test_a_restore_that_fails_is_no_restore(headrace, faults, engine, layout):
     faults.set(f"error {file} op=read errno=5 at={bad}")
     result = headrace({"use": "checkpoint_read", "engine": engine, "layout": layout, "ranks": 2, "block_size": "16KiB",
                        "shard_size": f"{SIZE}B", "cache": "cold", "repeat": 1})
-    reason = told(result)
+    reason = reported(result)
     assert f"{file} at offset {bad}: " in reason and "Input/output error (EIO)" in reason, reason
     failures = 2 if layout == "same" else 1
     phase = result.point["repetitions"][0]["phases"][0]
@@ -66,14 +66,14 @@ def test_a_restore_that_fails_is_no_restore(headrace, faults, engine, layout):
 @pytest.mark.parametrize("use, engine", WHOLE)
 def test_files_that_cannot_be_opened(headrace, faults, use, engine):
     faults.set("error f000004.bin op=open errno=23")  # ENFILE
-    reason = told(headrace(reading(use, engine, cache="cold")))
+    reason = reported(headrace(reading(use, engine, cache="cold")))
     assert "open" in reason and "f000004.bin" in reason and "Too many open files in system (ENFILE)" in reason, reason
 
 
 @pytest.mark.parametrize("use, engine", WHOLE + BLOCKS)
 def test_a_file_that_ends_early(headrace, faults, use, engine):
     faults.set(f"end f000007.bin at={3 * BLOCK}")
-    reason = told(headrace(reading(use, engine)))
+    reason = reported(headrace(reading(use, engine)))
     assert "f000007.bin at offset" in reason and ("shorter" in reason or "Input/output" in reason), reason
 
 
@@ -97,7 +97,7 @@ def test_delay_is_latency(headrace, faults, use, engine):
 
 
 def test_a_bad_repetition_is_not_counted_and_the_others_are(headrace, faults):
-    """What fails once is taken again; the failure is told in the notes."""
+    """What fails once is taken again; the failure is reported in the notes."""
     headrace(reading("shard_stream", "posix"))
     process = headrace.start([reading("shard_stream", "posix", repeat=400, rest="10ms")])
     faults.set("error f000002.bin op=read errno=5 at=0")

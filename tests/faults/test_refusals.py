@@ -77,7 +77,7 @@ def test_residency_without_cachestat(plain):
     assert cache["resident_before"] >= 0
 
 
-def test_residency_that_nothing_tells(plain):
+def test_residency_that_nothing_reports(plain):
     """Neither call: residency is not claimed, the bytes from storage decide alone."""
     result = plain({"use": "shard_stream", **DATA}, before=without("cachestat=ENOSYS", "mincore=ENOSYS"))
     cache = result.point["repetitions"][0]["cache"]

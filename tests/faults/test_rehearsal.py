@@ -1,4 +1,4 @@
-"""What input_pipeline tells of a job is what a PyTorch DataLoader with the same consumer gets, on storage with a delay per
+"""What input_pipeline reports on a job is what a PyTorch DataLoader with the same consumer gets, on storage with a delay per
 open and per read: accelerator utilization and samples per second. Both are taken by turns.
 
 With HEADRACE_REHEARSAL_TABLE=1 nothing is decided, and each comparison prints its line of the table in docs/explanation/rehearsal-accuracy.md:

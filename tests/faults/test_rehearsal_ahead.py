@@ -1,4 +1,4 @@
-"""Storage that is fast enough on average and slow now and then: how many batches ahead the loader has to be, `rehearse --tune` tells."""
+"""Storage that is fast enough on average and slow now and then: how many batches ahead the loader has to be, `rehearse --tune` reports."""
 
 import json
 import subprocess

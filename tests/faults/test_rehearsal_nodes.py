@@ -59,14 +59,14 @@ def test_the_node_whose_storage_is_slow_is_named(tmp_path, counting_faults):
     rehearse(tmp_path, counting_faults, "--budget", "8s", nodes=1, out="made")  # the data is there before it becomes slow
     counting_faults.set("delay f*.bin op=read ms=12")
     done, run, point = rehearse(tmp_path, counting_faults, "--budget", "20s", only=("input_pipeline/job", "small_file_read/job"))
-    told = run["rehearsal"]["nodes"]
-    assert point["nodes"] == point["processes"] == told["count"] == 3 and told["of_job"] == 4, told
-    assert told["holds_back"] and (told["slowest_rank"]["rank"], told["slowest_rank"]["host"]) == (1, "node1"), told
+    reported = run["rehearsal"]["nodes"]
+    assert point["nodes"] == point["processes"] == reported["count"] == 3 and reported["of_job"] == 4, reported
+    assert reported["holds_back"] and (reported["slowest_rank"]["rank"], reported["slowest_rank"]["host"]) == (1, "node1"), reported
     assert point["slowest_rank"]["rank"] == 1 and point["slowest_rank"]["host"] == "node1", point["slowest_rank"]
     words = " ".join(done.stdout.split())
     assert "3 nodes step together (the job has 4): rank 1 (node1) holds them back" in words, done.stdout
-    # All get what it gets, and what is told of the time is its own.
-    assert told["others_fraction"] > 0.3 and told["least_others_fraction"] < told["others_fraction"] / 2, told
+    # All get what it gets, and what is reported about the time is its own.
+    assert reported["others_fraction"] > 0.3 and reported["least_others_fraction"] < reported["others_fraction"] / 2, reported
     assert run["rehearsal"]["utilization"]["high"] < 0.5 and median(point, "stall_fraction") > 0.5, run["rehearsal"]
     assert run["rehearsal"]["limit_by_times"] == "storage", run["rehearsal"]
     samples = [r["phases"][0]["ranks"] for r in point["repetitions"] if r["counted"]]
@@ -82,9 +82,9 @@ def test_nodes_that_are_alike_hold_nobody_back(tmp_path, faults):
     done, run, point = rehearse(tmp_path, faults, "--budget", "12s", text=JOB.replace("10ms", "50ms"))
     if any(r["disturbance"]["disturbed"] for r in point["repetitions"]):
         pytest.skip("others use this machine: that may be what holds back one of the nodes")
-    told = run["rehearsal"]["nodes"]
-    assert told["count"] == 3 and (not told["holds_back"] or told["slowest_rank"]["rank"] != 1), told
-    if not told["holds_back"]:
+    reported = run["rehearsal"]["nodes"]
+    assert reported["count"] == 3 and (not reported["holds_back"] or reported["slowest_rank"]["rank"] != 1), reported
+    if not reported["holds_back"]:
         assert "none holds the others back" in " ".join(done.stdout.split()), done.stdout
 
 

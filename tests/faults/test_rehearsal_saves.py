@@ -39,13 +39,13 @@ def test_checkpoints_that_make_the_gpus_miss_their_target(tmp_path, counting_fau
     """Each save keeps the steps for 0.4 s, after a third of a second of computing."""
     counting_faults.set("delay *rank-* op=fsync ms=400")
     done, run, metrics = rehearse(tmp_path, counting_faults.mount / "scratch", "sync")
-    told, words = run["rehearsal"], " ".join(done.stdout.split())
-    saves = told["checkpoints"]
+    reported, words = run["rehearsal"], " ".join(done.stdout.split())
+    saves = reported["checkpoints"]
     assert saves["mode"] == "sync" and saves["time_to_durable_s"] >= 0.4, saves
-    assert told["utilization"]["value"] < 0.6 and metrics["save_fraction"] > 0.4, (told, metrics)
+    assert reported["utilization"]["value"] < 0.6 and metrics["save_fraction"] > 0.4, (reported, metrics)
     if saves["utilization_without"]["low"] < 0.65:
         pytest.skip("others use this machine: the pipeline misses its target without checkpoints, too")
-    assert saves["decide"] and told["limit"] == told["limit_by_times"] == "checkpoints", told
+    assert saves["decide"] and reported["limit"] == reported["limit_by_times"] == "checkpoints", reported
     assert "without them the job's utilization would be reached, with them it is not" in words, done.stdout
     assert "faster storage or more workers would gain nothing" not in words, done.stdout
     judged = run["judgements"][0]
@@ -57,10 +57,10 @@ def test_where_nothing_counts_what_was_read_nothing_is_concluded(tmp_path, fault
     """The same, on a client that does not count: what the steps took is reported, and no limit is named."""
     faults.set("delay *rank-* op=fsync ms=400")
     done, run, metrics = rehearse(tmp_path, faults.mount / "scratch", "sync")
-    told, words = run["rehearsal"], " ".join(done.stdout.split())
-    assert told["utilization"]["value"] < 0.6 and metrics["save_fraction"] > 0.4, (told, metrics)
-    assert told["limit"] == "unknown" and "checkpoints" not in told and "prediction" not in told, told
-    assert "nothing is concluded from those repetitions" in words and "limits:" not in told["sentence"], words
+    reported, words = run["rehearsal"], " ".join(done.stdout.split())
+    assert reported["utilization"]["value"] < 0.6 and metrics["save_fraction"] > 0.4, (reported, metrics)
+    assert reported["limit"] == "unknown" and "checkpoints" not in reported and "prediction" not in reported, reported
+    assert "nothing is concluded from those repetitions" in words and "limits:" not in reported["sentence"], words
     assert run["judgements"][0]["reason"] == "cache-unproven", run["judgements"]
 
 

@@ -49,7 +49,7 @@ def test_storage_that_stalls_is_named_in_a_rehearsal(tmp_path, faults):
 
 
 def test_a_stall_is_counted_and_in_the_utilization(headrace, faults):
-    """The time is over long before the read comes back; the GPU waits for it all the same, and that is told."""
+    """The time is over long before the read comes back; the GPU waits for it all the same, and that is reported."""
     pipeline = {"use": "input_pipeline", "files": 200, "file_size": "16KiB", "workers": 2, "batch_size": 4, "step_time": "10ms",
                 "repeat": 1, "cache": "cold"}
     before = headrace(pipeline).point["repetitions"][0]["metrics"]

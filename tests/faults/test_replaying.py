@@ -33,9 +33,9 @@ def replay(trace, *words):
 def test_slow_storage_would_feed_the_job_worse(trace, faults):
     faults.set("uncached *", "delay *.bin op=read ms=10")
     slow = replay(trace, "--at", faults.mount / "r", "--tries", "1", "--json")
-    told = json.loads(slow.stdout)
-    assert slow.returncode == 0 and told["storage"] == "worse", slow
-    assert told["calls"]["read"]["replayed_s"] >= 0.01 and told["utilization"]["at_most"]["value"] < told["utilization"]["observed"]["low"], told
+    reported = json.loads(slow.stdout)
+    assert slow.returncode == 0 and reported["storage"] == "worse", slow
+    assert reported["calls"]["read"]["replayed_s"] >= 0.01 and reported["utilization"]["at_most"]["value"] < reported["utilization"]["observed"]["low"], reported
     assert faults.files() == []
 
 
@@ -43,7 +43,7 @@ def test_reads_that_fail_end_it(trace, faults):
     faults.set("error 00000007.bin op=read errno=5 at=0", "uncached *")
     failed = replay(trace, "--at", faults.mount / "r")
     assert failed.returncode == 1 and "00000007.bin" in failed.stderr and "Input/output error" in failed.stderr, failed
-    # What cannot be read cannot be proven to be headrace's either: that is told.
+    # What cannot be read cannot be proven to be headrace's either: that is reported.
     assert "headrace clean" in failed.stderr, failed
     faults.set()
     subprocess.run([BINARY, "clean", faults.mount / "r"], check=True, capture_output=True)

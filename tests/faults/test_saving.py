@@ -1,4 +1,4 @@
-"""Saves that fail: told with file, offset and errno, and nothing of them stays."""
+"""Saves that fail: reported with file, offset and errno, and nothing of them stays."""
 
 import re
 
@@ -39,7 +39,7 @@ def test_every_step_may_fail(headrace, faults, engine, op, word):
     assert word in reason and "rank-00001.bin" in reason and "Input/output error (EIO)" in reason, reason
 
 
-def test_how_many_ranks_failed_is_told(headrace, faults):
+def test_how_many_ranks_failed_is_reported(headrace, faults):
     faults.set("error *rank-*.new op=fsync errno=5")
     assert re.search("; [12] of 2 workers failed", failed(headrace, faults))
 
@@ -52,7 +52,7 @@ def test_a_file_system_without_fallocate(headrace, faults):
 
 
 def test_no_space_to_set_aside(headrace, faults):
-    """Told when the space is set aside, not when it is written."""
+    """Reported when the space is set aside, not when it is written."""
     headrace(SAVE)
     process = headrace.start([{**SAVE, "preallocate": True, "repeat": 300}])
     faults.set("error .rank-00001.bin.new op=fallocate errno=28")

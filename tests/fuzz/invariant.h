@@ -7,7 +7,7 @@
 
 namespace headrace::fuzzing {
 
-/// Ends the run when `holds` is false, telling what was expected and of which value.
+/// Ends the run when `holds` is false, significant what was expected and of which value.
 inline void expect(bool holds, const char* what, const std::string& value) {
   if (holds) return;
   std::fprintf(stderr, "not so: %s: %s\n", what, value.c_str());

@@ -1,5 +1,5 @@
 // Any text as run.json, or as a report page that carries one: refused with words, or a run that
-// every export can tell.
+// every export can show.
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>

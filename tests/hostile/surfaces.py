@@ -313,7 +313,7 @@ def stored(box, scale):
 
 
 def texts(box, scale):
-    """YAML: told with a place, or taken; of files that are no configuration nothing is repeated."""
+    """YAML: reported with a place, or taken; of files that are no configuration nothing is repeated."""
     parts = TINY.splitlines() + ["extends: /etc/shadow", "extends: secret", "a: &a [*a]", "? [x]: y", "%TAG ! x", "--- !!python/object:x", "- - - -",
                                  "name: " + "z" * 5000, "workloads: !!binary x", "\t", "\ufeff", "...", "<<: *x", "seed: 0x1p9", "needs: [{}]"]
     secret = "line-of-another-file-7Q"
@@ -493,10 +493,10 @@ def peers(box, scale):
                 there, _ = listening.accept()
                 with there:
                     data = there.recv(1 << 16)
-                    told = json.dumps({"token": "", "host": "h", "version": version, "protocol": 1, "refused": ""} | say(token))
+                    reported = json.dumps({"token": "", "host": "h", "version": version, "protocol": 1, "refused": ""} | say(token))
                     if escaped:
-                        told = told.replace(token, "".join(f"\\u{ord(c):04x}" for c in token))
-                    there.sendall(struct.pack("<I", struct.unpack("<I", data[:4])[0] + 1) + data[4:8] + struct.pack("<Q", len(told)) + told.encode())
+                        reported = reported.replace(token, "".join(f"\\u{ord(c):04x}" for c in token))
+                    there.sendall(struct.pack("<I", struct.unpack("<I", data[:4])[0] + 1) + data[4:8] + struct.pack("<Q", len(reported)) + reported.encode())
                     there.settimeout(5)
                     try:
                         there.recv(1)

@@ -20,12 +20,12 @@ struct GpuActivityReader : ::testing::Test {
     gpus[0].memory_busy = 12;
     gpus[0].user = users.data();
     gpus[0].users = 2;
-    gpus[1].pci_address = "0000:1c:00.0";  // a slice: no share of time is told
+    gpus[1].pci_address = "0000:1c:00.0";  // a slice: no share of time is reported
     mocked_nvml(gpus);
   }
 };
 
-TEST_F(GpuActivityReader, TellsHowBusyGpusAreAndWhoUsesThem) {
+TEST_F(GpuActivityReader, ReportsHowBusyGpusAreAndWhoUsesThem) {
   const std::unique_ptr<GpuActivity> driver = gpu_activity();
   ASSERT_TRUE(driver);
   const std::vector<GpuLook> looks = driver->look();
@@ -38,7 +38,7 @@ TEST_F(GpuActivityReader, TellsHowBusyGpusAreAndWhoUsesThem) {
   EXPECT_EQ(looks[0].users[0].pid, 4711);
   EXPECT_EQ(looks[0].users[0].memory, 40'000'000'000u);
   EXPECT_EQ(looks[0].users[0].busy, 0.3);
-  EXPECT_EQ(looks[0].users[1].memory, 0u);  // not told
+  EXPECT_EQ(looks[0].users[1].memory, 0u);  // not reported
   EXPECT_FALSE(looks[0].users[1].busy);
   EXPECT_FALSE(looks[1].busy);
   EXPECT_TRUE(looks[1].users.empty());
@@ -55,7 +55,7 @@ TEST_F(GpuActivityReader, FindsRoomForManyUsers) {
   EXPECT_EQ(looks[0].users[999].busy, 0.01);
 }
 
-TEST_F(GpuActivityReader, WhereNoGpuIsNothingIsTold) {
+TEST_F(GpuActivityReader, WhereNoGpuIsNothingIsReported) {
   gpus.clear();
   mocked_nvml(gpus);
   EXPECT_EQ(gpu_activity(), nullptr);
@@ -70,14 +70,14 @@ TEST_F(GpuActivityReader, IsAskedAgainAndAgainAndAddedUp) {
     sleep_until(now_ns() + 50'000'000);
     slices = looks.take(seen);
   } while (slices.empty() && now_ns() < guard);
-  ASSERT_EQ(slices.size(), 1u);  // of the other no share is told
+  ASSERT_EQ(slices.size(), 1u);  // of the other no share is reported
   EXPECT_NEAR(slices[0].busy, 0.34 * slices[0].looks, 1e-9);
   ASSERT_EQ(seen.size(), 2u);
   ASSERT_EQ(seen[0].users.size(), 2u);
   EXPECT_NEAR(seen[0].users[0].busy, 0.3 * seen[0].users[0].busy_looks, 1e-9);
 }
 
-/// A driver that answers when it is told to.
+/// A driver that answers when it is asked to.
 struct Stuck : GpuActivity {
   std::shared_ptr<std::atomic<bool>> free;
   std::vector<GpuLook> look() override {

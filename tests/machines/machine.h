@@ -1,5 +1,5 @@
 // A published machine, read from its description (*.yaml here): its tree of kernel files, laid into a folder, its RDMA
-// ports as libibverbs lists them, its GPUs as CUDA and NVML tell of them.
+// ports as libibverbs lists them, its GPUs as CUDA and NVML report on them.
 #pragma once
 
 #include <deque>
@@ -24,9 +24,9 @@ class Machine {
   /// Writes /proc and /sys below `root`, an empty folder.
   void lay(const std::string& root) const;
   std::vector<RdmaPort> rdma_ports() const;
-  /// What CUDA alone tells of each GPU that a process sees; empty where there is no driver.
+  /// What CUDA alone reports on each GPU that a process sees; empty where there is no driver.
   std::vector<GpuFacts> gpus() const;
-  /// What NVML tells of them, and of those that a process does not see. Lives as long as this.
+  /// What NVML reports on them, and of those that a process does not see. Lives as long as this.
   std::vector<NvmlMockGpu> nvml() const;
   /// On memory that may be locked [B].
   std::uint64_t locked_limit() const;

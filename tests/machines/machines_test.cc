@@ -56,9 +56,9 @@ struct Sickness {
 };
 
 /// Everything that is said of a machine.
-class Told {
+class Reported {
  public:
-  explicit Told(const std::string& file, const Sickness& sick = {})
+  explicit Reported(const std::string& file, const Sickness& sick = {})
       : machine_(file), node_(root_ / "scratch"), ports_(machine_.rdma_ports()), nccl_(sick.nccl) {
     machine_.lay(root_.path());
     if (sick.files) sick.files(root_);
@@ -172,7 +172,7 @@ class Told {
     options.processes = 2;
     std::map<std::string, std::vector<std::string>> by_reason;  // "" = it can run
     for (const Point& point : make_plan(options).points) {
-      if (point.id == "h2d/remote-node") continue;  // which NUMA nodes there are, the machine of the test tells
+      if (point.id == "h2d/remote-node") continue;  // which NUMA nodes there are, the machine of the test reports
       const auto skip = point.workload->check(node_);
       by_reason[skip ? skip->reason : ""].push_back(point.id);
     }
@@ -238,17 +238,17 @@ std::vector<std::string> descriptions() {
 
 class Machines : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Machines, AreToldAsTheyAre) {
+TEST_P(Machines, AreReportedAsTheyAre) {
   const std::string folder = source_dir() + "/tests/machines/";
-  Told machine(folder + GetParam() + ".yaml");
-  const std::string told = machine.text();
-  EXPECT_EQ(told.find("WARNING") == told.npos, machine.is_sound()) << "a warning that every sound machine has";
+  Reported machine(folder + GetParam() + ".yaml");
+  const std::string reported = machine.text();
+  EXPECT_EQ(reported.find("WARNING") == reported.npos, machine.is_sound()) << "a warning that every sound machine has";
   const std::string file = folder + "golden/" + GetParam() + ".txt";
-  if (std::getenv("HEADRACE_WRITE_GOLDEN")) std::ofstream(file) << told;
+  if (std::getenv("HEADRACE_WRITE_GOLDEN")) std::ofstream(file) << reported;
   std::ifstream golden(file);
   std::stringstream text;
   text << golden.rdbuf();
-  EXPECT_EQ(told, text.str()) << "HEADRACE_WRITE_GOLDEN=1 writes it anew";
+  EXPECT_EQ(reported, text.str()) << "HEADRACE_WRITE_GOLDEN=1 writes it anew";
 }
 
 INSTANTIATE_TEST_SUITE_P(Published, Machines, ::testing::ValuesIn(descriptions()), [](const auto& info) {
@@ -259,23 +259,23 @@ INSTANTIATE_TEST_SUITE_P(Published, Machines, ::testing::ValuesIn(descriptions()
 
 /// A row of the table of sound machines, on the page for new hardware.
 std::string row_of(const std::string& file) {
-  Told machine(file);
-  std::map<std::string, std::string> told;
+  Reported machine(file);
+  std::map<std::string, std::string> reported;
   std::map<system::Finding::Level, unsigned> levels;
   unsigned gpus = 0;
   for (const auto& section : machine.doctor())
     for (const system::Finding& f : section) {
-      told.emplace(f.subject, f.text);
+      reported.emplace(f.subject, f.text);
       ++levels[f.level];
       gpus += f.subject == fmt::format("gpu{}", gpus);
     }
   const auto first = [](const std::string& text) { return text.substr(0, text.find_first_of(",;")); };
   const auto or_dash = [](const std::string& text) { return text.empty() ? std::string("-") : text; };
-  const std::string rails = told["rails"].substr(0, told["rails"].find(" ("));
+  const std::string rails = reported["rails"].substr(0, reported["rails"].find(" ("));
   const auto ports = rails.empty() || rails.starts_with("none") ? 0 : 1 + std::count(rails.begin(), rails.end(), ',');
   return fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", machine.title(),
-                     gpus == 0 ? "-" : fmt::format("{} x {}", gpus, first(told["gpu0"])),
-                     or_dash(first(told["gpu0 link"])), or_dash(first(told["gpu0 NVLinks"])),
+                     gpus == 0 ? "-" : fmt::format("{} x {}", gpus, first(reported["gpu0"])),
+                     or_dash(first(reported["gpu0 link"])), or_dash(first(reported["gpu0 NVLinks"])),
                      ports == 0 ? "-" : std::to_string(ports), levels[system::Finding::Level::note],
                      levels[system::Finding::Level::warning]);
 }
@@ -410,7 +410,7 @@ std::vector<Seeded> seeded() {
       {"rtx-workstation", "gpu1 link", "its sisters have", gpu(1, [](auto& one) { one.width = one.most_width = 4; })},
       {"p5", "gpu6 NVLinks", "0 of 18 up", gpu(6, [](auto& one) { one.nvlinks_up = 0; })},
       {"pod", "gpu0 memory", "no spare row", gpu(0, [](auto& one) { one.remap_failed = true; })},
-      // What NCCL is told.
+      // What NCCL is reported.
       {"dgx-h100", "NCCL", "/etc/nccl.conf", nccl("NCCL_IB_HCA", "=mlx5_0,mlx5_22")},
       {"dgx-h100", "NCCL", "selects nothing", nccl("NCCL_IB_HCA", "=mlx5")},
       {"dgx-h100", "NCCL", "selects nothing", nccl("NCCL_IB_HCA", "^mlx5")},
@@ -425,7 +425,7 @@ TEST(SeededSicknesses, AreNamedWithThePartAndNothingElseIs) {
     SCOPED_TRACE(fmt::format("{}: {}: {}", one.machine, one.subject, one.says));
     std::string others;
     bool named = false;
-    for (const auto& section : Told(folder + one.machine + ".yaml", one.sick).doctor())
+    for (const auto& section : Reported(folder + one.machine + ".yaml", one.sick).doctor())
       for (const system::Finding& f : section) {
         if (f.level != system::Finding::Level::warning) continue;
         const bool here = f.subject == one.subject && (f.text + f.advice).find(one.says) != std::string::npos;

@@ -12,7 +12,7 @@
 
 namespace headrace::testing {
 
-/// Loads the mock under the name that the reader looks for, and tells it of `gpus`.
+/// Loads the mock under the name that the reader looks for, and reports it of `gpus`.
 inline const cuda::Nvml& mocked_nvml(const std::vector<NvmlMockGpu>& gpus) {
   static void* const library = ::dlopen(HEADRACE_NVML_MOCK, RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr) throw std::runtime_error(::dlerror());

@@ -45,7 +45,7 @@ struct ProcessSample {
 };
 static_assert(sizeof(ProcessSample) == 32, "nvmlProcessUtilizationSample_t");
 
-/// What a program was told by its environment.
+/// What a program was reported by its environment.
 void read_file() {
   const char* const path = std::getenv("NVML_MOCK_FILE");
   if (path == nullptr) return;
@@ -161,10 +161,10 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void* device, unsigned* count, Proce
 int nvmlDeviceGetProcessUtilization(void* device, ProcessSample* to, unsigned* count, unsigned long long since_us) {
   const NvmlMockGpu* gpu = of(device);
   if (!gpu) return kInvalid;
-  unsigned told = 0;
-  for (unsigned i = 0; i < gpu->users; ++i) told += gpu->user[i].busy > 0;
-  if (told == 0) return kNotFound;
-  if (*count < told) return *count = told, kTooSmall;
+  unsigned reported = 0;
+  for (unsigned i = 0; i < gpu->users; ++i) reported += gpu->user[i].busy > 0;
+  if (reported == 0) return kNotFound;
+  if (*count < reported) return *count = reported, kTooSmall;
   *count = 0;
   for (unsigned i = 0; i < gpu->users; ++i)
     if (gpu->user[i].busy > 0) to[(*count)++] = {gpu->user[i].pid, since_us + 1, gpu->user[i].busy, 0, 0, 0};

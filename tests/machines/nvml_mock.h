@@ -1,4 +1,4 @@
-// A libnvidia-ml.so.1 that tells of GPUs which a test describes: what headrace's reader of NVML is tested against.
+// A libnvidia-ml.so.1 that reports on GPUs which a test describes: what headrace's reader of NVML is tested against.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@ extern "C" {
 struct NvmlMockUser {
   unsigned pid = 0;
   unsigned long long memory = 0;
-  unsigned busy = 0;  // [%]; 0: no sample tells of it
+  unsigned busy = 0;  // [%]; 0: no sample reports on it
 };
 
-/// One GPU as NVML tells of it. Pointers must live as long as the library is used.
+/// One GPU as NVML reports on it. Pointers must live as long as the library is used.
 struct NvmlMockGpu {
   const char* pci_address = "";  // "0000:1b:00.0"
   unsigned generation = 0, width = 0, most_generation = 0, most_width = 0;
@@ -21,7 +21,7 @@ struct NvmlMockGpu {
   unsigned nvlink_version = 0;  // nvmlNvlinkVersion_t
   unsigned nvlink_mbps = 0;
   unsigned end_type = 0;              // nvmlIntNvLinkDeviceType_t
-  const char* const* ends = nullptr;  // of each link, PCI addresses; nullptr = not told
+  const char* const* ends = nullptr;  // of each link, PCI addresses; nullptr = not reported
   unsigned long long link_errors = 0;
   const unsigned long long* symbol_errors = nullptr;  // of each link: one of generation 5, which has no other counters
   unsigned c2c = 0, c2c_up = 0, c2c_mbps = 0;
@@ -29,16 +29,16 @@ struct NvmlMockGpu {
   int fabric_status = 0;     // nvmlReturn_t of the registration
   unsigned fabric_health = 0, clique = 0;
   unsigned char cluster = 0;    // each byte of its UUID
-  unsigned own_generation = 0;  // of PCI Express; 0 = not told
+  unsigned own_generation = 0;  // of PCI Express; 0 = not reported
   unsigned recovery = 0;        // nvmlDeviceGpuRecoveryAction_t
-  bool blackwell = false;       // tells of the fields below, and of its recovery
+  bool blackwell = false;       // reports on the fields below, and of its recovery
   unsigned recoveries = 0, c2c_errors = 0;
   bool lost = false;  // has fallen off the bus
   unsigned remapped = 0;
   bool remap_pending = false, remap_failed = false;
   unsigned xid = 0;  // reported once
   unsigned long long throttle = 0;
-  unsigned busy = 0, memory_busy = 0;  // [%]; both 0: not told
+  unsigned busy = 0, memory_busy = 0;  // [%]; both 0: not reported
   unsigned users = 0;                  // processes that have memory of it ...
   const NvmlMockUser* user = nullptr;  // ... and which
   int compute_mode = 0;                // nvmlComputeMode_t

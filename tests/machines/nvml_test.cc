@@ -72,7 +72,7 @@ TEST_F(NvmlReader, ErrorsRowsAndXids) {
   EXPECT_FALSE(state.remap_failed);
   EXPECT_EQ(state.held_back, "thermal, by hardware");
   EXPECT_EQ(state.xids, std::vector<unsigned>{79});
-  EXPECT_TRUE(nvml().state(gpu).xids.empty());  // each is told once
+  EXPECT_TRUE(nvml().state(gpu).xids.empty());  // each is reported once
 }
 
 TEST_F(NvmlReader, SymbolErrorsOfEachLinkSinceGeneration5) {
@@ -105,7 +105,7 @@ TEST_F(NvmlReader, SwitchesThatAreSetUpAndNotAsTheyShouldBe) {
   struct Case {
     int status;
     unsigned health;
-    const char* told;
+    const char* reported;
   };
   gpus[0].fabric = 3;
   for (const Case& one :
@@ -119,8 +119,8 @@ TEST_F(NvmlReader, SwitchesThatAreSetUpAndNotAsTheyShouldBe) {
     gpus[0].fabric_health = one.health;
     GpuFacts facts;
     facts.fabric = nvml().links().fabric(device());
-    EXPECT_EQ(facts.fabric, one.told);
-    EXPECT_EQ(facts.fabric_failed(), *one.told != '\0' && facts.fabric != "in progress");
+    EXPECT_EQ(facts.fabric, one.reported);
+    EXPECT_EQ(facts.fabric_failed(), *one.reported != '\0' && facts.fabric != "in progress");
   }
   gpus[0].fabric = 1;  // what is said of a registration that has not ended means nothing
   EXPECT_EQ(nvml().links().fabric(device()), "not started");

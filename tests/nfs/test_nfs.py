@@ -1,4 +1,4 @@
-"""What headrace tells of a real NFS mount: looked at here, done by `scenarios` in one boot of the virtual machine."""
+"""What headrace reports on a real NFS mount: looked at here, done by `scenarios` in one boot of the virtual machine."""
 
 import json
 import os
@@ -32,12 +32,12 @@ def vm(tmp_path_factory):
     done = subprocess.run([HERE.parent / "rdma/vm/run-in-rdma-vm", "-d", folder, "-t", "540", "--", HERE / "scenarios", BINARY],
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert code(folder, "serve") == 0, told(folder, "serve")
+    assert code(folder, "serve") == 0, reported(folder, "serve")
     assert not (folder / "mount.err").read_text()
     return folder
 
 
-def told(vm, name):
+def reported(vm, name):
     return "\n".join((vm / f"{name}.{stream}").read_text() for stream in ("out", "err"))
 
 
@@ -57,7 +57,7 @@ def repetitions(vm, name):
 
 @pytest.mark.parametrize("name, connections", [("tcp", 4), ("rdma", 1)])
 def test_cold_is_proven_by_the_clients_own_counters(vm, name, connections):
-    assert code(vm, name) in (0, 11), told(vm, name)  # 11: of so few repetitions, or disturbed ones
+    assert code(vm, name) in (0, 11), reported(vm, name)  # 11: of so few repetitions, or disturbed ones
     for repetition in repetitions(vm, name):
         cache, client = repetition["cache"], repetition["client"]
         assert cache["proven"] and cache["counter"] == "mountstats", cache
@@ -76,7 +76,7 @@ def test_the_transport_is_the_one_that_was_mounted(vm):
 
 def test_what_the_client_kept_is_not_proven_cold(vm):
     [judged] = run(vm, "locked")["judgements"]
-    assert code(vm, "locked") == 11 and judged["reason"] == "cache-unproven", told(vm, "locked")
+    assert code(vm, "locked") == 11 and judged["reason"] == "cache-unproven", reported(vm, "locked")
     for repetition in repetitions(vm, "locked"):
         assert not repetition["cache"]["proven"] and repetition["cache"]["resident_before"] > 0.95, repetition["cache"]
         assert repetition["cache"]["storage_bytes"] < 0.05 * FILES * SIZE, repetition["cache"]
@@ -86,7 +86,7 @@ def test_a_slow_server_misses_the_need(vm):
     [judged] = run(vm, "slow")["judgements"]
     # Where something else ran meanwhile, nothing is decided: that is said, and never that it is fast enough.
     disturbed = judged["outcome"] == "INCONCLUSIVE" and judged["reason"] == "disturbed"
-    assert code(vm, "slow") == (11 if disturbed else 10) and (disturbed or judged["outcome"] == "FAIL"), told(vm, "slow")
+    assert code(vm, "slow") == (11 if disturbed else 10) and (disturbed or judged["outcome"] == "FAIL"), reported(vm, "slow")
     assert judged["measured"] < 2e6  # 16 Mbit/s
     for repetition in repetitions(vm, "slow"):
         [read] = [one for one in repetition["client"]["operations"] if one["operation"] == "READ"]
@@ -94,8 +94,8 @@ def test_a_slow_server_misses_the_need(vm):
         assert read["queue_s"] < read["round_trip_s"], read          # so that it is not the queue before
 
 
-def test_what_the_client_counts_is_told_of_a_job_that_is_watched(vm):
-    assert code(vm, "observed") == 0, told(vm, "observed")
+def test_what_the_client_counts_is_reported_of_a_job_that_is_watched(vm):
+    assert code(vm, "observed") == 0, reported(vm, "observed")
     seen = json.loads((vm / "observed/observe.json").read_text())
     assert seen["data"]["file_system"] == "nfs4", seen["data"]
     client = seen["storage"]["client"]
@@ -105,7 +105,7 @@ def test_what_the_client_counts_is_told_of_a_job_that_is_watched(vm):
 
 
 def test_few_slots_limit_and_a_slow_server_does_not(vm):
-    assert code(vm, "slots") == 0, told(vm, "slots")
+    assert code(vm, "slots") == 0, reported(vm, "slots")
     few, slow = (json.loads((vm / name / "observe.json").read_text()) for name in ("slots", "observed"))
     client = few["storage"]["client"]
     assert client["queue_s"] > client["round_trip_s"] > 0.015, client  # 16 readers, 2 slots, 20 ms there and back
@@ -113,8 +113,8 @@ def test_few_slots_limit_and_a_slow_server_does_not(vm):
     assert slow["limit"]["id"] != "nfs_slots", slow["limit"]
 
 
-def test_doctor_tells_the_mount(vm):
-    words = " ".join(told(vm, "doctor").split())
+def test_doctor_reports_the_mount(vm):
+    words = " ".join(reported(vm, "doctor").split())
     for one in ("nfs4 on /mnt/nfs", "version 4.2 over tcp, 4 connections, reads of at most 128 KiB", "nfsrahead(5)",
                 "at most 64 under way (4 x 65536 tcp_max_slot_table_entries; max_session_slots 64)"):
         assert one in words, words

@@ -20,13 +20,13 @@ def made(count=12, size=50_000, seed=1):
 
 
 class Run:
-    def __init__(self, code, told, folder):
-        self.code, self.told = code, told
+    def __init__(self, code, reported, folder):
+        self.code, self.reported = code, reported
         file = folder / "run.json"
         self.data = json.loads(file.read_text()) if file.exists() else {}
 
     def __repr__(self):
-        return f"exit {self.code}\n{self.told}"
+        return f"exit {self.code}\n{self.reported}"
 
     @property
     def point(self):

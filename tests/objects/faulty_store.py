@@ -13,7 +13,7 @@ from faulty_writes import WriteFaults, Writes, error, etag_of
 
 
 class Faults(WriteFaults):
-    """What is done otherwise than well, each for the requests of objects alone unless told otherwise."""
+    """What is done otherwise than well, each for the requests of objects alone unless asked otherwise."""
 
     after = 0  # so many requests of objects are answered as they should be first
     latency = 0.0  # s, before the answer begins
@@ -24,7 +24,7 @@ class Faults(WriteFaults):
     refuse_first = 0  # the first so many of each object
     reset_each = 0  # of so many requests one is answered by the connection's reset
     short_each = 0  # of so many, one gets half of its body, and the connection ends
-    wrong_length = 0  # so much is taken off what Content-Length tells of the object
+    wrong_length = 0  # so much is taken off what Content-Length reports on the object
     ignores_ranges = False
     changes = False  # each answer is of a new version of the object
     listing = None  # (status, headers, body) of every listing

@@ -24,7 +24,7 @@ class WriteFaults:
     put_refusal = (503, error("SlowDown", "Please reduce your request rate."))
     put_reset_each = 0  # of so many, one is cut off by a reset when half of its body has come
     put_garbles = False  # a byte changes on the way
-    put_other_etag = False  # the answer tells another ETag than the body's
+    put_other_etag = False  # the answer reports another ETag than the body's
     put_no_etag = False
     put_latency = 0.0  # s, before a body is answered
     all_writes = None  # (status, body) of whatever writes, marks too
@@ -96,8 +96,8 @@ class Writes:
             return None
         if faults.put_garbles:
             data = bytes([data[0] ^ 1]) + data[1:]
-        told = self.headers.get("Content-MD5")
-        if told and base64.b64decode(told) != hashlib.md5(data).digest():
+        reported = self.headers.get("Content-MD5")
+        if reported and base64.b64decode(reported) != hashlib.md5(data).digest():
             self.send(400, error("BadDigest", "The Content-MD5 you specified did not match what we received."))
             return None
         return data

@@ -5,7 +5,7 @@ import http.server
 import threading
 import urllib.parse
 
-SIZE = 130_000  # of an object, as it is told [B]
+SIZE = 130_000  # of an object, as it is reported [B]
 FOLDER = 1000  # keys in each
 
 

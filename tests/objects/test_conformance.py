@@ -55,7 +55,7 @@ def test_seaweedfs_takes_checkpoints(headrace, weed, parts):
     entries = [{"use": "checkpoint_write", "ranks": 2, "shard_size": size, "block_size": part, "repeat": 1, "verify": True},
                {"use": "small_file_read", "files": 30, "file_size": "20KiB", "files_per_folder": 10, "repeat": 1, "verify": True}]
     run = headrace(store.endpoint, *entries, env=keys(), at="s3://bucket/mine")
-    assert run.code == 0 and run.told.count("every byte as it should be") == 2, run
+    assert run.code == 0 and run.reported.count("every byte as it should be") == 2, run
     cleaned = headrace.command("clean", "s3://bucket/mine", endpoint=store.endpoint, **keys())
     assert "removed 34 objects" in cleaned.stdout and "and the mark" in cleaned.stdout and "left" not in cleaned.stdout, cleaned
     gone = headrace.command("clean", "s3://bucket/mine", endpoint=store.endpoint, **keys())
@@ -111,9 +111,9 @@ def test_the_server_of_the_quick_start(headrace, tmp_path):
     stored.mkdir()
     with subprocess.Popen([sys.executable, "-B", str(ROOT / "tests/objects/serve.py"), str(stored), "quickstart"],
                           stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
-        told = dict(word.split("=", 1) for word in server.stdout.readline().split())
+        reported = dict(word.split("=", 1) for word in server.stdout.readline().split())
         saved = headrace.command("measure", "checkpoint_write", "--at", "s3://quickstart/headrace", "--ranks", "1", "--shard-size",
-                                 "40kB", "--repeat", "1", endpoint=told.pop("AWS_ENDPOINT_URL"), **told)
+                                 "40kB", "--repeat", "1", endpoint=reported.pop("AWS_ENDPOINT_URL"), **reported)
         assert saved.returncode == 0, saved
         server.stdin.close()  # takes it down
         assert server.wait(120) == 0

@@ -29,7 +29,7 @@ NAMES = ["objects", "ranges", "shards", "pipeline", "indexed"]
 def test_it_is_named(headrace, entry, faults, words):
     with FaultyStore(made(), after=6, **faults) as store:
         run = headrace(store.endpoint, entry)
-        assert run.code == 1 and run.repetition["status"] == "error" and words in run.told, run
+        assert run.code == 1 and run.repetition["status"] == "error" and words in run.reported, run
         assert "s3://bucket/set/" in run.repetition["error"], run.repetition["error"]
 
 
@@ -54,5 +54,5 @@ def test_a_listing_that_goes_on_and_on_ends_with_ctrl_c(headrace):
         while len(store.seen) < 20:
             assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=240)
-        assert process.returncode == 130, told
+        reported, _ = process.communicate(timeout=240)
+        assert process.returncode == 130, reported

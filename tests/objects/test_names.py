@@ -46,7 +46,7 @@ def test_what_can_be_wrong(headrace):
     for wrong, words in (({"cache": "cold"}, "cold"), ({"depth": 2}, "makes files"), ({"path": "/tmp", "heads": 5}, "is of objects"),
                          ({"path": "/tmp", "retries": 5}, "only requests to an object store")):
         run = headrace("http://127.0.0.1:1", {**NAMES, **wrong})
-        assert run.code == 2 and words in run.told, run
+        assert run.code == 2 and words in run.reported, run
 
 
 def most_memory(headrace, keys):

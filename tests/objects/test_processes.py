@@ -36,10 +36,10 @@ def together(headrace):
 def test_each_object_is_read_by_one_of_them(together):
     objects = made(31)
     with FaultyStore(dict(objects)) as store:
-        code, told, run = together(store, {"use": "small_file_read", "path": "s3://bucket/set", "workers": 2, "repeat": 2})
-        assert code == 0, told
+        code, reported, run = together(store, {"use": "small_file_read", "path": "s3://bucket/set", "workers": 2, "repeat": 2})
+        assert code == 0, reported
         repetitions = run["points"][0]["repetitions"]
-        assert all(one["phases"][0]["operations"] == len(objects) for one in repetitions), told
+        assert all(one["phases"][0]["operations"] == len(objects) for one in repetitions), reported
         read = Counter(path for command, path, headers in store.seen
                        if command == "GET" and "list-type" not in path and "Range" not in headers)
         assert len(read) == len(objects) and set(read.values()) == {len(repetitions)}, read
@@ -47,10 +47,10 @@ def test_each_object_is_read_by_one_of_them(together):
 
 def test_they_save_side_by_side_and_leave_nothing(together):
     with FaultyStore({}) as store:
-        code, told, run = together(store, {"use": "checkpoint_write", "ranks": 2, "shard_size": "6MiB", "block_size": "5MiB",
+        code, reported, run = together(store, {"use": "checkpoint_write", "ranks": 2, "shard_size": "6MiB", "block_size": "5MiB",
                                            "repeat": 2, "verify": True},
                                    {"use": "small_file_read", "files": 30, "file_size": "20KiB", "repeat": 1, "verify": True})
-        assert code == 0 and told.count("every byte as it should be") == 2, told
+        assert code == 0 and reported.count("every byte as it should be") == 2, reported
         saves, reads = run["points"]
         assert store.begun == 2 * RANKS * len(saves["repetitions"]) and not store.uploads, store.begun
         assert reads["repetitions"][0]["phases"][0]["operations"] == 30, reads
@@ -59,6 +59,6 @@ def test_they_save_side_by_side_and_leave_nothing(together):
 
 def test_one_store_that_refuses_ends_them_all(together):
     with FaultyStore(made(31), refuse_each=7) as store:
-        code, told, run = together(store, {"use": "small_file_read", "path": "s3://bucket/set", "workers": 2, "repeat": 1,
+        code, reported, run = together(store, {"use": "small_file_read", "path": "s3://bucket/set", "workers": 2, "repeat": 1,
                                            "retries": 0})
-        assert code == 1 and "the server answered 503" in told, told
+        assert code == 1 and "the server answered 503" in reported, reported

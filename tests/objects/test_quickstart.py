@@ -37,26 +37,26 @@ def is_gone(endpoint):
 @pytest.mark.parametrize("real", [False, True], ids=["stand_in", "seaweedfs"])
 def test_the_quick_start_of_a_store(tmp_path, real):
     process = started(tmp_path, servers(real), "--s3", "--budget", "1s")
-    told, _ = process.communicate(timeout=600)
-    assert process.returncode == 0, told
-    assert re.search(r"headrace's exit code: (0|10|11|12) \(", told) and "ingest" in told, told
-    assert "could not remove" not in told, told
-    assert is_gone(re.search(r"SeaweedFS answers at (\S+)", told)[1]), told
+    reported, _ = process.communicate(timeout=600)
+    assert process.returncode == 0, reported
+    assert re.search(r"headrace's exit code: (0|10|11|12) \(", reported) and "ingest" in reported, reported
+    assert "could not remove" not in reported, reported
+    assert is_gone(re.search(r"SeaweedFS answers at (\S+)", reported)[1]), reported
     assert [file.name for file in tmp_path.iterdir()] == ["headrace-runs"], list(tmp_path.iterdir())
     assert next(tmp_path.glob("headrace-runs/*/run.json")).stat().st_size > 0
 
 
 def test_a_quick_start_that_is_interrupted_takes_the_store_down(tmp_path):
     process = started(tmp_path, STAND_IN, "--s3")
-    told = ""
-    while "what cannot be measured" not in told:  # the next that it does is measuring
+    reported = ""
+    while "what cannot be measured" not in reported:  # the next that it does is measuring
         line = process.stdout.readline()
-        assert line, told
-        told += line
+        assert line, reported
+        reported += line
     os.killpg(process.pid, signal.SIGINT)
-    told += process.communicate(timeout=600)[0]
-    assert process.returncode != 0 and is_gone(re.search(r"answers at (\S+)", told)[1]), told
-    assert not list(tmp_path.glob("headrace-s3-*")), told
+    reported += process.communicate(timeout=600)[0]
+    assert process.returncode != 0 and is_gone(re.search(r"answers at (\S+)", reported)[1]), reported
+    assert not list(tmp_path.glob("headrace-s3-*")), reported
 
 
 def test_a_quick_start_without_a_store_says_so(tmp_path):
@@ -64,8 +64,8 @@ def test_a_quick_start_without_a_store_says_so(tmp_path):
     for name in ("bash", "dirname", "sed", "mkdir", "realpath", "date", "cat"):
         (tmp_path / "bin" / name).symlink_to(shutil.which(name))
     process = started(tmp_path, tmp_path, "--s3", PATH=str(tmp_path / "bin"))
-    told, _ = process.communicate(timeout=600)
-    assert process.returncode == 1 and "no `weed` in HEADRACE_SERVERS or the PATH" in told, told
+    reported, _ = process.communicate(timeout=600)
+    assert process.returncode == 1 and "no `weed` in HEADRACE_SERVERS or the PATH" in reported, reported
     for wrong in (["--speed"], ["a"]):
         refused = started(tmp_path, tmp_path, *wrong)
         assert "usage: tools/quickstart" in refused.communicate(timeout=60)[0] and refused.returncode == 1, wrong

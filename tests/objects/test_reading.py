@@ -1,4 +1,4 @@
-"""Objects are read as files are: what is told is what the store gave."""
+"""Objects are read as files are: what is reported is what the store gave."""
 
 import json
 
@@ -105,16 +105,16 @@ def test_a_throttled_bucket_is_named_in_the_verdict(headrace):
         assert run.code in (10, 11), run  # on a machine that is busy it is left open
         judged = run.data["judgements"][0]
         assert "The store throttled" in judged["explanation"] and "prefixes" in judged["next_step"], judged
-        assert "The store throttled" in " ".join(run.told.split()), run  # wherever its lines break
+        assert "The store throttled" in " ".join(run.reported.split()), run  # wherever its lines break
     with FaultyStore(made(40, 100)) as store:  # slow, and nobody throttles
         run = headrace(store.endpoint, {**OBJECTS, "repeat": 5}, needs=[need])
-        assert run.code in (10, 11) and "The store throttled" not in " ".join(run.told.split()), run
+        assert run.code in (10, 11) and "The store throttled" not in " ".join(run.reported.split()), run
 
 
 def test_without_retries_the_store_shows_alone(headrace):
     with FaultyStore(made(), refuse_each=5) as store:
         run = headrace(store.endpoint, {**OBJECTS, "retries": 0})
-        assert run.code == 1 and "the server answered 503" in run.told and "throttles" in run.told, run
+        assert run.code == 1 and "the server answered 503" in run.reported and "throttles" in run.reported, run
 
 
 def test_latency_is_the_stores(headrace):
@@ -157,8 +157,8 @@ def test_a_job_whose_data_lie_in_a_store(headrace):
         assert plan.returncode == 0 and "small_file_read" in plan.stdout, (plan.stdout, plan.stderr)
         done = headrace.command("qualify", "job.yaml", "--only", "small_file_read/job", "--looks", "5", "--budget", "30s",
                                 "--no-report", "--out", "out", endpoint=store.endpoint)
-        told = {j["id"]: j["outcome"] for j in json.loads((headrace.folder / "out/run.json").read_text())["judgements"]}
-        assert told["ingest.sample_rate"] == "PASS", (told, done.stdout, done.stderr)
+        reported = {j["id"]: j["outcome"] for j in json.loads((headrace.folder / "out/run.json").read_text())["judgements"]}
+        assert reported["ingest.sample_rate"] == "PASS", (reported, done.stdout, done.stderr)
         assert done.returncode != 1, (done.stdout, done.stderr)
     other = json.dumps(job).replace("20kB", "5MB")
     (headrace.folder / "other.yaml").write_text(other)

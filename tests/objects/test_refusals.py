@@ -34,7 +34,7 @@ def test_refused_listings(headrace, status, body, words):
         assert run.code == 1, run
         for word in words:
             assert word in run.why, run.why
-        assert "theverysecret" not in run.told + str(run.data) and "AKIDHIDDEN" not in run.told + str(run.data)
+        assert "theverysecret" not in run.reported + str(run.data) and "AKIDHIDDEN" not in run.reported + str(run.data)
 
 
 def test_a_store_that_lists_what_was_not_asked_for(headrace):
@@ -46,7 +46,7 @@ def test_a_store_that_lists_what_was_not_asked_for(headrace):
                 assert f"it lists {key}, which does not begin as it was asked for" in why, why
 
 
-def test_no_keys_are_told_where_some_are_needed(headrace):
+def test_no_keys_are_reported_where_some_are_needed(headrace):
     with FaultyStore(made(), listing=(403, [], error("AccessDenied"))) as store:
         assert "no keys were found" in headrace(store.endpoint, OBJECTS).why
 
@@ -79,16 +79,16 @@ def test_a_server_that_ignores_ranges(headrace):
 def test_an_object_that_changes(headrace):
     with FaultyStore(made(), changes=True) as store:
         run = headrace(store.endpoint, OBJECTS)
-        assert run.code == 1 and "another object than was listed" in run.told, run
+        assert run.code == 1 and "another object than was listed" in run.reported, run
 
 
 def test_bodies_that_are_too_short(headrace):
     with FaultyStore(made(), wrong_length=10) as store:
         run = headrace(store.endpoint, OBJECTS)
-        assert run.code == 1 and "bytes came" in run.told, run
+        assert run.code == 1 and "bytes came" in run.reported, run
     with FaultyStore(made(), short_each=3) as store:  # not of the first two, by which the workers see that they may read
         run = headrace(store.endpoint, {**OBJECTS, "retries": 0})
-        assert run.code == 1 and "fewer bytes came than the object had" in run.told, run
+        assert run.code == 1 and "fewer bytes came than the object had" in run.reported, run
 
 
 def test_what_answers_is_no_server(headrace):
@@ -103,7 +103,7 @@ def test_what_answers_is_no_server(headrace):
 
 
 def test_a_proxy_is_asked(headrace):
-    """It is used, and what it refuses is told as its own."""
+    """It is used, and what it refuses is reported as its own."""
     with FaultyStore(made()) as store:  # takes whole URLs, as a proxy does
         run = headrace("http://far.invalid", OBJECTS, env={"http_proxy": store.endpoint})
         assert run.code == 0 and all(path.startswith("http://far.invalid/bucket") for _, path, _ in store.seen), run
@@ -180,7 +180,7 @@ def test_settings_that_cannot_be(headrace):
     run = headrace("127.0.0.1:9000", OBJECTS)
     assert run.code == 1 and "no URL of a host" in run.why, run
     run = headrace("http://127.0.0.1:1", OBJECTS, env={"AWS_ACCESS_KEY_ID": "AKIDHIDDEN"})
-    assert run.code == 1 and "only one of the two keys" in run.why and "AKIDHIDDEN" not in run.told, run
+    assert run.code == 1 and "only one of the two keys" in run.why and "AKIDHIDDEN" not in run.reported, run
 
 
 @pytest.mark.parametrize("answered, asked", [(0, "list s3://bucket/set"), (1, "get s3://bucket/set/"), (100, "")])
@@ -192,11 +192,11 @@ def test_ctrl_c_while_a_store_is_silent(headrace, answered, asked):
         process = headrace.start("run", "-c", "c.yaml", "--out", "out", "--no-report", endpoint=store.endpoint)
         assert store.silent.wait(60)
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=240)
-        told += (headrace.folder / "out/run.json").read_text()
-    assert process.returncode == 130 and "TIMEOUT" not in told, told
-    assert f"127.0.0.1:{store.endpoint.rpartition(':')[2]} had not answered when headrace was asked to stop" in told, told
-    assert asked in told and "interrupted before" in told, told  # what comes after it is not begun
+        reported, _ = process.communicate(timeout=240)
+        reported += (headrace.folder / "out/run.json").read_text()
+    assert process.returncode == 130 and "TIMEOUT" not in reported, reported
+    assert f"127.0.0.1:{store.endpoint.rpartition(':')[2]} had not answered when headrace was asked to stop" in reported, reported
+    assert asked in reported and "interrupted before" in reported, reported  # what comes after it is not begun
 
 
 def test_a_secret_stands_nowhere(headrace):
@@ -218,4 +218,4 @@ def test_a_secret_stands_nowhere(headrace):
         assert all(headers.get("x-amz-security-token") == "theverytoken" for _, _, headers in store.seen)
     left = "".join(p.read_text(errors="replace") for p in headrace.folder.rglob("*") if p.is_file())
     for text in ("theverysecret", "theverytoken", "AKIDHIDDEN"):
-        assert text not in left + run.told + "\n".join(seen), text
+        assert text not in left + run.reported + "\n".join(seen), text

@@ -48,7 +48,7 @@ def test_images_that_lie_in_a_store_are_decoded(headrace):
             assert run.code == 0 and run.metric("decode_time_s") > 0 and run.metric("bad_samples") == 0, run
     with FaultyStore(objects | {"set/bad.png": b"no image"}) as store:
         run = headrace(store.endpoint, {**PIPELINE, "codec": "png", "output": 32})
-        assert run.code == 1 and "set/bad.png" in run.told, run
+        assert run.code == 1 and "set/bad.png" in run.reported, run
 
 
 def left(store):
@@ -65,18 +65,18 @@ def test_a_pipeline_saves_into_the_store(headrace):
     for mode in ("sync", "async"):
         with FaultyStore(dict(objects)) as store:
             run = headrace(store.endpoint, {**own, **steps, "checkpoint_mode": mode}, at="s3://bucket/mine")
-            assert run.code == 0 and "every byte as it should be" in run.told, run
+            assert run.code == 0 and "every byte as it should be" in run.reported, run
             assert run.metric("saves") > 0 and run.metric("save_fraction") > 0 and run.metric("time_to_durable_s") > 0, run
             assert store.begun >= 2 * run.metric("saves") and not store.uploads and store.puts >= 2 * store.begun
             assert store.below("set/") == sorted(objects) and not left(store), left(store)
     with FaultyStore(dict(objects), put_refuse_from=1, put_refusal=(403, error("AccessDenied"))) as store:
         run = headrace(store.endpoint, {**PIPELINE, **steps}, at="s3://bucket/mine")
-        assert run.code == 1 and "AccessDenied: no keys were found" in run.told and not store.uploads, run
+        assert run.code == 1 and "AccessDenied: no keys were found" in run.reported and not store.uploads, run
     run = headrace("http://127.0.0.1:1", {**PIPELINE, **steps, "checkpoint_direct": True, "checkpoint_layout": "shared",
                                           "checkpoint_block_size": "1MiB"}, at="s3://bucket/mine")
     assert run.code == 2, run
     for key in ("checkpoint_direct", "checkpoint_layout", "checkpoint_block_size"):
-        assert key in run.told, run
+        assert key in run.reported, run
 
 
 def test_reads_and_a_save_side_by_side(headrace):
@@ -84,14 +84,14 @@ def test_reads_and_a_save_side_by_side(headrace):
              "checkpoint_ranks": 2, "checkpoint_shard_size": "6MiB", "checkpoint_block_size": "5MiB", "verify": True}
     with FaultyStore({}) as store:
         run = headrace(store.endpoint, entry, at="s3://bucket/mine")
-        assert run.code == 0 and "every byte as it should be" in run.told, run
+        assert run.code == 0 and "every byte as it should be" in run.reported, run
         assert run.metric("durable_bandwidth") > 0 and run.metric("during_read_rate") > 0, run
         assert run.metric("throttled_share") == 0 and run.metric("before_latency_p99_ns") > 0, run
         assert not store.uploads and not left(store), left(store)
     own = {key: value for key, value in entry.items() if key not in ("files", "file_size")} | {"path": "s3://bucket/set"}
     with FaultyStore(made(400, 1000), put_refuse_from=1, put_refusal=(507, error("InsufficientStorage"))) as store:
         run = headrace(store.endpoint, own, at="s3://bucket/mine")
-        assert run.code == 1 and "the store is full" in run.told and not store.uploads, run
+        assert run.code == 1 and "the store is full" in run.reported and not store.uploads, run
 
 
 def test_a_rehearsal_saves_into_the_store(headrace):

@@ -51,7 +51,7 @@ def test_what_is_wrong_in_a_shard_is_named_by_its_object(headrace, tmp_path):
     objects["set/002.tfrecord"] = (tmp_path / "2.tfrecord").read_bytes()
     with FaultyStore(objects) as store:
         run = headrace(store.endpoint, SHARDS)
-        assert run.code == 1 and "s3://bucket/set/002.tfrecord at offset 0" in run.told, run
+        assert run.code == 1 and "s3://bucket/set/002.tfrecord at offset 0" in run.reported, run
         passed = headrace(store.endpoint, {**SHARDS, "on_error": "skip"})
         assert passed.code == 0 and passed.metric("bad_samples") == 1, passed
         assert passed.repetition["phases"][0]["operations"] == COUNT * SAMPLES - 1, passed
@@ -64,7 +64,7 @@ def test_what_is_no_shard_is_not_parsed(headrace):
         assert run.code == 0 and any("neither tar nor TFRecord shards" in note for note in run.point["notes"]), run
         assert "bad_samples" not in run.repetition["metrics"]
         run = headrace(store.endpoint, {**SHARDS, "codec": "png"})
-        assert run.point["status"] == "skipped" or "tar and TFRecord shards, where they are objects" in run.told, run
+        assert run.point["status"] == "skipped" or "tar and TFRecord shards, where they are objects" in run.reported, run
 
 
 def images(samples, side=64):
@@ -75,7 +75,7 @@ def images(samples, side=64):
             image = io.BytesIO()
             Image.frombytes("RGB", (side, side), draw.randbytes(side * side * 3)).save(image, "PNG")
             info = tarfile.TarInfo(f"{number:04}.png")
-            info.size = image.tell()
+            info.size = image.report()
             image.seek(0)
             shard.addfile(info, image)
     return out.getvalue()
@@ -101,9 +101,9 @@ def test_a_rehearsal_decodes_the_shards_of_a_store(headrace):
     with FaultyStore({f"set/{i:04}.tar": one for i in range(8)}) as store:
         done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--budget", "12s", "--no-report", "--out", "out",
                                 "--only", "input_pipeline/job", endpoint=store.endpoint)
-    told = " ".join((done.stdout + done.stderr).split())
+    reported = " ".join((done.stdout + done.stderr).split())
     [point] = json.loads((headrace.folder / "out/run.json").read_text())["points"]
     if point["status"] == "skipped":
         pytest.skip(point["reason"])
-    assert point["status"] == "ok" and "decoding is left out" not in told, told
+    assert point["status"] == "ok" and "decoding is left out" not in reported, reported
     assert point["repetitions"][-1]["metrics"]["decode_time_s"] > 0 and point["params"]["codec"] == "png", point

@@ -57,7 +57,7 @@ class Store:
         self.server.server_close()
 
 
-def told(store):
+def reported(store):
     assert store.seen, "no request came"
     path, headers = store.seen[0]
     signed = re.search(r"Credential=([^/]+)/\d+/([^/]+)/s3/", headers.get("Authorization", "")) or [None, None, None]
@@ -91,9 +91,9 @@ def test_both_ask_the_same_store_with_the_same_keys(tmp_path, monkeypatch, case)
             session.create_client("s3").list_objects_v2(Bucket="bucket", Prefix="set")
         except Exception:
             pass
-        theirs = told(right)
+        theirs = reported(right)
         right.seen.clear()
         subprocess.run([os.environ["HEADRACE"], "measure", "shard_stream", "s3://bucket/set", "--repeat", "1", "--no-store"], cwd=tmp_path,
                        capture_output=True, timeout=120)
-        assert told(right) == theirs
+        assert reported(right) == theirs
         assert not wrong.seen, wrong.seen

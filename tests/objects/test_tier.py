@@ -43,14 +43,14 @@ def test_a_tier_that_holds_nothing_never_pays(headrace):
         assert run.code == 0 and values["hit_ratio"] == 0 and "break_even_epochs" not in values, run
 
 
-def test_what_is_wrong_with_the_store_is_told(headrace):
+def test_what_is_wrong_with_the_store_is_reported(headrace):
     with FaultyStore(made(COUNT, SIZE), refuse_each=9) as store:
         run = headrace(store.endpoint, {**TIER, "retries": 0})
-        assert run.code == 1 and "the server answered 503" in run.told, run
+        assert run.code == 1 and "the server answered 503" in run.reported, run
     run = headrace("http://127.0.0.1:1", {**TIER, "queue_depth": 4})
-    assert run.code == 2 and "one in flight" in run.told, run
+    assert run.code == 2 and "one in flight" in run.reported, run
     run = headrace("http://127.0.0.1:1", {**TIER, "cache": "cold"})
-    assert run.code == 2 and "cold" in run.told, run
+    assert run.code == 2 and "cold" in run.reported, run
 
 
 def test_a_rehearsal_with_a_tier_before_the_store(headrace):

@@ -43,8 +43,8 @@ def foreign(store, before):
 def test_a_checkpoint_in_parts(headrace, save):
     before = made(3, 100) | {"mine-beside/x": b"y"}
     with FaultyStore(dict(before)) as store:
-        code, told, run = save(store, {**SAVE, "repeat": 2, "verify": True})
-        assert code == 0 and "every byte as it should be" in told, told
+        code, reported, run = save(store, {**SAVE, "repeat": 2, "verify": True})
+        assert code == 0 and "every byte as it should be" in reported, reported
         values = metrics(run)
         assert values["durable_bandwidth"] > 0 and values["connections"] > 0 and values["throttled_share"] == 0, values
         assert values["create_latency_max_ns"] > 0 and values["publish_latency_max_ns"] > 0, values
@@ -64,9 +64,9 @@ def test_a_checkpoint_in_parts(headrace, save):
 
 def test_small_asynchronous_and_cut_checkpoints(save):
     with FaultyStore({}) as store:
-        code, told, run = save(store, {**SMALL, "verify": True}, {**SMALL, "label": "async", "mode": "async", "verify": True},
+        code, reported, run = save(store, {**SMALL, "verify": True}, {**SMALL, "label": "async", "mode": "async", "verify": True},
                                {**SMALL, "label": "within", "shard_size": "64MiB", "save_within": "300ms", "verify": True})
-        assert code == 0 and told.count("every byte as it should be") == 3, told
+        assert code == 0 and reported.count("every byte as it should be") == 3, reported
         assert metrics(run, 1)["stall_s"] < metrics(run, 1)["time_to_durable_s"], run
         assert store.below("mine/") == ["mine/.headrace"] and not store.uploads
 
@@ -79,20 +79,20 @@ def test_data_that_is_made_is_read_and_kept(headrace, save):
                {"use": "metadata"}]
     entries = [entry | {"repeat": 1, "verify": True} for entry in entries]
     with FaultyStore({}) as store:
-        code, told, run = save(store, *entries)
-        assert told.count("every byte as it should be") == 4, told
-        assert run["points"][4]["status"] == "skipped" and "no folder" in run["points"][4]["reason"], told
+        code, reported, run = save(store, *entries)
+        assert reported.count("every byte as it should be") == 4, reported
+        assert run["points"][4]["status"] == "skipped" and "no folder" in run["points"][4]["reason"], reported
         assert metrics(run, 0)["file_rate"] > 0 and metrics(run, 3)["time_to_restored_s"] > 0
         held, puts = dict(store.objects), store.puts
         assert sum(key.endswith(".bin") for key in held) == 50 + 2 + 2 + 2 and not store.uploads
-        code, told, run = save(store, *entries[:4])
-        assert code == 0 and store.puts == puts and store.objects == held, told  # as it stood there
+        code, reported, run = save(store, *entries[:4])
+        assert code == 0 and store.puts == puts and store.objects == held, reported  # as it stood there
         # One that somebody replaced, and one that is gone, are made anew.
         first, second = [key for key in store.below("mine/") if "/50x" in key and key.endswith(".bin")][20:22]
         store.objects[first] = bytes(len(held[first]))
         del store.objects[second]
-        code, told, run = save(store, entries[0])
-        assert code == 0 and "every byte as it should be" in told and store.objects == held, told
+        code, reported, run = save(store, entries[0])
+        assert code == 0 and "every byte as it should be" in reported and store.objects == held, reported
         cleaned = headrace.command("clean", AT, endpoint=store.endpoint, **KEYS)
         assert cleaned.returncode == 0 and store.objects == {}, cleaned
 
@@ -131,13 +131,13 @@ def test_clean_takes_what_is_proven_and_nothing_else(headrace, save):
 
 def test_only_a_prefix_of_its_own(headrace, save):
     with FaultyStore({"mine/theirs": b"x"}) as store:
-        code, told, _ = save(store, SMALL)
-        assert code == 2 and "holds what headrace did not make (theirs" in told, told
-        code, told, _ = save(store, SMALL, at="s3://bucket")
-        assert code == 2 and "below a prefix of its own" in told, told
+        code, reported, _ = save(store, SMALL)
+        assert code == 2 and "holds what headrace did not make (theirs" in reported, reported
+        code, reported, _ = save(store, SMALL, at="s3://bucket")
+        assert code == 2 and "below a prefix of its own" in reported, reported
         store.objects["mine/.headrace"] = b"not a mark"
-        code, told, _ = save(store, SMALL)
-        assert code == 2 and "holds what headrace did not make" in told, told
+        code, reported, _ = save(store, SMALL)
+        assert code == 2 and "holds what headrace did not make" in reported, reported
         assert store.objects == {"mine/theirs": b"x", "mine/.headrace": b"not a mark"} and store.puts == 0
         assert headrace.command("clean", AT, endpoint=store.endpoint, **KEYS).returncode == 2
 
@@ -166,11 +166,11 @@ def test_only_a_prefix_of_its_own(headrace, save):
 def test_what_a_store_refuses(save, faults, words):
     before = made(2, 100)
     with FaultyStore(dict(before), **faults) as store:
-        code, told, run = save(store, SAVE)
-        assert code in (1, 2), told
+        code, reported, run = save(store, SAVE)
+        assert code in (1, 2), reported
         for word in words:
-            assert word in told, told
-        assert "theverysecret" not in told + str(run)
+            assert word in reported, reported
+        assert "theverysecret" not in reported + str(run)
         assert not store.uploads, store.uploads.keys()  # nothing of it stays
         assert store.below("mine/") in ([], ["mine/.headrace"]), store.below("mine/")
         foreign(store, before)
@@ -178,42 +178,42 @@ def test_what_a_store_refuses(save, faults, words):
 
 def test_a_bucket_that_is_not_there(save):
     with FaultyStore({}) as store:
-        code, told, _ = save(store, SMALL, at="s3://other/mine")
-        assert code == 1 and "NoSuchBucket" in told and "there is no such bucket" in told, told
+        code, reported, _ = save(store, SMALL, at="s3://other/mine")
+        assert code == 1 and "NoSuchBucket" in reported and "there is no such bucket" in reported, reported
 
 
 def test_stores_that_are_not_there(save):
     class Nowhere:
         endpoint = "http://no-such-host.invalid"
 
-    code, told, _ = save(Nowhere, SMALL)
-    assert code == 1 and "no address is known for the host no-such-host.invalid" in told, told
-    code, told, _ = save(Nowhere, SMALL, env={**KEYS, "http_proxy": "http://no-such-proxy.invalid:3128"})
-    assert code == 1 and "no address is known for the proxy" in told, told
+    code, reported, _ = save(Nowhere, SMALL)
+    assert code == 1 and "no address is known for the host no-such-host.invalid" in reported, reported
+    code, reported, _ = save(Nowhere, SMALL, env={**KEYS, "http_proxy": "http://no-such-proxy.invalid:3128"})
+    assert code == 1 and "no address is known for the proxy" in reported, reported
     with FaultyStore({}) as store:
         Nowhere.endpoint = store.endpoint.replace("http:", "https:")
-        code, told, _ = save(Nowhere, SMALL)
-        assert code == 1 and "TLS" in told, told
+        code, reported, _ = save(Nowhere, SMALL)
+        assert code == 1 and "TLS" in reported, reported
 
 
 def test_parts_that_are_throttled_or_cut_off_are_sent_again(save):
     for faults, share in (({"put_refuse_each": 4}, "throttled_share"), ({"put_reset_each": 4}, "refused_share")):
         with FaultyStore({}, **faults) as store:
-            code, told, run = save(store, {**SAVE, "verify": True})
-            assert code == 0 and "every byte as it should be" in told, told
+            code, reported, run = save(store, {**SAVE, "verify": True})
+            assert code == 0 and "every byte as it should be" in reported, reported
             values = metrics(run)
             assert values[share] > 0 and values["retry_share"] > 0 and not store.uploads, values
         alone = {key: 2 for key in faults}  # so that a second try of all of it meets one, too
         with FaultyStore({}, **alone) as store:
-            code, told, run = save(store, {**SAVE, "retries": 0})
-            assert code == 1 and ("SlowDown" in told and "throttles" in told or "reset" in told.lower()), told
+            code, reported, run = save(store, {**SAVE, "retries": 0})
+            assert code == 1 and ("SlowDown" in reported and "throttles" in reported or "reset" in reported.lower()), reported
             assert not store.uploads and store.below("mine/") == ["mine/.headrace"]
 
 
-def test_an_upload_whose_completion_is_told_nobody_is_complete(save):
+def test_an_upload_whose_completion_is_reported_nobody_is_complete(save):
     with FaultyStore({}, complete_lost="done") as store:
-        code, told, _ = save(store, {**SAVE, "verify": True})
-        assert code == 0 and "every byte as it should be" in told, told
+        code, reported, _ = save(store, {**SAVE, "verify": True})
+        assert code == 0 and "every byte as it should be" in reported, reported
         assert store.below("mine/") == ["mine/.headrace"] and not store.uploads, store.below("mine/")
 
 
@@ -221,47 +221,47 @@ def test_an_upload_whose_completion_is_told_nobody_is_complete(save):
 def test_an_upload_that_somebody_aborted_is_not(save, lost):
     """Not even where something else of the same size stands under its name."""
     with FaultyStore({}, complete_lost=lost) as store:
-        code, told, _ = save(store, SAVE)
-        assert code == 1 and "complete the upload of" in told and "NoSuchUpload" in told and "it was aborted" in told, told
+        code, reported, _ = save(store, SAVE)
+        assert code == 1 and "complete the upload of" in reported and "NoSuchUpload" in reported and "it was aborted" in reported, reported
 
 
 def test_a_word_whose_answer_is_lost_is_the_own_one(save):
     with FaultyStore({}, word_lost="done") as store:
-        code, told, _ = save(store, SMALL)
-        assert code == 0 and store.below("mine/") == ["mine/.headrace"], told
+        code, reported, _ = save(store, SMALL)
+        assert code == 0 and store.below("mine/") == ["mine/.headrace"], reported
     with FaultyStore({}, word_lost="other") as store:
-        code, told, _ = save(store, SMALL)
-        assert code != 0 and "something lies there already" in told and store.puts == 0, told
+        code, reported, _ = save(store, SMALL)
+        assert code != 0 and "something lies there already" in reported and store.puts == 0, reported
 
 
 def test_throttling_stands_in_the_verdict(save):
     need = {"id": "durable", "metric": "checkpoint_write.durable_bandwidth", "at_least": "1e12B/s"}
     with FaultyStore({}, put_refuse_each=3) as store:
-        code, told, run = save(store, {**SMALL, "ranks": 8, "repeat": 5}, needs=[need])
-        assert code in (10, 11) and "The store throttled" in run["judgements"][0]["explanation"], told
+        code, reported, run = save(store, {**SMALL, "ranks": 8, "repeat": 5}, needs=[need])
+        assert code in (10, 11) and "The store throttled" in run["judgements"][0]["explanation"], reported
 
 
 def test_parts_that_arrive_after_the_abort(save):
     with FaultyStore({}, put_refuse_from=1, put_refusal=(403, error("AccessDenied")), late_parts=2) as store:
-        code, told, _ = save(store, SAVE)
-        assert code == 1 and store.aborts > 2 and not store.uploads, (told, store.aborts)
+        code, reported, _ = save(store, SAVE)
+        assert code == 1 and store.aborts > 2 and not store.uploads, (reported, store.aborts)
 
 
-def test_uploads_of_others_stay_where_a_store_tells_all(headrace, save):
-    """Of a bucket's uploads those below the own prefix are headrace's; some stores tell all of them whatever is asked."""
+def test_uploads_of_others_stay_where_a_store_reports_all(headrace, save):
+    """Of a bucket's uploads those below the own prefix are headrace's; some stores report all of them whatever is asked."""
     with FaultyStore({}, uploads_know_no_prefix=True) as store:
         store.uploads["theirs"] = {"key": "backup/night.tar", "parts": {1: b"x"}}
-        code, told, _ = save(store, SAVE)
-        assert code == 0 and list(store.uploads) == ["theirs"], (told, store.uploads)
+        code, reported, _ = save(store, SAVE)
+        assert code == 0 and list(store.uploads) == ["theirs"], (reported, store.uploads)
         cleaned = headrace.command("clean", AT, endpoint=store.endpoint, **KEYS)
         assert cleaned.returncode == 0 and list(store.uploads) == ["theirs"], cleaned
 
 
 def test_a_data_set_that_the_store_does_not_take(save):
     with FaultyStore({}, put_refuse_from=30, put_refusal=(507, error("InsufficientStorage"))) as store:
-        code, told, _ = save(store, {"use": "small_file_read", "files": 50, "file_size": "20KiB", "files_per_folder": 10,
+        code, reported, _ = save(store, {"use": "small_file_read", "files": 50, "file_size": "20KiB", "files_per_folder": 10,
                                      "repeat": 1})
-        assert code == 1 and "the store is full" in told, told
+        assert code == 1 and "the store is full" in reported, reported
         assert store.below("mine/") == ["mine/.headrace"] and not store.uploads, store.below("mine/")
 
 
@@ -277,8 +277,8 @@ def test_ctrl_c_leaves_no_parts(headrace):
         while store.puts < 3:
             assert process.poll() is None, process.communicate()
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=240)
-        assert process.returncode == 130, told
+        reported, _ = process.communicate(timeout=240)
+        assert process.returncode == 130, reported
         assert not store.uploads and store.below("mine/") == ["mine/.headrace"], (store.uploads.keys(), store.below("mine/"))
 
 
@@ -287,8 +287,8 @@ def test_ctrl_c_while_a_store_takes_a_part_and_says_nothing(headrace):
         process = started(headrace, store)
         assert store.silent.wait(120)
         process.send_signal(signal.SIGINT)
-        told, _ = process.communicate(timeout=240)
-        assert process.returncode == 130 and "TIMEOUT" not in told, told
+        reported, _ = process.communicate(timeout=240)
+        assert process.returncode == 130 and "TIMEOUT" not in reported, reported
         assert not store.uploads and store.below("mine/") == ["mine/.headrace"], (store.uploads.keys(), store.below("mine/"))
 
 
@@ -312,8 +312,8 @@ def test_what_a_killed_run_left_goes_with_the_next_or_with_clean(headrace, save)
         assert cleaned.returncode == 0 and not store.uploads and store.objects == {}, (cleaned, store.below("mine/"))
     with FaultyStore({}, quiet_put=9) as store:
         killed(headrace, store)
-        code, told, _ = save(store, SMALL)
-        assert code == 0 and not store.uploads and store.below("mine/") == ["mine/.headrace"], (told, store.below("mine/"))
+        code, reported, _ = save(store, SMALL)
+        assert code == 0 and not store.uploads and store.below("mine/") == ["mine/.headrace"], (reported, store.below("mine/"))
 
 
 def test_what_others_use_stays(headrace, save):
@@ -344,7 +344,7 @@ def test_what_others_use_stays(headrace, save):
         assert store.objects == held
 
 
-def test_the_plan_tells_where(headrace, save):
+def test_the_plan_reports_where(headrace, save):
     (headrace.folder / "c.yaml").write_text(json.dumps({"schema": 1, "target": {"path": AT}, "workloads": [SAVE]}))
     plan = headrace.command("plan", "-c", "c.yaml", endpoint="http://127.0.0.1:1")
     assert plan.returncode == 0 and "(object store)" in plan.stdout, plan

@@ -51,7 +51,7 @@ def tried(folder, text):
     ("right: b\nrun: 'true'\nsays: [a: b]\n", "says: text with ': ' in it needs quotes"),
     ("right: [b\ncode: 0\n", "made.yaml:2: "),
 ])
-def test_a_bad_file_is_told_with_its_line(tmp_path, text, said):
+def test_a_bad_file_is_reported_with_its_line(tmp_path, text, said):
     assert said in tried(tmp_path, text)
 
 

@@ -18,8 +18,8 @@ def host_bound(table, tables):
     if not rows:
         yield []
         return [Skipped(table.name, "no share of idle processors published", others)]
-    j, told = RETINANET, rows[0]["host"]
-    threads, disk = re.search(r"(\d+) threads", told), re.search(r"disk about (\d+) GB/s", told)
+    j, reported = RETINANET, rows[0]["host"]
+    threads, disk = re.search(r"(\d+) threads", reported), re.search(r"disk about (\d+) GB/s", reported)
     if not threads or not disk or not fed:
         yield []
         return [Skipped(table.name, "threads of the host, rate of its disk or a passing row not published", len(table.rows))]

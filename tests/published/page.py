@@ -96,12 +96,12 @@ def targets(predictions):
                 rows.append([label, "median 8 %, 90th percentile 20 %", f"{100 * median:.1f} %, {100 * high:.1f} % ({len(group)} rows)",
                              median <= 0.08 and high <= 0.2])
     for label, nodes in (("one node", True), ("several nodes", False)):
-        told = [p for p in q.get("all-reduce from link rates", []) if "slow links" not in p.named and p.one_node == nodes]
-        if told:
-            inside = sum(p.within[0] * 0.97 <= p.published <= p.within[1] * 1.03 for p in told)
-            width = statistics.median(p.within[1] / p.within[0] for p in told)
+        reported = [p for p in q.get("all-reduce from link rates", []) if "slow links" not in p.named and p.one_node == nodes]
+        if reported:
+            inside = sum(p.within[0] * 0.97 <= p.published <= p.within[1] * 1.03 for p in reported)
+            width = statistics.median(p.within[1] / p.within[0] for p in reported)
             rows.append([f"all-reduce, {label}: inside the interval of `headrace doctor --expect` (3 % beyond its ends allowed)", "90 % of the rows",
-                         f"{100 * inside / len(told):.0f} % of {len(told)}; width factor {width:.2f}", inside >= 0.9 * len(told)])
+                         f"{100 * inside / len(reported):.0f} % of {len(reported)}; width factor {width:.2f}", inside >= 0.9 * len(reported)])
     if sizes := q.get("checkpoint size"):
         worst = max(abs(p.error) for p in sizes)
         rows.append(["checkpoint size", "within 0.1 %", f"{100 * worst:.4f} % at worst", worst <= 0.001])

@@ -11,7 +11,7 @@ REFERENCE = dict(reference_mtbf_s=54 * 86400 / 419, reference_gpus_count=16384)
 
 @kind("object_concurrency")
 def objects(table, tables):
-    found, groups, told = [], collections.defaultdict(list), 0
+    found, groups, reported = [], collections.defaultdict(list), 0
     for r in table.rows:
         groups[(r["source"], r["direction"], r["concurrency_kind"])].append(r)
     for (source, direction, what), rows in groups.items():
@@ -25,8 +25,8 @@ def objects(table, tables):
             found += [Prediction(table.name, "object rate of more threads", f"{source} {r['concurrency']} threads", float(r["gbit_per_s"]), v, "Gbit/s",
                                  "G6, the NIC as fabric", origin=source) for r, v in zip(rows[1:], rates)]
         else:
-            told += len(rows)
-    return found + [Skipped(table.name, "the number of requests in flight is not published", told)]
+            reported += len(rows)
+    return found + [Skipped(table.name, "the number of requests in flight is not published", reported)]
 
 
 def batches(table, source, direction, rows):

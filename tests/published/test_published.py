@@ -82,16 +82,16 @@ def test_other_tables_are_graded_alone(tmp_path):
     lines = (HERE / "all_reduce-azure-h200-8.csv").read_text().splitlines()
     (tmp_path / "all_reduce.csv").write_text("\n".join(line for line in lines if not line.startswith("#")) + "\n")  # the kind by its name
     before = PAGE.read_text()
-    told = subprocess.run([*VALIDATE, "--tables", str(tmp_path), "--html", str(tmp_path / "page.html")], capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    assert "2 published tables with 30 rows" in told.stdout and "queries in flight" in told.stdout, told.stdout[:500]
+    reported = subprocess.run([*VALIDATE, "--tables", str(tmp_path), "--html", str(tmp_path / "page.html")], capture_output=True, text=True)
+    assert reported.returncode == 0, reported.stderr
+    assert "2 published tables with 30 rows" in reported.stdout and "queries in flight" in reported.stdout, reported.stdout[:500]
     assert (tmp_path / "page.html").read_text().count("<img ") >= 3 and PAGE.read_text() == before
 
 
 def test_a_table_of_an_unknown_kind_is_refused(tmp_path):
     (tmp_path / "other.csv").write_text("# kind: tape\na,b\n1,2\n")
-    told = subprocess.run([*VALIDATE, "--tables", str(tmp_path)], capture_output=True, text=True)
-    assert told.returncode == 1 and "no grader for tables of the kind tape" in told.stderr, told
+    reported = subprocess.run([*VALIDATE, "--tables", str(tmp_path)], capture_output=True, text=True)
+    assert reported.returncode == 1 and "no grader for tables of the kind tape" in reported.stderr, reported
 
 
 def test_an_input_outside_its_range_is_not_passed_over():
@@ -122,9 +122,9 @@ def test_mlperf_jobs_need_what_their_source_says():
     """What mlcommons/storage#692 publishes for an accelerator of unet3d; sizes of checkpoints of the results of 3.0, and of 8B and 1T
     of table 2 of the rules."""
     def needs(job, *words):
-        told = subprocess.run([BINARY, "require", str(ROOT / f"configs/jobs/{job}.yaml"), "--json", *words], capture_output=True, text=True)
-        assert told.returncode == 0, told.stderr
-        return {(n["id"], n["scope"]): n for n in json.loads(told.stdout)["needs"]}
+        reported = subprocess.run([BINARY, "require", str(ROOT / f"configs/jobs/{job}.yaml"), "--json", *words], capture_output=True, text=True)
+        assert reported.returncode == 0, reported.stderr
+        return {(n["id"], n["scope"]): n for n in json.loads(reported.stdout)["needs"]}
     for job, gib_per_s in (("mlperf-unet3d-b200", 5.90), ("mlperf-unet3d-h100", 2.96)):
         assert needs(job)["ingest.read_bandwidth", "gpu"]["required"] / 2**30 == pytest.approx(gib_per_s, abs=0.005), job
     # Rates of the results of 3.0: what the job needs, at the utilization that was reached.

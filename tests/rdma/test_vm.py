@@ -107,7 +107,7 @@ def vm(tmp_path_factory):
     return folder
 
 
-def told(vm, name):
+def reported(vm, name):
     return "\n".join((vm / f"{name}.{stream}").read_text() for stream in ("out", "err"))
 
 
@@ -134,9 +134,9 @@ def metric(point, name):
 def test_the_plugin_reaches_both_devices(vm):
     if not PLUGIN_TEST:
         pytest.skip("the unit tests are not built")
-    assert code(vm, "plugin") == 0, told(vm, "plugin")
+    assert code(vm, "plugin") == 0, reported(vm, "plugin")
     for name in ("PortsSayWhatTheyAre", "WritesToItself"):
-        assert f"[       OK ] VerbsPlugin.{name}" in told(vm, "plugin"), told(vm, "plugin")
+        assert f"[       OK ] VerbsPlugin.{name}" in reported(vm, "plugin"), reported(vm, "plugin")
 
 
 def test_every_workload_runs_with_its_data_right(vm):
@@ -151,15 +151,15 @@ def test_every_workload_runs_with_its_data_right(vm):
             assert metric(point, "bandwidth") > 0
             assert metric(point, "message_rate") > 0
         assert metric(point, "latency_p50_ns") > 0
-    assert code(vm, "all") == 0, told(vm, "all")
+    assert code(vm, "all") == 0, reported(vm, "all")
 
 
 def test_one_workload_is_measured_without_a_configuration(vm):
-    assert code(vm, "measured") == 0, told(vm, "measured")
+    assert code(vm, "measured") == 0, reported(vm, "measured")
     small, large = points(vm, "measured")
-    assert metric(small, "bandwidth") > 0 and metric(large, "bandwidth") > 0, told(vm, "measured")
-    rows = [line.split()[0] for line in told(vm, "measured").splitlines() if line.startswith("message_size:")]
-    assert rows == ["message_size:4KiB", "message_size:64KiB"], told(vm, "measured")
+    assert metric(small, "bandwidth") > 0 and metric(large, "bandwidth") > 0, reported(vm, "measured")
+    rows = [line.split()[0] for line in reported(vm, "measured").splitlines() if line.startswith("message_size:")]
+    assert rows == ["message_size:4KiB", "message_size:64KiB"], reported(vm, "measured")
 
 
 def test_the_address_that_leads_to_the_other_end_is_found(vm):
@@ -179,11 +179,11 @@ def test_several_queue_pairs_and_both_directions_are_counted(vm):
 def test_doctor_lists_the_devices(vm):
     for words in ("rxe0/1, GID 1 (RoCE v2, 10.77.0.1, rdma0), MTU 4096", "verbs", "no limit for root",
                   "rails rxe0/1, rxe1/1"):
-        assert words in " ".join(told(vm, "doctor").split()), told(vm, "doctor")
+        assert words in " ".join(reported(vm, "doctor").split()), reported(vm, "doctor")
 
 
 def test_packets_can_be_marked(vm):
-    assert code(vm, "marked") == 0, told(vm, "marked")
+    assert code(vm, "marked") == 0, reported(vm, "marked")
 
 
 @pytest.mark.parametrize("name, words", [
@@ -195,10 +195,10 @@ def test_packets_can_be_marked(vm):
     ("nobody", ["10.77.0.2, TCP port 18620: Connection refused", "headrace run --serve"]),
     ("port_down", ["RDMA port rxe0/1 is DOWN: set its network interface up"]),
 ])
-def test_what_is_wrong_is_told_with_what_to_do(vm, name, words):
+def test_what_is_wrong_is_reported_with_what_to_do(vm, name, words):
     assert code(vm, name) not in (0, 124)
     for word in words:
-        assert word in told(vm, name), told(vm, name)
+        assert word in reported(vm, name), reported(vm, name)
 
 
 def test_dynamic_connections_are_skipped_where_no_card_has_them(vm):
@@ -214,7 +214,7 @@ def test_ports_whose_mtu_differs_use_the_smaller_and_say_so(vm):
 
 @pytest.mark.parametrize("name", ["killed_write", "killed_send", "stopped"])
 def test_a_peer_that_dies_ends_the_run_and_is_named(vm, name):
-    assert code(vm, name) not in (0, 124), told(vm, name)
+    assert code(vm, name) not in (0, 124), reported(vm, name)
     [point] = points(vm, name)
     assert point["status"] == "error"
     assert "rank 1 (rdma-vm)" in point["reason"] or "retry counter" in point["reason"], point["reason"]
@@ -233,10 +233,10 @@ def measured(point):
 
 def test_launched_processes_meet_as_the_schedule_says(vm):
     found = by_id(vm, "mpi")
-    assert all_right(*found.values()), told(vm, "mpi")
+    assert all_right(*found.values()), reported(vm, "mpi")
     # Four ranks share the machine's processors: a pair may look slow, and three repetitions accuse nobody.
     judged = {judgement["outcome"] for judgement in run_of(vm, "mpi")["judgements"]}
-    assert (code(vm, "mpi"), judged) in ((0, set()), (11, {"INCONCLUSIVE"})), told(vm, "mpi")
+    assert (code(vm, "mpi"), judged) in ((0, set()), (11, {"INCONCLUSIVE"})), reported(vm, "mpi")
     assert measured(found["rdma_write"]) == (["node-a", "node-b", "node-c", "node-d"],
                                              [(a, b) for a in range(4) for b in range(4) if a != b])
     assert 0 < metric(found["rdma_write"], "nic_bandwidth") <= metric(found["rdma_write"], "bandwidth") * 1.000001
@@ -281,21 +281,21 @@ def test_datagrams_are_counted_where_they_arrive(vm):
     assert metric(found["rdma_send/ud_latency"], "time_s") > 0
 
 
-def test_datagrams_that_the_network_drops_are_told(vm):
+def test_datagrams_that_the_network_drops_are_reported(vm):
     [point] = points(vm, "lossy")
     assert all_right(point)
     assert 0.01 < metric(point, "lost_share") < 0.5, metric(point, "lost_share")  # a fifth of those of one way
 
 
 def test_a_launched_rank_that_dies_is_named(vm):
-    assert code(vm, "rails") not in (0, 124), told(vm, "rails")
+    assert code(vm, "rails") not in (0, 124), reported(vm, "rails")
     point = by_id(vm, "rails")["rdma_write/killed"]
     assert point["status"] == "error"
     assert "rank 3 (node-b)" in point["reason"], point["reason"]
 
 
 def test_two_that_nothing_gets_through_between_are_named_and_the_others_measured(vm):
-    assert code(vm, "cut") == 10 and 'bad="link node-b to node-c"' in told(vm, "cut"), told(vm, "cut")
+    assert code(vm, "cut") == 10 and 'bad="link node-b to node-c"' in reported(vm, "cut"), reported(vm, "cut")
     [point] = points(vm, "cut")
     assert all_right(point)
     assert measured(point) == (["node-a", "node-b", "node-c"], [(0, 1), (0, 2), (1, 0), (2, 0)])
@@ -306,7 +306,7 @@ def test_two_that_nothing_gets_through_between_are_named_and_the_others_measured
     assert [j["scope"] for j in failed] == ["link node-b to node-c"] and cut["why"] in failed[0]["explanation"], failed
 
 
-def test_a_firewall_for_rdma_alone_is_told(vm):
+def test_a_firewall_for_rdma_alone_is_reported(vm):
     [point] = points(vm, "firewall")
     assert point["status"] == "error"
     for words in ("rank 1 (node-b)", "transport retry counter exceeded", "a firewall on UDP port 4791"):
@@ -329,7 +329,7 @@ def by_rdma(record):
 def test_a_bringup_measures_pairs_by_rdma_too(vm):
     record = brought_up(vm, "up_healthy")
     # Four hosts share two processors with all that the machine does: some may look slower for it, none as if it were broken.
-    assert code(vm, "up_healthy") in (0, 10, 11) and all(fault["loss"] < 0.3 for fault in record["faults"]), told(vm, "up_healthy")
+    assert code(vm, "up_healthy") in (0, 10, 11) and all(fault["loss"] < 0.3 for fault in record["faults"]), reported(vm, "up_healthy")
     assert len(record["sessions"][0]["rdma_rails"]) == 1 and len(record["usual_rate"]) == 2
     assert {tuple(pair["nodes"]) for pair in by_rdma(record)} == {(a, b) for a in range(4) for b in range(a + 1, 4)}
     for pair in by_rdma(record):
@@ -344,8 +344,8 @@ def test_a_bringup_measures_pairs_by_rdma_too(vm):
 ])
 def test_a_port_that_is_bad_where_tcp_is_well_is_named(vm, name, words):
     record = brought_up(vm, name)
-    assert code(vm, name) == 10, told(vm, name)
-    assert ("NIC", "node3 nic3/1") in named(record), (named(record), told(vm, name))
+    assert code(vm, name) == 10, reported(vm, name)
+    assert ("NIC", "node3 nic3/1") in named(record), (named(record), reported(vm, name))
     [fault] = [one for one in record["faults"] if one["subject"] == "node3 nic3/1"]
     for word in words:
         assert word in fault["told"], fault

@@ -26,7 +26,7 @@ SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SA
 
 class Pages:
     """Sample files and their pages, each drawn once, in this process: starting Python and its libraries takes longer than
-    most pages. That a process of its own draws the same, test_page.py tells."""
+    most pages. That a process of its own draws the same, test_page.py reports."""
 
     def __init__(self, folder: pathlib.Path):
         self.folder = folder

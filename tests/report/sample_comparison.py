@@ -66,7 +66,7 @@ def comparison(rows: List[Dict[str, Any]], word: str = "PASS", interleaved: bool
     counts = {status: sum(r["status"] == status and not r["says_same_as"] for r in rows)
               for status in ("worse", "better", "differs", "same", "small", "inconclusive")}
     code = {"PASS": 0, "FAIL": 10, "INCONCLUSIVE": 11, "INCOMPLETE": 12}[word]
-    told = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
+    reported = ", ".join(f"{number} {status}" for status, number in counts.items() if number)
     pair = {"base": "A", "other": "B", "compared": ["workers: 1 -> 4", "device.firmware: 1.2 -> 1.3 (declared)"],
             "parameters": [{"name": "workers", "base": "1", "other": "4", "points": []}],
             "summary": {"word": word, "exit_code": code, "metrics": len(rows),
@@ -74,7 +74,7 @@ def comparison(rows: List[Dict[str, Any]], word: str = "PASS", interleaved: bool
                         "about_gates": "no gate is worse; 1 better is no gate" if word == "PASS" else
                         "1 of 2 gates is worse: read_bandwidth of shard_stream/cold; 2 worse and 1 better are no gates",
                         "gated": sum(r["gated"] for r in rows), "expected_by_chance": 0.2, "smallest_visible": 0.034,
-                        "sentence": f"B vs A: {told}"},
+                        "sentence": f"B vs A: {reported}"},
             "rows": rows, "latency": [], "not_compared": [], "warnings": []}
     design = {"kind": "stored", "level": 0.95, "delta_rate": 0.05, "delta_tail": 0.1, "false_discovery_rate": 0.05,
               "sentence": "stored runs, not interleaved"}

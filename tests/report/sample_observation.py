@@ -50,7 +50,7 @@ def observation(slices: int = 400) -> dict:
 
 
 def short() -> dict:
-    """Nobody was seen taking batches: nothing is drawn, and that is told."""
+    """Nobody was seen taking batches: nothing is drawn, and that is reported."""
     seen = observation(1)
     seen.update(consumer={}, workers={}, learned=[], saves=[], command=[],
                 limit={"id": "unknown", "sentence": "The limit is unknown", "proof": [], "advice": ["watch for longer"], "command": ""},
@@ -59,7 +59,7 @@ def short() -> dict:
 
 
 def client(slices: int = 120) -> dict:
-    """A job of one GPU that starves over NFS, or over FUSE where the key is taken out: as many as clients and drivers tell of."""
+    """A job of one GPU that starves over NFS, or over FUSE where the key is taken out: as many as clients and drivers report on."""
     draw = random.Random(9)
     seen = observation(slices)
     seen.update(saves=[], gpus=[{"pci_address": "0000:17:00.0", "name": "NVIDIA H100 80GB HBM3", "memory_bytes": 41e9, "shared": False,

@@ -70,18 +70,18 @@ def test_no_error_and_no_request(show, sample, pages):
 
 def test_sorts_needs_with_their_explanations(show):
     page = show("failing")
-    told = page.run(NAMES)
+    reported = page.run(NAMES)
     page.run(HEADER.format(0))
-    assert page.run(NAMES) == sorted(told)
+    assert page.run(NAMES) == sorted(reported)
     page.run(HEADER.format(0))
-    assert page.run(NAMES) == sorted(told, reverse=True)
+    assert page.run(NAMES) == sorted(reported, reverse=True)
     assert page.run("return document.querySelector('#needs-table thead th').ariaSort") == "descending"
     page.run(HEADER.format(3))  # headroom; what was not measured comes last both ways
     assert page.run(NAMES)[0] == "ingest.open_rate" and page.run(NAMES)[-1] == "ingest.read_iops"
     page.run(HEADER.format(3))
     assert page.run(NAMES)[0] == "host.memory_bandwidth" and page.run(NAMES)[-1] == "ingest.read_iops"
     page.run(HEADER.format(4))
-    assert page.run(NAMES) == told  # the verdict's order is the one that was told
+    assert page.run(NAMES) == reported  # the verdict's order is the one that was reported
     assert page.run("return [...document.querySelectorAll('#needs-table tbody')].every(b => b.rows.length === 2)")
 
 
@@ -189,9 +189,9 @@ def test_a_printed_summary_takes_two_sheets(show, sample, size):
 def test_a_printed_summary_leaves_out_the_least(show):
     page = show("many_needs", 760, media="print")
     rows = page.run("return [...document.querySelectorAll('#needs-table tbody')].map(b => b.getBoundingClientRect().height > 0)")
-    told = page.run("return document.querySelector('#needs .on-paper').textContent")
+    reported = page.run("return document.querySelector('#needs .on-paper').textContent")
     assert rows[0] and not rows[-1] and rows == sorted(rows, reverse=True)  # from the worst on, none between
-    assert told == f"{rows.count(False)} more on the page itself."
+    assert reported == f"{rows.count(False)} more on the page itself."
     assert page.run("return document.querySelector('#next .on-paper').getBoundingClientRect().height") > 0
     wide = show("many_needs")
     assert wide.run("return [...document.querySelectorAll('#needs-table tbody')].every(b => b.getBoundingClientRect().height > 0)")
@@ -216,15 +216,15 @@ def test_sorts_and_filters_compared_metrics(show):
     page = show("comparison_worse")
     shown = "return [...document.querySelectorAll('#pair-1-rows > tbody')].filter(b => !b.hidden)" \
             ".map(b => b.querySelector('th').dataset.sort)"
-    told = page.run(shown)
-    assert told[:2] == ["read_bandwidth", "write_bandwidth"]  # the gates
+    reported = page.run(shown)
+    assert reported[:2] == ["read_bandwidth", "write_bandwidth"]  # the gates
     header = "document.querySelectorAll('#pair-1-rows thead button')[{}].click()"
     page.run(header.format(3))
     assert page.run(shown)[:2] == ["cpu_cores", "read_bandwidth"] and page.run(shown)[-1] == "hit_ratio"  # -50, -9.9 ... +20 %
     page.run(header.format(4))
-    assert page.run(shown) == told
+    assert page.run(shown) == reported
     page.run("document.querySelector('.chip[data-outcome=\"inconclusive\"]').click()")
-    assert len(page.run(shown)) == len(told) - 2
+    assert len(page.run(shown)) == len(reported) - 2
     page.run("const i = document.querySelector('.controls input'); i.value = 'metadata'; i.dispatchEvent(new Event('input'))")
     assert page.run(shown) == []
 
@@ -242,7 +242,7 @@ def test_a_table_within_a_row_stays_a_table(show, width):
 def test_sorts_and_filters_phases_and_fixes(show):
     page = show("sizing_golden")
     shown = "return [...document.querySelectorAll('#{} tbody')].filter(b => !b.hidden).map(b => b.querySelector('th').dataset.sort)"
-    told = page.run(shown.format("phases-table"))
+    reported = page.run(shown.format("phases-table"))
     page.run("document.querySelectorAll('#phases-table thead button')[4].click()")  # GPUs fed, fewest first
     unfed = {"Checkpoint save", "Checkpoint restore"}  # they feed no number of GPUs: last both ways
     phases = page.run(shown.format("phases-table"))
@@ -251,7 +251,7 @@ def test_sorts_and_filters_phases_and_fixes(show):
     phases = page.run(shown.format("phases-table"))
     assert phases[:3] == ["Host memory", "Opening files", "Cold epoch"] and set(phases[3:]) == unfed
     page.run("document.querySelector('#phases .chip[data-outcome=\"FAIL\"]').click()")
-    assert len(page.run(shown.format("phases-table"))) == len(told) - 1
+    assert len(page.run(shown.format("phases-table"))) == len(reported) - 1
     page.run("const i = document.querySelector('#fixes input'); i.value = 'shards'; i.dispatchEvent(new Event('input'))")
     assert page.run(shown.format("fixes-table")) == ["Pack the samples into shards"]
 

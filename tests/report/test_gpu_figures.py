@@ -30,9 +30,9 @@ def plain(text: str) -> str:
 
 def test_rate_over_size_with_the_link(one):
     figure = copies.over_size(one.points, "h2d")
-    told = plain(figure.finding)
-    assert told.startswith("Copies to the GPU reach 55.") and "of the link" in told
-    assert "pinning is worth 4.9\u00d7 at 256 MiB" in told
+    reported = plain(figure.finding)
+    assert reported.startswith("Copies to the GPU reach 55.") and "of the link" in reported
+    assert "pinning is worth 4.9\u00d7 at 256 MiB" in reported
     assert figure.table.columns[0] == "size" and len(figure.table.rows) == len(sample_gpu_run.SIZES)
     assert plain(figure.table.rows[0][0]) == "4.00 KiB" or plain(figure.table.rows[0][0]) == "4 KiB"
     assert set(figure.table.columns[1:5]) == {"pinned", "pageable", "registered", "write_combined"}
@@ -41,14 +41,14 @@ def test_rate_over_size_with_the_link(one):
 
 
 def test_the_other_direction_has_a_figure_of_its_own(one):
-    told = plain(copies.over_size(one.points, "d2h").finding)
-    assert told.startswith("Copies from the GPU reach 55.") and "into pinned memory" in told
+    reported = plain(copies.over_size(one.points, "d2h").finding)
+    assert reported.startswith("Copies from the GPU reach 55.") and "into pinned memory" in reported
 
 
 def test_gpus_alone_against_all_at_once(many):
     figure = copies.per_gpu(many.points, "h2d")
-    told = plain(figure.finding)
-    found = re.fullmatch(r"All 4 GPUs at once get [0-9.]+ GB/s to the GPU, ([0-9.]+) % of the sum of singles", told)
+    reported = plain(figure.finding)
+    found = re.fullmatch(r"All 4 GPUs at once get [0-9.]+ GB/s to the GPU, ([0-9.]+) % of the sum of singles", reported)
     assert found and float(found[1]) == pytest.approx(80, abs=1)
     rows = {row[0]: row for row in figure.table.rows}
     assert set(rows) == {"gpu0", "gpu1", "gpu2", "gpu3", "sum", "node, all at once"}
@@ -61,14 +61,14 @@ def test_gpus_alone_against_all_at_once(many):
 
 def test_without_all_at_once_the_slowest_is_named(many):
     alone = [point for point in many.points if "/all/" not in point.id]
-    told = plain(copies.per_gpu(alone, "h2d").finding)
-    assert "gpu2 is slowest with 13." in told
+    reported = plain(copies.per_gpu(alone, "h2d").finding)
+    assert "gpu2 is slowest with 13." in reported
 
 
 def test_the_stage_that_limits(one):
     figure = pipeline.draw(one.points[-1])
-    told = plain(figure.finding)
-    assert told.startswith("2.3") and "of what storage alone gives" in told and "processor time per GB" in told
+    reported = plain(figure.finding)
+    assert reported.startswith("2.3") and "of what storage alone gives" in reported and "processor time per GB" in reported
     assert [row[0] for row in figure.table.rows] == ["storage alone", "link alone", "end to end"]
     link = read_run(sample_gpu_run.run_file("MEASURED", 0, [], [sample_gpu_run.storage_point(9e9, 3e9, 2.9e9)]))
     assert "of what the link alone gives" in plain(pipeline.draw(link.points[0]).finding)

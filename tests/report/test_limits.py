@@ -50,7 +50,7 @@ def test_several_stages_near_are_not_identified(data):
     assert "Not identified which limits, storage and file system" in ladder.draw(read_run(data)).finding
 
 
-def test_without_a_need_the_lowest_ceiling_is_told(data):
+def test_without_a_need_the_lowest_ceiling_is_reported(data):
     data["judgements"] = []
     data["summary"].update({"word": "MEASURED", "pass": 0})
     figure = ladder.draw(read_run(data))
@@ -82,7 +82,7 @@ def test_what_else_differs_is_another_curve(data):
     assert [len(curve.sizes) for curve in roofline.curves(read_run(data))] == [4]
 
 
-def test_one_side_of_the_knee_is_told_as_such(data):
+def test_one_side_of_the_knee_is_reported_as_such(data):
     small = copy.deepcopy(data)
     for factor, point in zip((1.0, 1.0, 1.0, 1.0, 1.0, 1.0), small["points"][1:7]):
         size = point["params"]["block_size"]
@@ -100,8 +100,8 @@ def test_one_side_of_the_knee_is_told_as_such(data):
     assert figure.finding.startswith("Bandwidth limits at every size from 4\u00a0KiB on")
 
 
-@pytest.mark.parametrize("told, size", [("130 kB", 130e3), ("128KiB", 131072), ("4096B", 4096), ("1.5 MB", 1.5e6),
+@pytest.mark.parametrize("reported, size", [("130 kB", 130e3), ("128KiB", 131072), ("4096B", 4096), ("1.5 MB", 1.5e6),
                                         ("64", 64), ("", None), ("many", None)])
-def test_the_jobs_sample_size(data, told, size):
-    data["job"]["values"]["dataset.sample_size"] = told
+def test_the_jobs_sample_size(data, reported, size):
+    data["job"]["values"]["dataset.sample_size"] = reported
     assert roofline.sample_size(read_run(data)) == size

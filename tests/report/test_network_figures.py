@@ -50,7 +50,7 @@ def clients(n):
 
 
 def curve(counts=(1, 2, 4, 8), **changes):
-    """As the run file tells of clients(n): one gives 1 GB/s, and 3 GB/s is all there is."""
+    """As the run file reports on clients(n): one gives 1 GB/s, and 3 GB/s is all there is."""
     at = [{"clients": n, "point": f"small_file_read/clients:{n}", "rate": min(n, 3) * 1e9, "expected": min(n, 3) * 1e9,
            "efficiency": min(n, 3) / n} for n in counts]
     return {"workload": "small_file_read", "metric": "read_bandwidth", "unit": "B/s", "at": at, "per_client": 1e9,
@@ -166,7 +166,7 @@ def test_the_straggler_among_ranks():
     assert len(figure.table.rows) == 4
 
 
-def test_pair_matrix_tells_whom_it_blames():
+def test_pair_matrix_reports_whom_it_blames():
     with styled():
         node = network.pair_matrix(run([pairs(slow=2)]).points[0].pairs)
         link = network.pair_matrix(run([pairs(links=((0, 3),))]).points[0].pairs)

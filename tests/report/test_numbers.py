@@ -12,14 +12,14 @@ from headrace_report.plots.tail import percentile_of, stretch
 from headrace_report.schema import Histogram
 
 
-@pytest.mark.parametrize("value, unit, told", [
+@pytest.mark.parametrize("value, unit, reported", [
     (1.3312e9, "B/s", "1.33 GB/s"), (999.6e6, "B/s", "1.00 GB/s"), (10240, "1/s", "10.2 k/s"), (0.2, "s", "200 ms"),
     (1.2e6, "ns", "1.20 ms"), (640, "ns", "640 ns"), (5, "1/s", "5.00 /s"), (0.27431, "ratio", "0.274"),
     (128, "count", "128"), (0, "B", "0 B"), (130000, "B", "130 kB"), (None, "B", "\u2013"), (-2.5, "", "\u22122.50"),
     (0, "s", "0 s"), (95, "s", "95.0 s"),
 ])
-def test_quantities(value, unit, told):
-    assert units.quantity(value, unit).replace("\u00a0", " ") == told
+def test_quantities(value, unit, reported):
+    assert units.quantity(value, unit).replace("\u00a0", " ") == reported
 
 
 def test_memory_is_binary():
@@ -33,15 +33,15 @@ def test_bounds_share_the_scale_of_their_value():
     assert units.bounds(None, None, scale) == ""
 
 
-@pytest.mark.parametrize("ratio, told", [(1.45, "+45 %"), (0.571, "\u221243 %"), (1.0, "\u00b10 %"), (34.04, "34 \u00d7"),
+@pytest.mark.parametrize("ratio, reported", [(1.45, "+45 %"), (0.571, "\u221243 %"), (1.0, "\u00b10 %"), (34.04, "34 \u00d7"),
                                          (None, "\u2013")])
-def test_headroom(ratio, told):
-    assert units.headroom(ratio).replace("\u00a0", " ") == told
+def test_headroom(ratio, reported):
+    assert units.headroom(ratio).replace("\u00a0", " ") == reported
 
 
-@pytest.mark.parametrize("seconds, told", [(4.25, "4.25 s"), (65, "1 min 05 s"), (7380, "2 h 03 min"), (59.96, "1 min 00 s")])
-def test_durations(seconds, told):
-    assert units.duration(seconds).replace("\u00a0", " ") == told
+@pytest.mark.parametrize("seconds, reported", [(4.25, "4.25 s"), (65, "1 min 05 s"), (7380, "2 h 03 min"), (59.96, "1 min 00 s")])
+def test_durations(seconds, reported):
+    assert units.duration(seconds).replace("\u00a0", " ") == reported
 
 
 @pytest.mark.parametrize("ns", [1, 63, 64, 65, 127, 128, 1000, 123456, 10**9, 2**41])
@@ -75,15 +75,15 @@ def test_percentile_metrics(metric, share):
     assert percentile_of(metric) == share
 
 
-@pytest.mark.parametrize("sample, told", [
+@pytest.mark.parametrize("sample, reported", [
     ("failing", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
                  "2 of 9 needs missed, 2 inconclusive, 1 skipped")),
     ("passing", ("node17 is ready for \u201cresnet50-imagenet\u201d", "Both needs asked of it are met")),
     ("without_needs", ("1 of 1 point measured on node17", "No need was declared, so nothing was judged")),
     ("interrupted", ("Stopped by SIGINT (Ctrl-C) before the end", "0 of 1 need met, 1 in error")),
 ])
-def test_headlines(sample, told):
-    assert words.headline(read_run(sample_run.SAMPLES[sample]())) == told
+def test_headlines(sample, reported):
+    assert words.headline(read_run(sample_run.SAMPLES[sample]())) == reported
 
 
 def with_part(sample, outcome, scope="node node3"):
@@ -96,23 +96,23 @@ def with_part(sample, outcome, scope="node node3"):
     return data
 
 
-@pytest.mark.parametrize("sample, outcome, told", [
+@pytest.mark.parametrize("sample, outcome, reported", [
     ("without_needs", "FAIL", ("Bad: node node3", "Compared with what their like reached in the same repetitions; no need was declared")),
     ("without_needs", "INCONCLUSIVE", ("It is open whether there is something wrong with node node3", "No node is blamed; no need was declared")),
     ("passing", "FAIL", ("Bad: node node3", "2 of 2 needs met; bad: node node3")),
     ("failing", "FAIL", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
                          "2 of 9 needs missed, 2 inconclusive, 1 skipped; bad: node node3")),
 ])
-def test_headlines_name_the_parts_that_are_bad(sample, outcome, told):
-    assert words.headline(read_run(with_part(sample_run.SAMPLES[sample], outcome))) == told
+def test_headlines_name_the_parts_that_are_bad(sample, outcome, reported):
+    assert words.headline(read_run(with_part(sample_run.SAMPLES[sample], outcome))) == reported
 
 
-def test_the_noise_floor_is_told_or_that_there_is_none():
+def test_the_noise_floor_is_reported_or_that_there_is_none():
     data = sample_run.passing()
     assert words.noise_line(read_run(data).noise_floor) == "not measured: headrace run --against-itself"
     data["noise_floor"] = {"source": "runs/aa/aa.json", "median": 0.0132, "false_alarm_rate": 0.004}
-    told = words.noise_line(read_run(data).noise_floor).replace("\u00a0", " ")
-    assert told == "\u00b11.3 %; 0.4 % false alarms (runs/aa/aa.json)"
+    reported = words.noise_line(read_run(data).noise_floor).replace("\u00a0", " ")
+    assert reported == "\u00b11.3 %; 0.4 % false alarms (runs/aa/aa.json)"
 
 
 def passing_point(change):

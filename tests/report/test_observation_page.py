@@ -39,7 +39,7 @@ def test_no_figure_keeps_a_colour_of_its_own(pages):
     assert "<pattern" in page and not re.search(r"#0101[0-9a-f]{2}", page)
 
 
-def test_gpus_and_clients_are_drawn_where_something_tells_of_them(pages):
+def test_gpus_and_clients_are_drawn_where_something_reports_of_them(pages):
     text = Reader(pages.text("observation_client")).text.replace("\u00a0", " ")
     for word in ("The job's 1 GPU computed 31 % of the time", "31 % [29, 33]", "0000:17:00.0 NVIDIA H100 80GB HBM3", "before it was sent"):
         assert word in text, word
@@ -51,13 +51,13 @@ def test_gpus_and_clients_are_drawn_where_something_tells_of_them(pages):
     assert watched.client(read(over_fuse, documents.TYPES)).finding.startswith("Requests at the daemon: 2.0")
 
 
-@pytest.mark.parametrize("change, told", [
+@pytest.mark.parametrize("change, reported", [
     (lambda d: d["series"]["time_s"].append(1.0), "series: lists of different lengths"),
     (lambda d: d["series"].update(gpu_busy=[0.5]), "series: lists of different lengths"),
     (lambda d: d["learned"][0].update(confidence="sure"), "learned[0]: confidence 'sure'"),
     (lambda d: d["limit"].pop("sentence"), "limit.sentence: missing")])
-def test_a_bad_file_is_refused_with_its_place(change, told):
+def test_a_bad_file_is_refused_with_its_place(change, reported):
     seen = sample_observation.observation()
     change(seen)
-    with pytest.raises(RunFileError, match=told.replace("[", r"\[").replace("]", r"\]")):
+    with pytest.raises(RunFileError, match=reported.replace("[", r"\[").replace("]", r"\]")):
         read(seen, documents.TYPES)

@@ -120,7 +120,7 @@ def test_a_long_run_stays_within_the_budget(tmp_path):
     assert "without its time series" in page
 
 
-def test_work_that_moves_no_bytes_is_told_in_operations(tmp_path):
+def test_work_that_moves_no_bytes_is_reported_in_operations(tmp_path):
     data = sample_run.passing()
     point = data["points"][0]
     for repetition in point["repetitions"]:
@@ -169,12 +169,12 @@ def test_everything_is_there_without_scripts(pages):
         r'<div class="controls"[^>]* hidden>', pages.text("failing")))
 
 
-def test_the_row_of_a_need_tells_how_it_was_measured(pages):
+def test_the_row_of_a_need_reports_how_it_was_measured(pages):
     rows = re.findall(r"<tbody data-outcome.*?</tbody>", pages.text("failing").split('id="needs-table"')[1].split("</table>")[0], re.S)
-    told = {re.search(r'data-sort="([^"]*)"', row)[1]: Reader(row).text for row in rows}
-    assert "as the job reads: 64 blocking workers, whole files" in told["ingest.open_rate"]
-    assert "measured by: small_file_read/engine:posix" in told["ingest.read_bandwidth"]  # a file without ways
-    assert "measured by:" not in told["ingest.read_iops"] and "as the job" not in told["ingest.read_iops"]  # was skipped
+    reported = {re.search(r'data-sort="([^"]*)"', row)[1]: Reader(row).text for row in rows}
+    assert "as the job reads: 64 blocking workers, whole files" in reported["ingest.open_rate"]
+    assert "measured by: small_file_read/engine:posix" in reported["ingest.read_bandwidth"]  # a file without ways
+    assert "measured by:" not in reported["ingest.read_iops"] and "as the job" not in reported["ingest.read_iops"]  # was skipped
 
 
 def test_what_to_do_next_stands_once_and_before_the_needs(pages):
@@ -202,8 +202,8 @@ def test_counts_of_repetitions_are_of_one_kind():
 
 def test_verdict_is_word_and_symbol(pages):
     text = Reader(pages.text("failing")).text
-    for told in ("\u2718 FAIL", "\u2714 PASS", "? INCONCLUSIVE", "\u2013 SKIPPED", "! ERROR"):
-        assert told in text
+    for reported in ("\u2718 FAIL", "\u2714 PASS", "? INCONCLUSIVE", "\u2013 SKIPPED", "! ERROR"):
+        assert reported in text
 
 
 @pytest.mark.parametrize("sample, least", [("failing", 8),  # needs; time and tail of four points; epochs
@@ -235,8 +235,8 @@ def test_the_page_carries_its_data(pages, sample):
 def test_embedding_leaves_out_the_least_first():
     run = read_run(sample_run.passing())
     whole, nothing = embed.embedded(run)
-    small, told = embed.embedded(run, budget=len(whole) - 1)
-    assert nothing == "" and told == "time series" and len(small) < len(whole)
+    small, reported = embed.embedded(run, budget=len(whole) - 1)
+    assert nothing == "" and reported == "time series" and len(small) < len(whole)
 
 
 def luminance(colour):
@@ -278,7 +278,7 @@ def test_marks_a_checkpoint_that_is_saved_beside_the_reads(pages):
     assert "while a checkpoint" not in Reader(pages.text("failing")).text
 
 
-def test_a_need_tells_what_its_data_leave_unproven(pages):
+def test_a_need_reports_what_its_data_leave_unproven(pages):
     text = Reader(pages.text("failing")).text
     assert "Not proven: 5,000 of 1,281,167 files: caches hold more of them" in text
     assert "Not proven" not in Reader(pages.text("passing")).text
@@ -296,14 +296,14 @@ def test_what_would_help_stands_on_the_page_where_the_run_was_sized(tmp_path):
     (tmp_path / "size.json").write_text(json.dumps(sizing))
     assert program(tmp_path).returncode == 0
     text = Reader((tmp_path / "report.html").read_text()).text
-    told = [text.index(fix["title"], text.index("What would help")) for fix in sizing["fixes"]]
-    assert told and told == sorted(told)
+    reported = [text.index(fix["title"], text.index("What would help")) for fix in sizing["fixes"]]
+    assert reported and reported == sorted(reported)
     (tmp_path / "size.json").write_text("{")
     done = program(tmp_path)
     assert done.returncode == 2 and "size.json" in done.stderr, done.stderr
 
 
-def test_what_a_client_asked_of_its_servers_is_told(tmp_path):
+def test_what_a_client_asked_of_its_servers_is_reported(tmp_path):
     data = sample_run.passing()
 
     def page():

@@ -23,11 +23,11 @@ def test_everything_is_there_without_scripts(pages):
     text = Reader(pages.text("sizing_golden")).text.replace("\u00a0", " ")
     data = sample_sizing.golden()
     for phase in data["phases"]:
-        told = [phase["title"], phase["explanation"], phase["outcome"], *phase["supply"]["differs"]]
+        reported = [phase["title"], phase["explanation"], phase["outcome"], *phase["supply"]["differs"]]
         assert ("gpus_fed" in phase) == phase["demand"]["grows_with_gpus"]
         if "gpus_fed" in phase:
-            told.append(phase["gpus_fed"]["substituted"])
-        for word in told:
+            reported.append(phase["gpus_fed"]["substituted"])
+        for word in reported:
             assert word in text, word
     for fix in data["fixes"]:
         assert fix["title"] in text and fix["explanation"] in text and fix["command"] in text

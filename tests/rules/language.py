@@ -114,6 +114,19 @@ def text_faults(name, source):
                 yield f"{name}:{line}: a sentence above {LONGEST} words: {sentence[:60]}..."
 
 
+# In comments and names; a string may be a key of a stored file.
+TELL = re.compile(r"(?<![A-Za-z])(?:[Tt]ells?|[Tt]old|[Tt]elling)(?![a-z])")
+QUOTED = re.compile(r"""//[^\n]*|#[^\n]*|'(?:[^'\\\n]|\\.)*'|R"(\w*)\(.*?\)\1"|\"\"\".*?\"\"\"|"(?:[^"\\\n]|\\.)*\"""", re.S)
+
+
+def name_faults(name, source):
+    """Names and comments of C++ and Python that say "tell" for report, print, show or describe."""
+    kept = QUOTED.sub(lambda found: found[0] if found[0].startswith(("//", "#", '"""')) else blank(found), source)
+    for number, line in enumerate(kept.splitlines(), 1):
+        if found := TELL.search(line):
+            yield f"{name}:{number}: '{found[0]}' in: {line.strip()[:60]}"
+
+
 def unseen():
     """Faults that the rule would not see: it must see its own examples."""
     for pattern, example in WORDS:
@@ -129,3 +142,6 @@ def unseen():
                                 ("a.cc", f'"{long}"', 1)):
         if len(list(text_faults(name, source))) != right:
             yield f"the rule is wrong on the texts of {source[:40]}"
+    for source, right in (("int told_ns; // it tells", 1), ('f("told", "it tells");', 0), ("satellite = intelligence", 0), ('"""Told."""', 1)):
+        if len(list(name_faults("a.cc", source))) != right:
+            yield f"the rule is wrong on the names of {source[:40]}"

@@ -177,6 +177,9 @@ def words():
     for file in tracked("harness/*", "workloads/*", "benches/headrace/*", "reports/*"):
         if file.suffix in {".cc", ".h", ".py", ".html"}:
             yield from language.text_faults(file.relative_to(ROOT).as_posix(), file.read_text())
+    for file in tracked("*.cc", "*.h", "*.cu", "*.py"):
+        if "rules" not in file.parts:
+            yield from language.name_faults(file.relative_to(ROOT).as_posix(), file.read_text())
     for file in tracked():
         if file == Path(__file__).resolve() or file.suffix in {".png", ".svg"}:
             continue
@@ -226,6 +229,9 @@ def links():
         yield "the rule does not catch a dangling path"
     if SOURCE.findall("`tests/no/such_test.cc` and `configs/jobs/NAME.yaml`") != ["tests/no/such_test.cc"]:
         yield "the rule does not catch a source that is gone"
+    for file in tracked("*.cc", "*.h", "*.cu", "*.py"):
+        if "rules" not in file.parts:
+            yield from language.name_faults(file.relative_to(ROOT).as_posix(), file.read_text())
     for file in tracked():
         if file == Path(__file__).resolve() or file.suffix in {".png", ".svg", ".html"}:
             continue

@@ -45,7 +45,7 @@ class Store:
         done = subprocess.run(command, capture_output=True, text=True)
         assert done.returncode == 0, done.stdout + done.stderr
 
-    def told(self, name):
+    def reported(self, name):
         return (self.folder / f"{name}.out").read_text()
 
     def code(self, name):
@@ -56,7 +56,7 @@ class Store:
 
     def point(self, name):
         [point] = self.run(name)["points"]
-        assert point["status"] == "ok", (point["reason"], self.told(name))
+        assert point["status"] == "ok", (point["reason"], self.reported(name))
         return point
 
     def rate(self, clients):
@@ -91,8 +91,8 @@ def test_what_the_client_keeps_leaves_cold_unproven(stores):
 
 def test_a_cache_tier_on_the_node_pays_after_some_epochs(stores):
     """Half of the files come from the tier, at once; the store gives the others."""
-    told = {kind: {m["name"]: m["median"] for m in stores[kind].point("tier")["metrics"]} for kind in stores}
-    for kind, metrics in told.items():
+    reported = {kind: {m["name"]: m["median"] for m in stores[kind].point("tier")["metrics"]} for kind in stores}
+    for kind, metrics in reported.items():
         assert metrics["hit_ratio"] == metrics["hit_ratio_predicted_c5"] == 0.5, (kind, metrics)
         assert metrics["cached_sample_rate"] > 1.2 * metrics["storage_sample_rate"], (kind, metrics)
         assert metrics["break_even_epochs"] >= 0, (kind, metrics)  # 0: filling it cost nothing

@@ -63,7 +63,7 @@ inline void reads_whole_files(const MakeWhole& make, ReaderOptions options) {
 }
 
 /// Each failure says its part, its errno and its offset; the files around it arrive.
-inline void tells_failures(const MakeWhole& make, ReaderOptions options) {
+inline void reports_failures(const MakeWhole& make, ReaderOptions options) {
   TemporaryFiles files;
   options.block_size = 64 << 10;
   const std::uint32_t good = files.add(100'000), gone = files.add(5000), shrunk = files.add(200'000);
@@ -134,7 +134,7 @@ inline void reads_blocks(const MakeBlocks& make, ReaderOptions options) {
   EXPECT_EQ(reader->exchange({&shrunk, 1}, 1).front().result, 4096);
 }
 
-/// Waiting brings what has finished, never more than is in flight, and ends when told.
+/// Waiting brings what has finished, never more than is in flight, and ends when asked.
 inline void waits(const MakeBlocks& make, const MakeWhole& make_whole, ReaderOptions options) {
   TemporaryFiles files;
   options.block_size = 8192;

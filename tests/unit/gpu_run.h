@@ -37,7 +37,7 @@ struct GpuRun : ::testing::Test {
   }
   PointResult run_one(const std::string& entry) { return run({entry}).points.at(0); }
 
-  /// Of the first repetition that counts; NaN when it was not told.
+  /// Of the first repetition that counts; NaN when it was not reported.
   static double metric(const PointResult& point, std::string_view name) {
     for (const MetricSummary& m : point.metrics) {
       if (m.name == name) return m.values.front();

@@ -94,7 +94,7 @@ class HostGpuBackend final : public GpuBackend {
     return settings_.no_files.empty() ? std::nullopt : std::optional(settings_.no_files);
   }
 
-  /// What the GPU's management library tells from now on.
+  /// What the GPU's management library reports from now on.
   HostGpuSettings& settings(unsigned gpu) { return gpus_.at(gpu)->settings; }
   std::uint64_t copies(unsigned gpu) const { return gpus_.at(gpu)->copies; }
   /// Pinned host memory that lives [B].
@@ -211,7 +211,7 @@ class HostGpuBackend final : public GpuBackend {
 
   static constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 
-  /// One queued thing; `ready` tells when it could begin, kNever while that is open.
+  /// One queued thing; `ready` reports when it could begin, kNever while that is open.
   struct Work {
     std::function<std::uint64_t(std::uint64_t free_ns)> run;  // given when the stream is free; returns when it ends
     const Stream* other = nullptr;

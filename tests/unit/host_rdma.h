@@ -22,7 +22,7 @@ namespace headrace::testing {
 struct HostRdmaFaults {
   bool corrupts = false;                                // every payload's first bit
   std::uint32_t spares = 0;                             // shorter ones come well [B]
-  bool loses = false;                                   // nothing arrives, nobody is told
+  bool loses = false;                                   // nothing arrives, nobody learns it
   int fails_with = 0;                                   // status of every completion
   std::set<std::pair<std::string, std::string>> cut{};  // of ports' owners: nothing gets from the first to the second
   bool refuses_cut = false;                             // they cannot even be connected

@@ -69,7 +69,7 @@ class ScriptedWorkload final : public Workload {
   void cleanup(Node&) override { ++cleaned; }
 };
 
-/// `count` operations of `bytes` bytes that take no real time: the recorder is told made-up times 1
+/// `count` operations of `bytes` bytes that take no real time: the recorder is reported made-up times 1
 /// us apart.
 inline void operations(Worker& worker, unsigned count, std::uint64_t bytes) {
   std::uint64_t at = now_ns();

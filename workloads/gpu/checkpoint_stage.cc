@@ -43,9 +43,11 @@ class CheckpointStage final : public Workload {
     if (auto skip = gpu::check_gpus(node, size_)) return skip;
     const std::uint64_t wanted = size_ * node.backends().gpu().count();
     if (wanted > node.memory_available()) {
-      const auto told = [](std::uint64_t n) { return format_quantity(static_cast<double>(n), Dimension::bytes, true); };
-      return Skip{"all GPUs' state takes " + told(wanted) + " of host memory, " + told(node.memory_available()) +
-                  " are available"};
+      const auto describe = [](std::uint64_t n) {
+        return format_quantity(static_cast<double>(n), Dimension::bytes, true);
+      };
+      return Skip{"all GPUs' state takes " + describe(wanted) + " of host memory, " +
+                  describe(node.memory_available()) + " are available"};
     }
     return placement_.check(node);
   }

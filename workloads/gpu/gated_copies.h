@@ -35,7 +35,7 @@ struct BatchTimes {
 
 /// Queues `copies` copies of `size` bytes on each of `routes` behind the first one's gate, opens
 /// it, and waits. `opposite`: twice as many copies the other way, so that they outlast those that
-/// are timed. `submitted(ns)` is told how long each submitting call took.
+/// are timed. `submitted(ns)` gets how long each submitting call took.
 template <class Submitted>
 BatchTimes gated_batch(std::span<const Route> routes, std::uint64_t size, CopyKind kind, std::uint64_t copies,
                        std::span<const Route> opposite, Submitted&& submitted) {

@@ -149,7 +149,7 @@ class GpuDecode final : public Workload {
   }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes = watch_.notes();
-    held_.tell(notes);
+    held_.report(notes);
     for (std::string& why : why_) notes.push_back(std::move(why));
     why_.clear();
     if (!lanes_.empty()) notes.push_back("decoded by " + lanes_.front()->decoder->library());

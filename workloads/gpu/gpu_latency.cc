@@ -32,7 +32,7 @@ constexpr std::uint64_t kLine = 128;  // what a GPU's cache holds of the memory 
 
 /// Places that each point to the next, in a random order that comes by all of them, so that nothing that loads ahead knows the
 /// next one, and each repetition goes on where the last one ended, so that no cache does. One thread of the GPU follows them;
-/// the device's clock tells how long that took.
+/// the device's clock shows how long that took.
 class GpuLatency final : public Workload {
  public:
   explicit GpuLatency(Params& p)
@@ -200,11 +200,11 @@ class GpuLatency final : public Workload {
   void note_cache(const GpuFacts& facts, unsigned index) {
     const std::uint64_t held = order_.size() * std::min(stride_, kLine);
     if (held >= 2 * facts.cache) return;
-    const auto told = [](std::uint64_t bytes) {
+    const auto describe = [](std::uint64_t bytes) {
       return format_quantity(static_cast<double>(bytes), Dimension::bytes, true);
     };
-    notes_.push_back(gpu::gpu_name(index) + " has a cache of " + told(facts.cache) + ", and the places take " +
-                     told(held) + " of it: loads from there are the cache's; a larger `size` has more of them");
+    notes_.push_back(gpu::gpu_name(index) + " has a cache of " + describe(facts.cache) + ", and the places take " +
+                     describe(held) + " of it: loads from there are the cache's; a larger `size` has more of them");
   }
 
   std::uint64_t size_, stride_, loads_;

@@ -14,7 +14,7 @@
 
 namespace headrace::gpu {
 
-/// Of one GPU. What the driver does not tell has no samples.
+/// Of one GPU. What the driver does not report has no samples.
 struct GpuSamples {
   struct Mean {
     double sum = 0, most = 0;

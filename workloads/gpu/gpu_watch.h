@@ -123,7 +123,7 @@ class GpuWatch {
   }
 
   PcieLink link(unsigned index) const { return watched_[index].loaded.link; }
-  /// The slowest link's figures, each GPU's raw rate, and the error count. What is not told is left
+  /// The slowest link's figures, each GPU's raw rate, and the error count. What is not reported is left
   /// out.
   void put(MetricSink& sink) const {
     double least = 0, trained = 0, effective = 0;
@@ -156,7 +156,7 @@ class GpuWatch {
     }
     if (sum) sink.put(kErrorCount.name, *sum);
   }
-  /// Of a GPU that is reached over NVLink-C2C whose rate is not told: why its link has no figures.
+  /// Of a GPU that is reached over NVLink-C2C whose rate is not reported: why its link has no figures.
   std::string why_missing(std::string_view metric) const {
     if (!metric.starts_with("link_")) return "";
     for (unsigned i = 0; i < watched_.size(); ++i) {

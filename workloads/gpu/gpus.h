@@ -25,13 +25,14 @@ inline std::optional<Skip> check_gpus(Node& node, std::uint64_t bytes, unsigned 
     return Skip{"needs " + std::to_string(least) + " GPUs, here is " + std::to_string(backend.count())};
   for (unsigned i = 0; i < backend.count(); ++i) {
     const GpuFacts& facts = backend.gpu(i).facts();
-    const auto told = [](std::uint64_t size) {
+    const auto describe = [](std::uint64_t size) {
       return format_quantity(static_cast<double>(size), Dimension::bytes, true);
     };
     if (facts.refuses == "all processes")
       return Skip{gpu_name(i) + " (" + facts.name + ") is in prohibited compute mode: nvidia-smi -c DEFAULT"};
     if (bytes > facts.memory)
-      return Skip{gpu_name(i) + " has " + told(facts.memory) + " of memory, its buffers would take " + told(bytes)};
+      return Skip{gpu_name(i) + " has " + describe(facts.memory) + " of memory, its buffers would take " +
+                  describe(bytes)};
   }
   return std::nullopt;
 }

@@ -32,9 +32,9 @@ inline HostMemory declare_memory(Params& params, HostMemory fallback) {
   return static_cast<HostMemory>(std::find(names.begin(), names.end(), chosen) - names.begin());
 }
 
-/// Where memory lies (-1 = not told) that was to lie on node `wanted` (-1 = anywhere). The kernel takes another node's where
+/// Where memory lies (-1 = not reported) that was to lie on node `wanted` (-1 = anywhere). The kernel takes another node's where
 /// that one is full: eight GPUs' states may fit a machine and not the node that four of them are on.
-inline std::string told_place(int found, int wanted) {
+inline std::string place_text(int found, int wanted) {
   if (found < 0) return "on an unknown NUMA node";
   return "on NUMA node " + std::to_string(found) +
          (wanted < 0 || found == wanted ? "" : ", for node " + std::to_string(wanted) + " had no room: copies cross");
@@ -61,9 +61,9 @@ class HostArea {
   }
 
   unsigned char* begin() const noexcept { return begin_; }
-  /// "on NUMA node 1, in huge pages": what the kernel tells of where it is.
+  /// "on NUMA node 1, in huge pages": what the kernel reports on where it is.
   std::string placement() const {
-    std::string text = told_place(node_, wanted_);
+    std::string text = place_text(node_, wanted_);
     if (buffer_) text += buffer_->pages() == Buffers::Pages::ordinary ? ", in ordinary pages" : ", in huge pages";
     return text;
   }

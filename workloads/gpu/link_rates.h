@@ -7,17 +7,17 @@
 
 namespace headrace {
 
-/// B6: one direction after line encoding [B/s]; 0 when the link is not told or of an unknown
+/// B6: one direction after line encoding [B/s]; 0 when the link is not reported or of an unknown
 /// generation.
 double link_raw_bandwidth(const PcieLink& link);
 
-/// The same of a GPU's link to its host as it is now, be it NVLink-C2C, of which the driver tells the rate.
+/// The same of a GPU's link to its host as it is now, be it NVLink-C2C, of which the driver reports the rate.
 double link_raw_bandwidth(const GpuFacts& facts, const PcieLink& now);
 
 /// B7: what packet headers leave of `raw` with packets of `max_payload` bytes [B/s].
 double link_effective_bandwidth(double raw, unsigned max_payload);
 
-/// Largest payload of the PCIe packets that this device may send [B]; 0 = not told (its whole
+/// Largest payload of the PCIe packets that this device may send [B]; 0 = not reported (its whole
 /// configuration space is root's to read). `root` is where /sys is looked for; tests lay their own.
 unsigned pcie_max_payload(const std::string& pci_address, const std::string& root = "");
 

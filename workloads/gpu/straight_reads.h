@@ -37,7 +37,7 @@ class StraightReads {
       for (auto& batch : batches_) batch = reader.batch(half);
   }
 
-  /// Until `next(read)`, which fills in file, offset and length, has no more. `done(slot, read, begin_ns, end_ns)` is told of
+  /// Until `next(read)`, which fills in file, offset and length, has no more. `done(slot, read, begin_ns, end_ns)` is called for
   /// each that ended, with its result.
   template <class Next, class Done>
   void run(const Next& next, const Done& done) {

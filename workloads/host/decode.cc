@@ -146,7 +146,7 @@ class Decode final : public Workload {
 
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
-    held_.tell(notes);
+    held_.report(notes);
     if (scaling_) notes.emplace_back("decoded at a smaller scale where that suffices: not the pixels of a full decode");
     if (!cpu_times_s_.empty()) {
       std::vector<double> all = cpu_times_s_;

@@ -173,7 +173,8 @@ class MemoryCopy final : public Workload {
     plan(node);
     const std::uint64_t available = node.memory_available();
     if (memory_bytes() > available / 10 * 9)
-      return Skip{fmt::format("the arrays take {} of memory, {} is available", told(memory_bytes()), told(available))};
+      return Skip{
+          fmt::format("the arrays take {} of memory, {} is available", describe(memory_bytes()), describe(available))};
     return std::nullopt;
   }
   Footprint footprint() const override {
@@ -251,7 +252,7 @@ class MemoryCopy final : public Workload {
       notes.push_back(
           fmt::format("an array of {} is less than four times the last-level caches "
                       "({}): they serve a part",
-                      told(size()), told(cache_)));
+                      describe(size()), describe(cache_)));
     const auto any = [&](auto what) { return std::any_of(threads_.begin(), threads_.end(), what); };
     if (any([](const Thread& l) { return l.arrays && l.arrays->pages() == Buffers::Pages::ordinary; }))
       notes.emplace_back("no huge pages: the arrays lie in ordinary pages");
@@ -265,7 +266,7 @@ class MemoryCopy final : public Workload {
   void cleanup(Node&) override { threads_.clear(); }
 
  private:
-  static std::string told(std::uint64_t bytes) {
+  static std::string describe(std::uint64_t bytes) {
     return format_quantity(static_cast<double>(bytes), Dimension::bytes, true);
   }
   const char* name() const { return kKernels[static_cast<std::size_t>(kernel_)]; }

@@ -159,7 +159,7 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
   check_data();
   connected_ = true;
   if (graph_) check_data();                                                    // recorded, too
-  tell_facts(nccl);                                                            // NCCL writes nothing more
+  report_facts(nccl);                                                          // NCCL writes nothing more
   guarded("meet", kStep_s, [&] { operate(1, patience_s_ + join_s_, true); });  // connects the ranks for that, too
   chosen_ = calls_ != 0 ? calls_ : calls_for(kRepetition_s);
 }
@@ -408,7 +408,7 @@ std::uint64_t NcclCollective::calls_for(double seconds) {
   return calls;
 }
 
-void NcclCollective::tell_facts(NcclBackend& nccl) {
+void NcclCollective::report_facts(NcclBackend& nccl) {
   NcclLog log = read_nccl_log(nccl.heard());
   // Of thousands of ranks: to the first, and what that makes of it to all.
   for (const std::string& said : team_->gather("what NCCL decided", team_->everyone(), to_words(log), kWords_s, 0))

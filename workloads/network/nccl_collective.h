@@ -70,9 +70,9 @@ class NcclCollective : public Workload {
   void operate(std::uint64_t times, double patience_s, bool meet);
 
   /// All do what may hang or fail, within `timeout_s` of each other: where it fails for one, the groups are ended
-  /// everywhere, and who was missing is told.
+  /// everywhere, and who was missing is reported.
   void guarded(const char* what, double timeout_s, const std::function<void()>& step);
-  /// Who does not answer any more, or is behind; "" when that tells nothing.
+  /// Who does not answer any more, or is behind; "" when that reports nothing.
   std::string roll_call() const;
 
   /// Calls `piece(first element, how many)` for elements 0..count, in pieces that its staging buffer holds.
@@ -90,7 +90,7 @@ class NcclCollective : public Workload {
   double seconds_of(unsigned times);
 
   /// What NCCL decided, on all ranks, and the settings that it found.
-  void tell_facts(NcclBackend& nccl);
+  void report_facts(NcclBackend& nccl);
 
   const Collective what_;
   const std::uint64_t message_size_;

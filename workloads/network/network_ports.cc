@@ -20,7 +20,7 @@ constexpr std::array kNetworkPortsMetrics{
 /// How many ports of each node can carry the job's traffic?
 ///
 /// RDMA ports where there are any, else Ethernet interfaces, and each plug once. A port that does
-/// not tell its rate may be anything: then nothing is reported.
+/// not report its rate may be anything: then nothing is reported.
 class NetworkPorts final : public Workload {
  public:
   explicit NetworkPorts(Params& p)

@@ -96,7 +96,7 @@ class PairSchedule {
                                  : all_pairs_rounds(ranks.size());
   }
 
-  /// The host; where it has several ranks also the port, if that tells them apart, else the rank.
+  /// The host; where it has several ranks also the port, if that distinguishes them, else the rank.
   static std::string name_of(unsigned rank, const Ranks& ranks, const std::vector<Rail>& rails) {
     bool alone = true, by_port = true;
     for (unsigned r = 0; r < ranks.size(); ++r) {

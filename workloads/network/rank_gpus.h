@@ -1,5 +1,5 @@
 // Which GPU each rank takes, of those that it sees. Launchers show every process all GPUs of its node, or its own alone
-// (Slurm's --gpus-per-task): only UUIDs tell which are the same.
+// (Slurm's --gpus-per-task): only UUIDs show which are the same.
 #pragma once
 
 #include <span>

@@ -56,7 +56,7 @@ class RdmaAllReduce final : public Paired {
             .repetition_s = time_s_ + 0.1};
   }
 
-  /// Trouble is kept until all ranks come together again: then it is told.
+  /// Trouble is kept until all ranks come together again: then it is reported.
   void run(Worker& worker) override {
     attempt([&] { loop(worker.recorder); });
   }
@@ -102,7 +102,7 @@ class RdmaAllReduce final : public Paired {
       std::fill_n(data_, elements(), 0.0f);  // sums of sums would leave the range of float
     });
   }
-  void tell(const Repetition&, MetricSink& sink) const override {
+  void report_pair(const Repetition&, MetricSink& sink) const override {
     if (count_ == 0) return;
     const double time_s = 1e-9 * static_cast<double>(elapsed_ns_) / static_cast<double>(count_);
     const double algbw = static_cast<double>(size_) / time_s, n = ranks_->size();

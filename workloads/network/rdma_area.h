@@ -82,7 +82,7 @@ class RdmaArea {
   std::uint32_t local_key() const noexcept { return enrolled_->local_key(); }
   std::uint32_t remote_key() const noexcept { return enrolled_->remote_key(); }
 
-  /// Each slot's data tells the slot and `key`; what may come is zeroed.
+  /// Each slot's data reports the slot and `key`; what may come is zeroed.
   void fill(std::uint64_t key) {
     unsigned char* to = gpu_ ? staged_.data() : begin_;
     for (std::uint32_t s = 0; s < count_; ++s) fill_pattern(to + s * stride_, size_, key + s);

@@ -8,7 +8,7 @@
 
 namespace headrace::network {
 
-/// What one end moved, and in which time. Told to the other end as it lies in memory.
+/// What one end moved, and in which time. Reported to the other end as it lies in memory.
 struct RdmaMoved {
   std::uint64_t messages = 0, elapsed_ns = 0;
   std::uint64_t least = 0;                       // messages of the queue pair that moved the fewest

@@ -108,7 +108,7 @@ void RdmaLink::failed(int status) const {
   throw RunError(why);
 }
 
-/// A queue pair that fails ends its receives, too: the message that it failed of tells why.
+/// A queue pair that fails ends its receives, too: the message that it failed of says why.
 void RdmaLink::receive_failed(int status) {
   std::array<RdmaCompletion, 16> done;
   while (const int count = check_poll(endpoint_.poll(done)))
@@ -135,7 +135,7 @@ void RdmaLink::post(unsigned q, unsigned count, bool last) {
   check_post(endpoint_.post(first_queue_ + q, {list, count}));
 }
 
-/// Messages that are done, as completions tell.
+/// Messages that are done, as completions report.
 unsigned RdmaLink::reap(Recorder& recorder) {
   std::array<RdmaCompletion, 16> done;
   const int count = check_poll(endpoint_.poll(done));
@@ -219,7 +219,7 @@ void RdmaLink::say(unsigned q, RdmaTag::Word word) {
 }
 
 /// The end of a stream of datagrams may be lost as they may: it is said again until the partner has heard it.
-bool RdmaLink::told_end(unsigned q) {
+bool RdmaLink::reported_end(unsigned q) {
   RdmaLane& lane = lanes_[q];
   const std::uint64_t now = now_ns();
   if (lane.first_stop_ns == 0) lane.first_stop_ns = now;
@@ -268,7 +268,7 @@ bool RdmaLink::words_left() const noexcept {
 }
 
 /// Everything of queue pair `q` has been acknowledged; what is without a completion gets one, and the partner of a
-/// stream of sends is told that it was the last.
+/// stream of sends learns that it was the last.
 bool RdmaLink::drained(unsigned q) {
   RdmaLane& lane = lanes_[q];
   if (lane.since_signal > 0) {
@@ -276,7 +276,7 @@ bool RdmaLink::drained(unsigned q) {
     return false;
   }
   if (lane.posted != lane.acknowledged) return false;
-  if (traffic_.counts_arrivals()) return told_end(q);
+  if (traffic_.counts_arrivals()) return reported_end(q);
   if (traffic_.sends() && !lane.stopped) {
     const RdmaWork stop{.op = RdmaOp::send, .signaled = true, .local_key = area_.local_key(), .id = 0};
     check_post(endpoint_.post(first_queue_ + q, {&stop, 1}));

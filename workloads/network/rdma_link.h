@@ -101,7 +101,7 @@ class RdmaLink {
   void take_datagram(unsigned q, const RdmaCompletion& done);
   void put_back(const RdmaCompletion& done);
   void say(unsigned q, RdmaTag::Word word);
-  bool told_end(unsigned q);
+  bool reported_end(unsigned q);
 
   // One message at a time.
   void ping(Recorder& recorder);

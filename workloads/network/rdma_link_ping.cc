@@ -53,7 +53,7 @@ void RdmaLink::to_and_fro(std::uint64_t number, StallWatch& watch) {
   }
 }
 
-/// The last byte tells which message it is: the device writes it last.
+/// The last byte shows which message it is: the device writes it last.
 void RdmaLink::send_marked(unsigned char mark, StallWatch& watch) {
   RdmaLane& lane = lanes_[0];
   while (lane.posted - lane.acknowledged >= traffic_.tx_depth) collect_some(watch);

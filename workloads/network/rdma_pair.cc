@@ -77,14 +77,14 @@ void RdmaPair::run(Worker& worker) {
     if (turn_ + 1 == schedule_.turns().size()) return;
     together_->arrive_and_wait();
     if (worker.index != 0) continue;
-    tell_what_moved();
+    exchange_moved_bytes();
     ++turn_;
     begin_turn();
   }
 }
 
 void RdmaPair::conclude() {
-  tell_what_moved();
+  exchange_moved_bytes();
   in_concert(*ranks_, "check data", kSlack_s, [this] { return check_data(turn_); });
 }
 
@@ -144,7 +144,7 @@ void RdmaPair::start(Worker& worker) {
   }
 }
 
-void RdmaPair::tell(const Repetition& repetition, MetricSink& sink) const {
+void RdmaPair::report_pair(const Repetition& repetition, MetricSink& sink) const {
   if (ranks_->rank() != 0 || met_.empty() || repetition.phases.empty()) return;
   std::vector<double> values;
   for (const Met& m : met_) values.push_back(m.value);
@@ -224,7 +224,7 @@ std::exception_ptr RdmaPair::trouble() const {
   return nullptr;
 }
 
-void RdmaPair::tell_what_moved() {
+void RdmaPair::exchange_moved_bytes() {
   const double longest_s = kSlack_s + end_.patience_s() + kOverrun * traffic_.time_s;
   unsigned partner = 0;
   bool leads;
@@ -232,7 +232,7 @@ void RdmaPair::tell_what_moved() {
   leave_out_after_turn(in_concert(*ranks_, "the pairs have moved", wait_s(longest_s), [&] {
     std::string cuts;
     for (const auto& rail : rails_)
-      if (rail->trouble) cuts += told_cut(*rail, partner);
+      if (rail->trouble) cuts += describe_cut(*rail, partner);
     return cuts;
   }));
   std::vector<RdmaMoved> own(slots_);
@@ -246,7 +246,7 @@ void RdmaPair::tell_what_moved() {
     std::memcpy(moved.data(), said.data(), said.size());
     return moved;
   };
-  // Of thousands of ranks each needs its partner's figures alone, and the first, which tells them, all.
+  // Of thousands of ranks each needs its partner's figures alone, and the first, which reports them, all.
   if (met) partners_ = read(ranks_->exchange("what the pair moved", partner, words, kSlack_s));
   std::vector<std::vector<RdmaMoved>> moved;
   for (const std::string& said : ranks_->gather("what the pairs moved", ranks_->everyone(), words, kSlack_s, 0))

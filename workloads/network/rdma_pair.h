@@ -54,7 +54,9 @@ class RdmaPair : public Paired {
   ~RdmaPair() override;
 
   static std::span<const Metric> metrics() { return kRdmaMetrics; }
-  AcrossRanks across_ranks() const override { return AcrossRanks::slowest; }  // of latencies; the first tells the rest
+  AcrossRanks across_ranks() const override {
+    return AcrossRanks::slowest;
+  }  // of latencies; the first reports the rest
   Footprint footprint() const override;
   unsigned workers() const override { return rails_.empty() ? 1 : static_cast<unsigned>(rails_.size()); }
   std::optional<PairMatrix> pairs() const override;
@@ -69,7 +71,7 @@ class RdmaPair : public Paired {
   void set_up(Node& node, Ranks& ranks, const DataProgress&) override;
   void make_ready(unsigned, std::uint64_t seed) override;
   void start(Worker&) override;
-  void tell(const Repetition& repetition, MetricSink& sink) const override;
+  void report_pair(const Repetition& repetition, MetricSink& sink) const override;
   void take_down(Node&) override;
 
  private:
@@ -86,7 +88,7 @@ class RdmaPair : public Paired {
     double one_way = 0;  // B/s of the slower direction of the slowest port
     bool between_hosts = false;
   };
-  /// Which ports a rank drives, as all are told.
+  /// Which ports a rank drives, as all are reported.
   using Ports = std::vector<Rail>;
 
   /// A peer that was given up is not waited for again; of several ranks others may still be at it.
@@ -100,7 +102,7 @@ class RdmaPair : public Paired {
   }
   bool between_hosts(const PairSchedule::Meeting& m) const { return ranks_->host(m.from) != ranks_->host(m.to); }
 
-  /// Why no pair tells what a port gives: "" = they do.
+  /// Why no pair shows what a port gives: "" = they do.
   std::string why_no_port() const;
 
   void choose_ports(GpuBackend* gpus, RdmaBackend& rdma);
@@ -130,10 +132,10 @@ class RdmaPair : public Paired {
   /// The row and column of the matrix.
   unsigned end_of(unsigned rank, unsigned slot) const;
   /// Of this rank, for leave_out(): that nothing gets through from a port to `partner`. Throws other trouble of the port.
-  std::string told_cut(const RdmaRail& rail, unsigned partner) const;
+  std::string describe_cut(const RdmaRail& rail, unsigned partner) const;
   /// Links that one of their ends `said` nothing gets through are left out from now on, on all ranks alike. The first of
-  /// `tellers` tells why. Throws RunError where none is left to measure.
-  void leave_out(const std::vector<std::string>& said, const std::vector<unsigned>& tellers);
+  /// `reporters` says why. Throws RunError where none is left to measure.
+  void leave_out(const std::vector<std::string>& said, const std::vector<unsigned>& reporters);
   void leave_out_after_turn(const std::vector<std::string>& said);
   void give_up(RdmaRail& rail, unsigned partner) noexcept;
 
@@ -143,14 +145,14 @@ class RdmaPair : public Paired {
   /// All ranks come to each turn together; not timed. Before it, the last one's data is checked.
   void begin_turn();
 
-  /// Trouble is kept until all ranks come together again: then it is told.
+  /// Trouble is kept until all ranks come together again: then it is reported.
   void move(RdmaRail& rail, Recorder& recorder) noexcept;
   std::exception_ptr trouble() const;
 
-  void tell_what_moved();
+  void exchange_moved_bytes();
   void add_up(const std::vector<std::vector<RdmaMoved>>& moved);
 
-  /// What came in a turn, as told by tell_what_moved(). Throws RunError.
+  /// What came in a turn, as reported by exchange_moved_bytes(). Throws RunError.
   std::string check_data(std::size_t turn);
 
   const RdmaTraffic traffic_;

@@ -43,7 +43,7 @@ unsigned RdmaPair::end_of(unsigned rank, unsigned slot) const {
   return (slots_ == 1 ? 0 : slot * ranks_->size()) + static_cast<unsigned>(schedule_.end_of(rank));
 }
 
-std::string RdmaPair::told_cut(const RdmaRail& rail, unsigned partner) const {
+std::string RdmaPair::describe_cut(const RdmaRail& rail, unsigned partner) const {
   try {
     std::rethrow_exception(rail.trouble);
   } catch (const LinkError& e) {
@@ -52,19 +52,19 @@ std::string RdmaPair::told_cut(const RdmaRail& rail, unsigned partner) const {
   }
 }
 
-void RdmaPair::leave_out(const std::vector<std::string>& said, const std::vector<unsigned>& tellers) {
+void RdmaPair::leave_out(const std::vector<std::string>& said, const std::vector<unsigned>& reporters) {
   struct Cut {
-    unsigned slot, teller, partner;
+    unsigned slot, reporter, partner;
   };
   std::vector<Cut> cuts;
-  for (const unsigned teller : tellers) {
-    for (wire::Reader in(said.at(teller)); !in.empty();) {
-      const Cut cut{in.get<unsigned>(), teller, in.get<unsigned>()};
+  for (const unsigned reporter : reporters) {
+    for (wire::Reader in(said.at(reporter)); !in.empty();) {
+      const Cut cut{in.get<unsigned>(), reporter, in.get<unsigned>()};
       const auto why = in.get<std::string>();
-      if (is_left_out({teller, cut.partner}, cut.slot)) continue;  // its other end told, too
-      const auto [a, b] = std::minmax({end_of(teller, cut.slot), end_of(cut.partner, cut.slot)});
+      if (is_left_out({reporter, cut.partner}, cut.slot)) continue;  // its other end reported, too
+      const auto [a, b] = std::minmax({end_of(reporter, cut.slot), end_of(cut.partner, cut.slot)});
       cut_.emplace(a, b);
-      unreached_.push_back({a, b, ranks_->who(teller) + ": " + why});
+      unreached_.push_back({a, b, ranks_->who(reporter) + ": " + why});
       cuts.push_back(cut);
     }
   }
@@ -81,11 +81,11 @@ void RdmaPair::leave_out(const std::vector<std::string>& said, const std::vector
   const unsigned self = ranks_->rank();
   for (const Cut& cut : cuts)
     for (const auto& rail : rails_)
-      if (rail->slot == cut.slot && (cut.teller == self || cut.partner == self))
-        give_up(*rail, cut.teller == self ? cut.partner : cut.teller);
+      if (rail->slot == cut.slot && (cut.reporter == self || cut.partner == self))
+        give_up(*rail, cut.reporter == self ? cut.partner : cut.reporter);
 }
 
-/// Others are at other steps by now: what goes wrong here they are told when all come together again.
+/// Others are at other steps by now: what goes wrong here they learn when all come together again.
 void RdmaPair::give_up(RdmaRail& rail, unsigned partner) noexcept {
   try {
     if (RdmaLink* link = rail.link(partner)) link->give_up();
@@ -95,11 +95,11 @@ void RdmaPair::give_up(RdmaRail& rail, unsigned partner) noexcept {
 }
 
 void RdmaPair::leave_out_after_turn(const std::vector<std::string>& said) {
-  std::vector<unsigned> tellers;  // who sends knows more than who waits
+  std::vector<unsigned> reporters;  // who sends knows more than who waits
   const PairSchedule::Turn& turn = schedule_.turns()[turn_];
-  for (const auto& m : turn) tellers.push_back(m.from);
-  for (const auto& m : turn) tellers.push_back(m.to);
-  leave_out(said, tellers);
+  for (const auto& m : turn) reporters.push_back(m.from);
+  for (const auto& m : turn) reporters.push_back(m.to);
+  leave_out(said, reporters);
   any_got_through_ =
       any_got_through_ || std::any_of(turn.begin(), turn.end(), [this](const auto& m) { return joined(m); });
   std::set<unsigned> tried;

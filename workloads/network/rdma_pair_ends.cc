@@ -39,7 +39,7 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
       slots_ = std::max(slots_, rail.slot + 1);
     }
     first.push_back(own.at(0));
-    if (most_rails_ != 1) first.back().name.clear();  // ranks of a node are told apart by their numbers
+    if (most_rails_ != 1) first.back().name.clear();  // ranks of a node are distinguished by their numbers
     ports_.push_back(std::move(own));
   }
   // A peer's port need not be the same as this one's.
@@ -88,7 +88,7 @@ void RdmaPair::connect_some(const std::vector<std::string>& cards, const Wanted&
           connect_to(*rail, link, cards.at(link.partner()));
         } catch (const LinkError&) {
           rail->trouble = std::current_exception();
-          cuts += told_cut(*rail, link.partner());
+          cuts += describe_cut(*rail, link.partner());
         }
       }
     }

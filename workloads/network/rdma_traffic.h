@@ -63,7 +63,7 @@ struct RdmaTraffic {
   std::uint64_t slots() const noexcept { return slots_per_queue_pair() * queue_pairs; }
 
   bool datagrams() const noexcept { return transport == RdmaTransport::datagram; }
-  /// A stream of datagrams: the number of each tells which of them came.
+  /// A stream of datagrams: the number of each shows which of them came.
   bool counts_arrivals() const noexcept { return datagrams() && !latency; }
 
   const RdmaOp op;

@@ -54,7 +54,7 @@ class TcpStream final : public Workload {
             "schedule", "all_pairs", {"all_pairs", "ring", "bisection", "rails"},
             "all_pairs: each with each, every node busy in every round. ring: with the next. bisection: the first half "
             "with the second, all at once. rails: each with each, over one network interface after the other")),
-        engine_(p.choice("engine", stream_engines().front(), stream_engines(), told_streams())),
+        engine_(p.choice("engine", stream_engines().front(), stream_engines(), list_stream_engines())),
         streams_(static_cast<unsigned>(
             p.count("streams", 1, {.min = 1, .max = 256}, "connections of a pair, a thread each"))),
         block_size_(p.bytes("block_size", 128_KiB, {.min = 64, .max = 64.0 * 1024 * 1024}, "bytes of one send")),
@@ -162,7 +162,7 @@ class TcpStream final : public Workload {
   }
 
   void report(const Repetition&, MetricSink& sink) const override {
-    if (!matrix_) return;  // the first of the team tells
+    if (!matrix_) return;  // the first of the team reports
     std::vector<double> rates;
     for (const auto& row : matrix_->rate)
       for (const double rate : row)
@@ -285,7 +285,7 @@ class TcpStream final : public Workload {
     return nodes_of(team, ranks.places()) < team.size();
   }
 
-  /// Why pairs do not tell what a port gives the job: "" = they do.
+  /// Why pairs do not show what a port gives the job: "" = they do.
   std::string why_no_port() const {
     if (share_a_node(*ranks_, team_))
       return "several ranks of a node share its port: let one of each take part, processes: per_node";
@@ -295,7 +295,7 @@ class TcpStream final : public Workload {
     return "";
   }
 
-  /// Pairs that cannot be connected are told, and the others measured.
+  /// Pairs that cannot be connected are reported, and the others measured.
   void leave_out_unreached() {
     const auto n = static_cast<unsigned>(team_.size());
     unreached_.clear();

@@ -61,7 +61,7 @@ void BlockReads::search(const RunTrial& trial) {
 void BlockReads::open_readers() {
   readers_.clear();  // first, so that two sets of buffers never exist at once
   ReaderOptions options = io_.reader_options();
-  if (!loader_.in_order()) options.advice = advice_;  // frameworks tell the kernel nothing
+  if (!loader_.in_order()) options.advice = advice_;  // frameworks give the kernel no advice
   StorageEngine& engine = backends_->storage(io_.engine);
   const bool by_engine = profile_ == ReadProfile::ranged || profile_ == ReadProfile::mmap;
   for (unsigned i = 0; i < io_.workers; ++i)

@@ -39,7 +39,7 @@ class BlockReads : public Workload {
     const char* profile_help;
     StorageParams::Defaults (*io)(ReadProfile);  // the engine follows from the loader where none is named
     bool tunes_block_size;
-    Advice advice;  // what the kernel is told of the order
+    Advice advice;  // advice to the kernel about the order
   };
   struct Reader {
     std::unique_ptr<BlockReader> io;
@@ -48,7 +48,7 @@ class BlockReads : public Workload {
 
   /// Declares the keys that come before a workload's own.
   BlockReads(Params& params, const Keys& keys);
-  /// Declares those that come after, and tells what cannot be together.
+  /// Declares those that come after, and shows what cannot be together.
   void declare_rate(Params& params);
 
   /// Which files of the data set the workers read: once it is open.

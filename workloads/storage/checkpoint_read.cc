@@ -200,7 +200,7 @@ class CheckpointRead final : public Workload {
   std::vector<Rank> ranks_;
   ObjectRequests requests_;
   std::uint64_t wanted_ = 0;  // bytes of all ranks
-  mutable bool cut_ = false;  // found in report(), told in notes()
+  mutable bool cut_ = false;  // found in report(), reported in notes()
 };
 
 const Register<CheckpointRead> registered_checkpoint_read{

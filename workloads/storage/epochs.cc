@@ -141,7 +141,7 @@ class Epochs final : public Workload {
     return static_cast<double>(pages * kPage) / static_cast<double>(files.total_bytes());
   }
 
-  /// Why the hit ratio is not what C7 says, as far as can be told.
+  /// Why the hit ratio is not what C7 says, as far as can be reported.
   void explain(double measured, const HitRatios& predicted) const {
     if (std::abs(measured - predicted.two_list) <= kSurprise) return;
     std::vector<std::string> odd = watch_.oddities(predicted);
@@ -162,7 +162,7 @@ class Epochs final : public Workload {
   std::vector<std::unique_ptr<WholeFileReader>> readers_;
   FileQueue queue_;
   CacheWatch watch_;
-  // Found in report(), told in notes().
+  // Found in report(), reported in notes().
   mutable bool held_ = false, cut_ = false;
   mutable std::string surprise_;
 };

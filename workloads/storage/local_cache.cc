@@ -298,7 +298,7 @@ class LocalCache final : public Workload {
   std::vector<std::uint32_t> epoch_;  // these, then
   std::uint64_t epoch_bytes_ = 0;
   std::vector<std::vector<Tally>> tallies_;  // by phase
-  // Found in report(), told in notes().
+  // Found in report(), reported in notes().
   mutable bool cut_ = false, never_ = false;
 };
 

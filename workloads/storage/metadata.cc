@@ -227,7 +227,7 @@ class Metadata final : public Workload {
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
     requests_.add_notes(notes);
-    if (scan_ != nullptr) notes.push_back(scan_->told());
+    if (scan_ != nullptr) notes.push_back(scan_->describe());
     if (!objects_ && !users_.path.empty())
       notes.emplace_back("path is read-only: nothing is created, renamed or unlinked");
     if (cut_)
@@ -357,7 +357,7 @@ class Metadata final : public Workload {
     put_scan(listing.elapsed_s + stats.elapsed_s, files, sink);
   }
 
-  /// Pages tell names, sizes and ETags: nobody asks for each.
+  /// Pages report names, sizes and ETags: nobody asks for each.
   void report_listing(const PhaseResult& listing, MetricSink& sink) const {
     const bool whole = scan_->listed_all();
     cut_ = cut_ || !whole;
@@ -391,7 +391,7 @@ class Metadata final : public Workload {
   std::vector<Presence> there_;       // of each file
   std::vector<std::uint32_t> order_;  // folders or files of this phase
   std::vector<Count> counts_;
-  mutable bool cut_ = false;  // found in report(), told in notes()
+  mutable bool cut_ = false;  // found in report(), reported in notes()
   alignas(128) std::atomic<std::uint64_t> next_{0};
 };
 

@@ -219,7 +219,7 @@ class Mixed final : public Workload {
   std::vector<SaveTimes> times_;
   std::atomic<unsigned> saving_{0};
   std::array<LatencyTrend, kPhases> trends_;
-  mutable bool ended_early_ = false;  // found in report(), told in notes()
+  mutable bool ended_early_ = false;  // found in report(), reported in notes()
 };
 
 const Register<Mixed> registered_mixed{

@@ -1,4 +1,4 @@
-// What the workloads that may read or write objects tell of their requests.
+// What the workloads that may read or write objects report on their requests.
 #pragma once
 
 #include <array>
@@ -41,7 +41,7 @@ class ObjectRequests {
   }
   void open(Node& node, const std::string& engine, const std::string& url) {
     store_ = node.backends().storage(engine).object_store();
-    told_ = store_->told(url);
+    reported_ = store_->describe(url);
   }
   bool on() const { return store_ != nullptr; }
   void before_phase() {
@@ -65,12 +65,12 @@ class ObjectRequests {
     if (on()) sink.put("requests_in_flight", phase.operations_per_s() * 1e-9 * phase.latency.mean_ns());
   }
   void add_notes(std::vector<std::string>& notes) const {
-    if (on()) notes.push_back("object store: " + told_);
+    if (on()) notes.push_back("object store: " + reported_);
   }
 
  private:
   ObjectStore* store_ = nullptr;
-  std::string told_;
+  std::string reported_;
   RequestCounts before_;
 };
 

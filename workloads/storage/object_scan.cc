@@ -87,7 +87,7 @@ void ObjectScan::draw(std::uint64_t heads) {
   if (files_.count() == 0) throw RunError(files_.root() + ": no object lies below it");
 }
 
-std::string ObjectScan::told() const {
+std::string ObjectScan::describe() const {
   if (parts_.size() == 1)
     return "all keys lie below one prefix that has no folders: they were listed page after page, by one worker alone";
   return fmt::format("{} prefixes were listed, {} at once", parts_.size(),

@@ -1,4 +1,4 @@
-// The names of a bucket, listed prefix by prefix, and what is told of some of its objects.
+// The names of a bucket, listed prefix by prefix, and what is reported about some of its objects.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ class ObjectScan {
   /// The objects whose heads are asked for.
   const FileTable& files() const { return files_; }
   /// "1000 prefixes were listed, 8 at once".
-  std::string told() const;
+  std::string describe() const;
 
   /// Untimed, before all workers list, or ask.
   void before_listing();

@@ -21,12 +21,12 @@ using comparison::Turn;
 
 /// Did the turn leave a whole run? Throws when it cannot have, for every further turn would fail,
 /// too.
-bool left_a_run(const Turn& turn, const std::string& path, const std::string& told, TurnObserver& observer) {
+bool left_a_run(const Turn& turn, const std::string& path, const std::string& reported, TurnObserver& observer) {
   if (turn.exit_code == 128 + SIGINT || turn.exit_code == 128 + SIGTERM) return false;
   const std::string what = fmt::format("turn {} of block {} ({})", turn.number, turn.block, path);
-  if (turn.exit_code == 2) throw UsageErrors(printable(what) + " was refused:\n" + told);
+  if (turn.exit_code == 2) throw UsageErrors(printable(what) + " was refused:\n" + reported);
   if (!fs::is_regular_file(fs::path(path) / "run.json")) {
-    observer.complaint(told);
+    observer.complaint(reported);
     throw RunError(fmt::format("{} ended with {} and left no run", what, turn.exit_code));
   }
   return true;
@@ -59,14 +59,14 @@ Interleaved interleave(Blocks blocks, const MarkedFolder& folder, const comparis
       std::vector<std::string> command = blocks.sides[turn.side].command;
       command.insert(command.end(), {"--out", path});
       observer.started(blocks, turn);
-      std::string told;
+      std::string reported;
       turn.exit_code = run_turn(command, [&](std::string_view line) {
         if (!line.starts_with('{'))
-          told += std::string(line) + '\n';
+          reported += std::string(line) + '\n';
         else
           observer.progress(line);
       });
-      if (!left_a_run(turn, path, told, observer) || signals.first() != 0) break;
+      if (!left_a_run(turn, path, reported, observer) || signals.first() != 0) break;
       blocks.turns.push_back(turn);
       observer.done(blocks, turn);
       save();

@@ -10,12 +10,12 @@
 
 namespace headrace::session {
 
-/// Told what goes on while blocks are measured; implemented by the command line.
+/// Reported what goes on while blocks are measured; implemented by the command line.
 class TurnObserver {
  public:
   virtual ~TurnObserver() = default;
   virtual void started(const comparison::Blocks& blocks, const comparison::Turn& turn) = 0;
-  /// A line of JSON that the turn tells its progress by, as `--progress json` has it.
+  /// A line of JSON that the turn reports its progress by, as `--progress json` has it.
   virtual void progress(std::string_view line) = 0;
   virtual void done(const comparison::Blocks& blocks, const comparison::Turn& turn) = 0;
   virtual void message(const std::string& text) = 0;

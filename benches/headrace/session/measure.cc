@@ -134,7 +134,7 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
   RunResult result = run_plan(plan, node, *observer, limits);
   complete(result);
   result.expected = expectations::hold(parts, wanted.table, engine::recorded(result.points));
-  tell_client_headrooms(result.points, node.cores(), ports_to_storage(plan.target_path, parts));
+  report_client_headrooms(result.points, node.cores(), ports_to_storage(plan.target_path, parts));
   result.parts = std::move(parts);
   if (!folder) return audience.finished(result, nullptr, {});
   result.noise = noise_beside(folder->path(), result);
@@ -159,7 +159,7 @@ struct Asked {
   }
 };
 
-/// All processes must run the same: told by rank 0 alone. Throws UsageError in each.
+/// All processes must run the same: reported by rank 0 alone. Throws UsageError in each.
 void same_plans(Ranks& ranks, const Asked& asked) {
   const std::string own = asked.plan ? asked.plan->config_hash : asked.wrong;
   const auto all = ranks.all_gather("comparing configurations", own, kMeeting_s);
@@ -190,7 +190,7 @@ void end_followers(Ranks& ranks) {
   }
 }
 
-/// Until it ends, which its silence tells.
+/// Until it ends, which its silence reports.
 void wait_for_rank_0(Ranks& ranks) {
   try {
     ranks.exchange("waiting for rank 0", 0, "", kLinger_s);

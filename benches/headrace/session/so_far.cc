@@ -20,7 +20,7 @@ void SoFar::write(const RunResult& known) {
   const double begin_s = now_s();
   try {
     folder_.write(kSoFar, results::run_json(known));
-  } catch (const RunError&) {  // the whole run's files will tell
+  } catch (const RunError&) {  // the whole run's files will report
   }
   last_s_ = now_s();
   took_s_ = last_s_ - begin_s;

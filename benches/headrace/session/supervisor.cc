@@ -68,17 +68,17 @@ int begin_work(const std::function<int()>& work, int writing, pid_t parent, cons
 }
 
 /// Waits until the child handed over its exit code or ended. A launcher that is gone asked for nothing more: the child
-/// is told to stop, as by SIGTERM, and still writes what it has.
+/// is asked to stop, as by SIGTERM, and still writes what it has.
 bool handed_over(int reading, unsigned char& code, Role role) {
   const pid_t launcher = ::getppid();
-  bool told = role == Role::only;
+  bool reported = role == Role::only;
   pollfd ready{.fd = reading, .events = POLLIN, .revents = 0};
-  while (!told) {
+  while (!reported) {
     const int some = ::poll(&ready, 1, kLook_ms);
     if (some > 0 || (some < 0 && errno != EINTR)) break;
     if (::getppid() == launcher) continue;
     hand_on(SIGTERM);
-    told = true;
+    reported = true;
   }
   ssize_t got;
   do {

@@ -30,7 +30,7 @@ constexpr std::string_view kDocumentKind = "headrace.blocks";
 CleanReport remove_turns(const std::vector<BlockSide>& sides, const files::Folder& folder, unsigned block) {
   CleanReport all;
   const files::Folder inner = folder.inner(block_folder(block));
-  if (!inner) return all;  // not there, or no folder of headrace's: the whole's removal tells
+  if (!inner) return all;  // not there, or no folder of headrace's: the whole's removal reports
   for (const Turn& turn : turns_of_block(block)) {
     const std::string name = turn.name(sides);
     if (!inner.look(name)) continue;
@@ -39,7 +39,7 @@ CleanReport remove_turns(const std::vector<BlockSide>& sides, const files::Folde
       if (!left.starts_with('/')) left = inner.path_of(name) + "/" + left;
     all.add(one);
   }
-  folder.remove_folder(block_folder(block));  // not empty: told above, or not headrace's
+  folder.remove_folder(block_folder(block));  // not empty: reported above, or not headrace's
   return all;
 }
 

@@ -48,7 +48,7 @@ void compare_point(const Joined& j, const PastSessions& history, const Floors& f
                    Comparison& all, Pair& pair) {
   const StoredPoint &base_point = j.base_point(), &other_point = j.other_point();
   const Side &base = all.sides[pair.base], &other = all.sides[pair.other];
-  // Not all pairs meet in every run; who asks for one is told.
+  // Not all pairs meet in every run; who asks for one is reported.
   const auto need_not_meet = [&](const StoredMetric& metric) {
     return results::is_pair_metric(metric.name) && !options.gates.selects(base.first(), base_point, metric.name);
   };
@@ -290,7 +290,7 @@ Comparison compare(std::vector<Side> sides, const Options& options) {
                                     : pair.not_compared.front().point + ": " + pair.not_compared.front().why));
     fold_same_facts(pair.rows);
     judge_together(undeclared, pair);
-    for (Row& row : pair.rows) tell(all, pair, row);
+    for (Row& row : pair.rows) write_words(all, pair, row);
     put_in_order(pair.rows);
     pair.parameters = differing_parameters(joined);
     warn(all, pair);

@@ -46,7 +46,7 @@ struct Options {
   std::vector<std::string> declared;
   /// Parameters that are left out when points are joined: what is compared on purpose.
   std::vector<std::string> across;
-  /// Past runs: those of the base's configuration and fingerprint tell how far sessions lie apart.
+  /// Past runs: those of the base's configuration and fingerprint distinguish how far sessions lie .
   std::string history_source;
   std::vector<results::StoredRun> history;
   /// What this system shows when nothing has changed: a change within it is not called one.
@@ -150,7 +150,7 @@ struct Comparison {
 /// at all could be joined.
 Comparison compare(std::vector<Side> sides, const Options& options);
 
-/// Tells what was measured of the noise with a comparison that was made without; decides nothing
+/// Reports what was measured of the noise with a comparison that was made without; decides nothing
 /// anew.
 void set_noise(const Noise& noise, Comparison& comparison);
 

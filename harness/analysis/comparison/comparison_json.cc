@@ -69,7 +69,7 @@ Json row(const Row& r) {
     known("low", r.estimate->low, std::numeric_limits<double>::min());
     known("high", r.estimate->high);
     known("p", r.estimate->p);
-    if (r.callable)  // facts are told exactly
+    if (r.callable)  // facts are reported exactly
       known("smallest_visible", statistics::smallest_called(*r.estimate, r.delta));
   }
   json["significant"] = r.significant;

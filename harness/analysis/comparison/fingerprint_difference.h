@@ -11,12 +11,12 @@ namespace headrace::comparison {
 
 struct FingerprintDifference {
   std::string key;                  // "kernel.release"
-  std::vector<std::string> values;  // one per run, "" where it is not told
+  std::vector<std::string> values;  // one per run, "" where it is not reported
   bool declared = false;            // differs on purpose
   bool matters = true;              // false: names, and what changes by the minute
 };
 
-/// Most telling first. `declared` are keys ("kernel.release") or sections ("device").
+/// Most significant first. `declared` are keys ("kernel.release") or sections ("device").
 std::vector<FingerprintDifference> fingerprint_differences(std::span<const results::StoredRun* const> runs,
                                                            std::span<const std::string> declared);
 

@@ -14,7 +14,7 @@ using results::StoredMetric;
 using results::StoredPoint;
 using results::StoredRun;
 
-constexpr std::size_t kMostTold = 8;
+constexpr std::size_t kMostReported = 8;
 
 /// What the glob matches, as "place.metric".
 std::vector<std::string> matches(const std::string& glob, const MetricNames& known) {
@@ -43,10 +43,10 @@ std::string mended(const std::string& glob, const MetricNames& known) {
 }
 
 /// The metrics of the place that the glob names, else of all.
-std::string told(const std::string& glob, const MetricNames& known) {
+std::string describe(const std::string& glob, const MetricNames& known) {
   std::vector<std::string> names = matches(glob.substr(0, glob.rfind('.')) + ".*", known);
   if (names.empty()) names = matches("*", known);
-  const std::size_t more = names.size() - std::min(names.size(), kMostTold);
+  const std::size_t more = names.size() - std::min(names.size(), kMostReported);
   names.resize(names.size() - more);
   return headrace::join(names) + (more > 0 ? fmt::format(" and {} more", more) : "");
 }
@@ -59,7 +59,7 @@ void require_matches(std::span<const std::string> gates, const MetricNames& know
     if (!matches(glob, known).empty()) continue;
     const std::string near = mended(glob, known);
     problems += fmt::format("{}--gate '{}' matches no metric{} (metrics: {})", problems.empty() ? "" : "\n", glob,
-                            near.empty() ? "" : "; did you mean '" + near + "'?", told(glob, known));
+                            near.empty() ? "" : "; did you mean '" + near + "'?", describe(glob, known));
   }
   if (!problems.empty()) throw UsageError(problems);
 }

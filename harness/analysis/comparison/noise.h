@@ -52,7 +52,7 @@ Noise read_noise(const std::string& path);
 /// The newest aa.json in the folders beside `folder` that is of the same machine, settings and
 /// program as `like`. What cannot be read is passed over.
 std::optional<Noise> newest_noise(const std::string& folder, const results::StoredRun& like);
-/// What is told of the one beside a stored run.
+/// What is reported about the one beside a stored run.
 std::optional<NoiseFloor> noise_beside(const results::StoredRun& run);
 
 }  // namespace headrace::comparison

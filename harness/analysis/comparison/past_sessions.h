@@ -13,7 +13,7 @@ class PastSessions {
  public:
   PastSessions() = default;  // none are known
   /// Of `history`, the runs of `base`'s configuration and fingerprint; they must stay where they are. `across`:
-  /// parameters that do not tell points apart.
+  /// parameters that do not distinguish points.
   PastSessions(const results::StoredRun& base, std::span<const results::StoredRun> history,
                std::span<const std::string> across = {});
 

@@ -24,8 +24,8 @@ std::vector<double> undisturbed(const StoredPoint& point, const StoredMetric& me
   std::vector<bool> disturbed;
   for (const StoredRepetition& r : point.each)
     if (r.counted && r.metrics.count(metric.name) != 0) disturbed.push_back(r.disturbed);
-  const bool told = disturbed.size() == metric.values.size();  // pages may leave repetitions out
-  if (!told || point.disturbed_share == 0 || point.disturbed_share > kTolerated) return metric.values;
+  const bool reported = disturbed.size() == metric.values.size();  // pages may leave repetitions out
+  if (!reported || point.disturbed_share == 0 || point.disturbed_share > kTolerated) return metric.values;
   std::vector<double> values;
   for (std::size_t i = 0; i < disturbed.size(); ++i)
     if (!disturbed[i]) values.push_back(metric.values[i]);
@@ -55,7 +55,7 @@ Gathered gather(const Side& side, const std::vector<Found>& points, const std::s
       if (point->disturbed_share > 0) g.disturbed_blocks.insert(number);
       if (design.look > 0 && number > design.last_judged) continue;
     }
-    // What disturbed interleaved blocks fell on both sides: their spread tells it.
+    // What disturbed interleaved blocks fell on both sides: their spread reports it.
     const std::vector<double> values = design.interleaved ? found->values : undisturbed(*point, *found);
     g.values.insert(g.values.end(), values.begin(), values.end());
     g.too_few_operations |= found->too_few_operations;
@@ -87,7 +87,7 @@ double geometric_mean(std::span<const double> values) {
 }
 
 /// Why nothing may be said of the metric, whatever its values are. What disturbed both sides of
-/// interleaved blocks alike is among what they were compared under: their spread tells it.
+/// interleaved blocks alike is among what they were compared under: their spread reports it.
 Reason doubt(const Gathered& a, const Gathered& b, const Design& design) {
   if (std::max(a.unproven_share, b.unproven_share) > 0) return Reason::cache_unproven;
   if (a.too_few_operations || b.too_few_operations) return Reason::few_ops;
@@ -128,7 +128,7 @@ Change direction(const Row& row) {
   return (row.other.typical > row.base.typical) == (row.better == Better::higher) ? Change::better : Change::worse;
 }
 
-/// What was read, not measured: told exactly. Counts (cores) either are the same or not; sizes
+/// What was read, not measured: reported exactly. Counts (cores) either are the same or not; sizes
 /// change by the minute (free space), so that less than delta does not matter.
 void judge_fact(Row& row) {
   if (row.unit == "count") row.delta = 0;

@@ -179,7 +179,7 @@ std::string gates_sentence(const Pair& pair) {
   return text;
 }
 
-void tell(const Comparison& all, const Pair& pair, Row& row) {
+void write_words(const Comparison& all, const Pair& pair, Row& row) {
   row.explanation = figures(all, pair, row) + ": " + verdict(all, row) + ".";
   row.next_step = next_step(all, row);
 }

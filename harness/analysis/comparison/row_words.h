@@ -6,7 +6,7 @@
 namespace headrace::comparison {
 
 /// Fills in explanation and next_step of a judged row.
-void tell(const Comparison& all, const Pair& pair, Row& row);
+void write_words(const Comparison& all, const Pair& pair, Row& row);
 
 /// "B vs A: 2 worse, 1 better, 21 same, 6 inconclusive".
 std::string pair_sentence(const Comparison& all, const Pair& pair);

@@ -9,7 +9,7 @@
 namespace headrace::comparison {
 
 /// Sets `says_same_as` of every row that follows another one of its point. No table of metrics
-/// tells it, their values do: in every repetition of both sides the one is the same multiple of the
+/// reports it, their values do: in every repetition of both sides the one is the same multiple of the
 /// other, or of its inverse. Gates stand for themselves.
 void fold_same_facts(std::vector<Row>& rows);
 

@@ -67,15 +67,15 @@ using Fact = std::map<std::string, std::vector<bool>>;  // value -> is each of i
 /// "rack", "r1, r3" when the slow nodes are those of these racks and of no other.
 bool explains(const Fact& fact, std::size_t nodes, std::string& slow, std::string& other) {
   if (fact.size() < 2 || nodes < fact.size() + kFewestToExplain) return false;
-  std::size_t told = 0, wrong = 0;
+  std::size_t reported = 0, wrong = 0;
   for (const auto& [value, is_slow] : fact) {
     const auto bad = static_cast<std::size_t>(std::count(is_slow.begin(), is_slow.end(), true));
-    told += is_slow.size();
+    reported += is_slow.size();
     wrong += std::min(bad, is_slow.size() - bad);
     std::string& side = 2 * bad > is_slow.size() ? slow : other;
     side += (side.empty() ? "" : ", ") + (value.empty() ? "-" : value);
   }
-  return told == nodes && !slow.empty() && !other.empty() &&
+  return reported == nodes && !slow.empty() && !other.empty() &&
          static_cast<double>(wrong) <= kMostUnexplained * static_cast<double>(nodes);
 }
 

@@ -173,7 +173,7 @@ struct Options {
   std::vector<Host> hosts;  // who should report; empty: whoever did
 };
 
-/// Judges what was collected. The newest run that tells a value counts; those before confirm.
+/// Judges what was collected. The newest run that reports a value counts; those before confirm.
 Fleet judge(Collector& collected, std::vector<Unreadable> unreadable, const Options& options);
 
 /// fleet.json; a line per node and metric.

@@ -77,7 +77,7 @@ Json pairs(const JudgedPairs& p) {
   for (const JudgedPair& one : p.findings)
     found.push_back({{"kind", one.finding.kind},
                      {"subject", one.finding.subject},
-                     {"explanation", one.finding.told},
+                     {"explanation", one.finding.reported},
                      {"status", to_string(one.status)}});
   return {{"workload", p.workload},
           {"point", p.point},

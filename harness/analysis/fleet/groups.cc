@@ -18,7 +18,7 @@ using statistics::kFewestAlike;
 /// Firmware keeps a little more of the memory on one node than on the next.
 constexpr double kAlikeMemory = 0.01;
 
-/// "251.4 GiB" in bytes; 0 when it is not told.
+/// "251.4 GiB" in bytes; 0 when it is not reported.
 double memory_bytes(const std::string& text) {
   const Parsed parsed = parse_quantity(text, Dimension::bytes);
   return parsed ? parsed.value : 0;

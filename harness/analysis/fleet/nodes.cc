@@ -93,7 +93,7 @@ void sort_metrics(Work& work) {
     for (RunValue& value : run.values) value.metric = place[value.metric];
 }
 
-/// Of each metric what each session told: the newest run of a session that counts.
+/// Of each metric what each session reported: the newest run of a session that counts.
 std::vector<std::vector<Sample>> samples_of(const std::vector<const NodeRun*>& runs, std::size_t metrics) {
   std::vector<std::vector<Sample>> samples(metrics);
   for (const NodeRun* run : runs) {

@@ -40,7 +40,7 @@ class MetricJudge {
     std::vector<double> levelled;
     for (const Valued& one : having) levelled.push_back(level(one, one.value, false));
     usual_ = statistics::robust(levelled);
-    // Another session is held against what was usual then, where enough of them tell: all may have changed since.
+    // Another session is held against what was usual then, where enough of them report: all may have changed since.
     std::vector<double> agains;
     for (const Valued& one : having)
       if (one.again) agains.push_back(level(one, *one.again, true));
@@ -126,11 +126,11 @@ class MetricJudge {
     out.again = one.again;
     if (one.again) out.again_run = one.again_run->run;
     out.status = confirmed ? Status::confirmed : one.again ? Status::passing : Status::suspected;
-    tell(out);
+    report(out);
     work_.fleet.outliers.push_back(std::move(out));
   }
 
-  void tell(Outlier& out) const {
+  void report(Outlier& out) const {
     const std::string& node = work_.fleet.nodes[out.node].name;
     std::string what = fmt::format("{} of {}: {}, usual {}", key_.metric, key_.point,
                                    format_in_unit(out.value, key_.unit), format_in_unit(out.median, key_.unit));
@@ -160,7 +160,7 @@ class MetricJudge {
   std::map<std::size_t, Shared> shared_;
 };
 
-/// What a node told, and what the session before did with the same hardware.
+/// What a node reported, and what the session before did with the same hardware.
 Valued valued(const Work& work, std::size_t node, std::size_t metric) {
   const std::vector<Sample>& samples = work.samples[node][metric];
   Valued one{node, samples.front().value, {}, nullptr};

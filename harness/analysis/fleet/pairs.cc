@@ -22,12 +22,13 @@ std::vector<std::string> ends_of(const PairFinding& finding, const PairMatrix& m
   return ends.empty() ? matrix.names : ends;
 }
 
-Status status_of(const PairFinding& finding, const RunPairs& told, const std::vector<const RunPairs*>& older) {
+Status status_of(const PairFinding& finding, const RunPairs& reported, const std::vector<const RunPairs*>& older) {
   // Its own run failed for it: by the bounds of its repetitions, and once more after a rest.
-  if (std::find(told.slow_parts.begin(), told.slow_parts.end(), finding.part) != told.slow_parts.end())
+  if (std::find(reported.slow_parts.begin(), reported.slow_parts.end(), finding.part) != reported.slow_parts.end())
     return Status::confirmed;
   for (const RunPairs* other : older) {
-    if (other->key != told.key || same_session(*other, told) || !has_all(other->matrix, ends_of(finding, told.matrix)))
+    if (other->key != reported.key || same_session(*other, reported) ||
+        !has_all(other->matrix, ends_of(finding, reported.matrix)))
       continue;
     for (const PairFinding& again : pair_findings(blame(other->matrix), other->matrix))
       if (again.kind == finding.kind && again.subject == finding.subject) return Status::confirmed;
@@ -38,9 +39,9 @@ Status status_of(const PairFinding& finding, const RunPairs& told, const std::ve
 
 }  // namespace
 
-std::vector<JudgedPairs> judge_pairs(const std::vector<RunPairs>& told) {
+std::vector<JudgedPairs> judge_pairs(const std::vector<RunPairs>& reported) {
   std::vector<const RunPairs*> newest_first;
-  for (const RunPairs& one : told) newest_first.push_back(&one);
+  for (const RunPairs& one : reported) newest_first.push_back(&one);
   std::sort(newest_first.begin(), newest_first.end(), [](const RunPairs* a, const RunPairs* b) {
     return std::tie(b->started_utc, a->key, a->path) < std::tie(a->started_utc, b->key, b->path);
   });

@@ -23,7 +23,7 @@ struct NodeRun {
   std::string node, run, path, started_utc, config_file;
   std::string measuring_command;  // of the same points
   Outcome word = Outcome::measured;
-  double began_s = 0, ended_s = 0;  // 0: not told
+  double began_s = 0, ended_s = 0;  // 0: not reported
   std::string hardware;             // what its group is made by; lines of "key value", without the memory
   std::string memory;               // "251.4 GiB"
   std::vector<std::pair<std::string, Outcome>> needs;  // which, and the outcome
@@ -32,7 +32,7 @@ struct NodeRun {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> facts;  // of the fingerprint: texts
 };
 
-/// A matrix of pairs as a run told it.
+/// A matrix of pairs as a run reported it.
 struct RunPairs {
   results::PointKey key;
   std::string workload, point, run, path, started_utc;
@@ -62,10 +62,10 @@ struct Collector::State {
 template <class Run>
 bool same_session(const Run& a, const Run& b) {
   if (a.started_utc == b.started_utc) return true;
-  return a.began_s + 1 <= b.ended_s && b.began_s + 1 <= a.ended_s;  // times are told by the second
+  return a.began_s + 1 <= b.ended_s && b.began_s + 1 <= a.ended_s;  // times are reported by the second
 }
 
-/// What a session of a node told of a metric.
+/// What a session of a node reported about a metric.
 struct Sample {
   double value = 0;
   const NodeRun* run = nullptr;
@@ -101,7 +101,7 @@ void name_missing(Work& work);
 /// Judges each metric within each group, and what the groups themselves are.
 void judge_values(Work& work);
 /// Judges the newest matrices.
-std::vector<JudgedPairs> judge_pairs(const std::vector<RunPairs>& told);
+std::vector<JudgedPairs> judge_pairs(const std::vector<RunPairs>& reported);
 
 /// How much worse than the usual, as a share: positive is worse.
 double worse_by(const ComparedMetric& key, double value, double usual);
@@ -128,7 +128,7 @@ std::optional<GroupEffect> change_of_all(const ComparedMetric& key, std::size_t 
 /// way around; and the shift of every judged group from the largest.
 void compare_groups(Work& work, std::size_t metric, const std::vector<std::vector<Valued>>& of_groups);
 
-/// Of the nodes whose run tells a noise floor; nothing when none does.
+/// Of the nodes whose run reports a noise floor; nothing when none does.
 std::optional<NodeNoise> noise_of(const std::vector<const NodeRun*>& newest);
 
 }  // namespace headrace::fleet

@@ -15,9 +15,9 @@ using Hosts = std::set<std::string>;
 
 /// Those of a run of several; else none.
 Hosts hosts_of(const StoredRun& run) {
-  const auto told = run.environment.find("launch.hosts");
-  if (told == run.environment.end()) return {};
-  std::istringstream words(told->second);
+  const auto reported = run.environment.find("launch.hosts");
+  if (reported == run.environment.end()) return {};
+  std::istringstream words(reported->second);
   Hosts hosts;
   for (std::string word; words >> word;) hosts.insert(word);
   return hosts.size() > 1 ? hosts : Hosts();

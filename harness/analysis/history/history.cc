@@ -31,20 +31,20 @@ Direction direction_of(double value, double usual, Better better) {
   return (value > usual) == (better == Better::higher) ? Direction::better : Direction::worse;
 }
 
-/// Whose fingerprint a run of several hosts tells; "" of one alone.
+/// Whose fingerprint a run of several hosts reports; "" of one alone.
 std::string first_host(const StoredRun& run) {
-  const auto told = run.environment.find("launch.host_of_rank");
-  return told == run.environment.end() ? "" : told->second.substr(0, told->second.find(' '));
+  const auto reported = run.environment.find("launch.host_of_rank");
+  return reported == run.environment.end() ? "" : reported->second.substr(0, reported->second.find(' '));
 }
 
-/// What is new in a run, most telling first.
+/// What is new in a run, most important first.
 std::vector<std::string> events_of(const StoredRun& before, const StoredRun& run) {
   const StoredRun* both[] = {&before, &run};
   std::vector<std::string> events;
   for (const auto& d : comparison::fingerprint_differences(both, {})) {
     if (!d.matters) continue;
-    const auto told = [](const std::string& v) { return v.empty() ? std::string("-") : v; };
-    events.push_back(fmt::format("{} {} -> {}", d.key, told(d.values[0]), told(d.values[1])));
+    const auto describe = [](const std::string& v) { return v.empty() ? std::string("-") : v; };
+    events.push_back(fmt::format("{} {} -> {}", d.key, describe(d.values[0]), describe(d.values[1])));
   }
   return events;
 }
@@ -357,7 +357,7 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& o
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const StoredRun& run = runs[i];
     std::vector<std::size_t>& known = of_config[{run.node, configuration[i]}];
-    std::set<std::size_t> told;
+    std::set<std::size_t> reported;
     each_metric(run, [&](const StoredPoint& point, const StoredMetric& metric) {
       const SeriesKey key = key_of(i, point, metric);
       if (!followed.contains(key)) return;
@@ -367,10 +367,10 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& o
         all.back().config_hash = configuration[i];
         known.push_back(found->second);
       }
-      if (told.insert(found->second).second) take(all[found->second], i, point, metric);
+      if (reported.insert(found->second).second) take(all[found->second], i, point, metric);
     });
     for (const std::size_t s : known)
-      if (!told.contains(s) && !is_partial(run) && !results::is_pair_metric(all[s].metric))
+      if (!reported.contains(s) && !is_partial(run) && !results::is_pair_metric(all[s].metric))
         all[s].left_out.push_back({i, "missing", {}});
   }
   for (Series& s : all)

@@ -96,7 +96,7 @@ struct Series {
 /// Fewer nodes that change at once may do so by chance.
 inline constexpr std::size_t kFewestTogether = 3;
 
-/// A change of most nodes at one time, `of` all that could tell.
+/// A change of most nodes at one time, `of` all that could show.
 struct Together {
   std::string point, metric;
   Direction direction = Direction::differs;

@@ -17,7 +17,7 @@ struct Dated {
   const Series* series = nullptr;
   const Change* change = nullptr;
   std::string after, until;  // later than, and at the latest
-  std::string from, to;      // as it is told
+  std::string from, to;      // as it is reported
 };
 
 Dated dated(const Series& s, const Change& c, const std::vector<Run>& runs) {
@@ -43,7 +43,7 @@ std::vector<Dated> at_one_time(const std::vector<Dated>& all) {
 std::vector<Together> changes_together(const std::vector<Series>& series, const std::vector<Run>& runs) {
   using Key = std::tuple<std::string, std::string, std::string, Direction>;  // workload, point, metric
   std::map<Key, std::vector<Dated>> changes;
-  std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> nodes;  // that could tell
+  std::map<std::tuple<std::string, std::string, std::string>, std::set<std::string>> nodes;  // that could show
   for (const Series& s : series) {
     if (s.why.empty()) nodes[{s.workload, s.point, s.metric}].insert(s.node);
     for (const Change& c : s.changes)

@@ -7,7 +7,7 @@
 namespace headrace::sizing {
 namespace {
 
-/// A fact of the target's file system, as the first run that tells it found it.
+/// A fact of the target's file system, as the first run that reports it found it.
 std::optional<double> fact_of(std::span<const Session> sessions, const std::string& name) {
   for (const Session& session : sessions) {
     for (const results::StoredRun* run : session) {
@@ -21,7 +21,7 @@ std::optional<double> fact_of(std::span<const Session> sessions, const std::stri
   return std::nullopt;
 }
 
-/// Free space as it was when the first run that tells it was taken.
+/// Free space as it was when the first run that reports it was taken.
 std::optional<double> free_space(std::span<const Session> sessions) {
   for (const Session& session : sessions)
     for (const results::StoredRun* run : session)
@@ -61,22 +61,22 @@ Capacity capacity_of(const job::Job& job, std::span<const Session> sessions) {
   for (const CapacityPart& part : c.parts) c.needed += part.bytes;
   c.usable = free_space(sessions);
   c.size = fact_of(sessions, "size");
-  const auto told = [](double bytes) { return format_quantity(bytes, Dimension::bytes); };
+  const auto describe = [](double bytes) { return format_quantity(bytes, Dimension::bytes); };
   if (c.parts.empty()) {
     c.explanation = "The job file has neither a number of samples nor of parameters.";
   } else if (!c.usable) {
     c.explanation = "No run has measured the free space (host_facts.free_space).";
   } else if (c.needed <= *c.usable) {
     c.outcome = Outcome::pass;
-    c.explanation = fmt::format("{} to keep, {} free when it was measured.", told(c.needed), told(*c.usable));
+    c.explanation = fmt::format("{} to keep, {} free when it was measured.", describe(c.needed), describe(*c.usable));
   } else if (c.size && c.needed > *c.size) {
     c.outcome = Outcome::fail;
-    c.explanation = fmt::format("{} not fit on the measured file system ({}).", what_to_keep(c), told(*c.size));
+    c.explanation = fmt::format("{} not fit on the measured file system ({}).", what_to_keep(c), describe(*c.size));
   } else {
     // What fills it may be the job's own data set, or what will be deleted.
     c.outcome = Outcome::inconclusive;
     c.explanation = fmt::format("{} to keep, {} free when it was measured{}: what fills it may be the job's own data.",
-                                told(c.needed), told(*c.usable), c.size ? " of " + told(*c.size) : "");
+                                describe(c.needed), describe(*c.usable), c.size ? " of " + describe(*c.size) : "");
   }
   return c;
 }

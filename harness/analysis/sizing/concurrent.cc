@@ -12,7 +12,7 @@ using results::StoredPoint;
 using results::StoredRepetition;
 using results::StoredRun;
 
-bool is_told(const StoredRepetition& r) { return r.began_unix_s > 0; }
+bool is_reported(const StoredRepetition& r) { return r.began_unix_s > 0; }
 bool counts(const StoredRepetition& r) { return r.counted && r.ok; }
 
 bool together(const StoredRepetition& a, const StoredRepetition& b) {
@@ -63,7 +63,8 @@ bool delivered_nothing(const StoredRepetition& r, const std::string& metric) {
 judging::RecordedPoint sum_together(std::span<const StoredPoint* const> clients, const std::string& metric) {
   judging::RecordedPoint all = clients.front()->record;
   for (const StoredRepetition& first : clients.front()->each) {
-    if (!first.ok || !is_told(first) || !first.metrics.contains(metric) || delivered_nothing(first, metric)) continue;
+    if (!first.ok || !is_reported(first) || !first.metrics.contains(metric) || delivered_nothing(first, metric))
+      continue;
     judging::RecordedRepetition sum = first;
     const bool every = std::all_of(clients.begin() + 1, clients.end(), [&](const StoredPoint* other) {
       for (const StoredRepetition& r : other->each) {
@@ -82,7 +83,7 @@ judging::RecordedPoint sum_together(std::span<const StoredPoint* const> clients,
 double share_beside_others(const StoredPoint& point, const StoredRun& of, const Session& session) {
   double timed = 0, beside = 0;
   for (const StoredRepetition& own : point.each) {
-    if (!counts(own) || !is_told(own)) continue;
+    if (!counts(own) || !is_reported(own)) continue;
     timed += own.ended_unix_s - own.began_unix_s;
     std::vector<std::pair<double, double>> others;  // what of it others timed something in
     for (const StoredRun* run : session) {
@@ -91,7 +92,7 @@ double share_beside_others(const StoredPoint& point, const StoredRun& of, const 
         for (const StoredRepetition& r : p.each) {
           const double from = std::max(own.began_unix_s, r.began_unix_s),
                        to = std::min(own.ended_unix_s, r.ended_unix_s);
-          if (is_told(r) && from < to) others.emplace_back(from, to);
+          if (is_reported(r) && from < to) others.emplace_back(from, to);
         }
     }
     std::sort(others.begin(), others.end());

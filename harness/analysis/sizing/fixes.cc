@@ -207,10 +207,10 @@ class Fixes {
       const std::string before = setting(a.point().params, key);
       if (before == value || before.empty()) continue;
       const bool size = key.ends_with("_size");
-      const auto told = [&](const std::string& v) {
+      const auto describe = [&](const std::string& v) {
         return size ? compact_quantity(std::atof(v.c_str()), Dimension::bytes) : v;
       };
-      out += fmt::format("{}{} {}, not {}", out.empty() ? "" : "; ", key, told(value), told(before));
+      out += fmt::format("{}{} {}, not {}", out.empty() ? "" : "; ", key, describe(value), describe(before));
     }
     if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
     return out;

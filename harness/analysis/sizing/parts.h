@@ -10,7 +10,7 @@ namespace headrace::sizing {
 /// How what was measured differs from what the job does.
 job::Likeness likeness(const job::Job& job, const Measurement& m);
 
-/// A computed formula as it is told.
+/// A computed formula as it is reported.
 Derived derived(const job::Applied& applied);
 
 /// G8: GPUs fed by `supply`, of which each needs `per_gpu`.

@@ -42,7 +42,7 @@ double imbalance(const Job& job, std::span<const Need> needs) {
   return std::max(1.0, node / (all->required / job.cluster.nodes));
 }
 
-/// The point that tells most of the job, as judgements choose it; before that, of points that are as like it, the one
+/// The point that reports most of the job, as judgements choose it; before that, of points that are as like it, the one
 /// that the most clients measured. Nothing when none moves what the job moves.
 const Measurement* planned(const Job& job, const std::vector<Measurement>& all) {
   const Measurement* best = nullptr;
@@ -52,7 +52,7 @@ const Measurement* planned(const Job& job, const std::vector<Measurement>& all) 
     if (!like.answers) continue;
     const auto better = [&] {
       if (like.distance == nearest.distance && m.clients != best->clients) return m.clients > best->clients;
-      return job::tells_more(like, m.mean, nearest, best->mean);
+      return job::says_more(like, m.mean, nearest, best->mean);
     };
     if (best != nullptr && !better()) continue;
     best = &m;
@@ -96,7 +96,7 @@ bool only_unproven_as_job(const Job& job, const Measurement& used, std::span<con
   return false;
 }
 
-std::string told(double value, const std::string& unit) { return format_in_unit(value, unit); }
+std::string describe(double value, const std::string& unit) { return format_in_unit(value, unit); }
 
 /// What decides a phase: the supply with its bounds, what it is built on, and how it was measured.
 struct Grounds {
@@ -186,16 +186,16 @@ std::string part_in_words(const Job& job, const Phase& p) {
                                          p.local ? ", on local storage" : "");
   if (p.outcome == Outcome::fail)
     return fmt::format("{}: gives {}, even at best {}; {} need{} {}. With more nodes each gets no more.", before,
-                       told(p.supply.value.mean, p.unit), told(p.supply.value.high, p.unit), those,
-                       p.nodes == 1 ? "s" : "", told(p.need_here(), p.unit));
+                       describe(p.supply.value.mean, p.unit), describe(p.supply.value.high, p.unit), those,
+                       p.nodes == 1 ? "s" : "", describe(p.need_here(), p.unit));
   const char* const enough = p.headroom.low >= 1 ? "enough" : p.headroom.high < 1 ? "not enough" : "perhaps enough";
   return fmt::format("{}: {} for {} ({} of {} needed). Whether the shared storage feeds {} was not measured.", before,
-                     enough, those, told(p.supply.value.mean, p.unit), told(p.need_here(), p.unit),
+                     enough, those, describe(p.supply.value.mean, p.unit), describe(p.need_here(), p.unit),
                      nodes_of(job.cluster.nodes));
 }
 
-void tell(const Job& job, const Grounds& g, Phase& p) {
-  const std::string gives = told(p.supply.value.mean, p.unit), needs = told(p.need_here(), p.unit);
+void report(const Job& job, const Grounds& g, Phase& p) {
+  const std::string gives = describe(p.supply.value.mean, p.unit), needs = describe(p.need_here(), p.unit);
   const auto is = [&](Reason reason) { return p.reason == reason; };
   p.next_step.clear();
   if (p.outcome == Outcome::pass) {
@@ -206,7 +206,7 @@ void tell(const Job& job, const Grounds& g, Phase& p) {
     p.explanation = part_in_words(job, p);
   } else if (p.outcome == Outcome::fail) {
     p.explanation =
-        fmt::format("Gives {}, even at best {}; needs {}.", gives, told(p.supply.value.high, p.unit), needs);
+        fmt::format("Gives {}, even at best {}; needs {}.", gives, describe(p.supply.value.high, p.unit), needs);
   } else if (is(Reason::few_reps)) {
     p.explanation = fmt::format("Gave {} in {} repetition{} and {} are needed: a bound takes 5 or more.", gives,
                                 p.supply.repetitions, p.supply.repetitions == 1 ? "" : "s", needs);
@@ -237,11 +237,11 @@ void tell(const Job& job, const Grounds& g, Phase& p) {
     p.explanation = fmt::format(
         "One session gave {}; needs {}. At another time it may be {} to {}, sessions of one system "
         "lie apart.",
-        gives, needs, told(p.supply.value.low, p.unit), told(p.supply.value.high, p.unit));
+        gives, needs, describe(p.supply.value.low, p.unit), describe(p.supply.value.high, p.unit));
     p.next_step = "Measure again at another time, and give all run folders.";
   } else {
-    p.explanation = fmt::format("Gives {} to {}; needs {}, which lies between.", told(p.supply.value.low, p.unit),
-                                told(p.supply.value.high, p.unit), needs);
+    p.explanation = fmt::format("Gives {} to {}; needs {}, which lies between.", describe(p.supply.value.low, p.unit),
+                                describe(p.supply.value.high, p.unit), needs);
     p.next_step = "Measure again at other times, and give all run folders.";
   }
 }
@@ -280,7 +280,7 @@ Applied gpus_fed(double supply, double per_gpu, double safety) {
 
 Derived fed_from(const Bounded& supply, double per_gpu, double safety, const std::string& unit) {
   return {"G8", std::string(job::find_formula("G8")->equation),
-          fmt::format("floor({} / ({} * {}))", told(supply.low, unit), safety, told(per_gpu, unit)),
+          fmt::format("floor({} / ({} * {}))", describe(supply.low, unit), safety, describe(per_gpu, unit)),
           gpus_fed(supply.low, per_gpu, safety).value(), "count"};
 }
 
@@ -397,8 +397,8 @@ void judge_phase(const Job& job, Phase& p) {
   p.supply.differs = grounds.like.differs;
   p.supply.basis = all.basis;
   p.supply.from = {"G6", std::string(job::find_formula("G6")->equation),
-                   fmt::format("min({} * {}, {}, not known)", p.nodes, told(m.per_client(), p.unit),
-                               p.curve->saturated() ? told(m.mean, p.unit) : "not known"),
+                   fmt::format("min({} * {}, {}, not known)", p.nodes, describe(m.per_client(), p.unit),
+                               p.curve->saturated() ? describe(m.mean, p.unit) : "not known"),
                    all.mean, p.unit};
   const auto ratio = [&](double supply) { return supply / p.need_here(); };
   p.headroom = {ratio(all.mean), ratio(all.low), ratio(all.high)};
@@ -407,7 +407,7 @@ void judge_phase(const Job& job, Phase& p) {
     p.fed_from = fed_from(p.supply.value, p.demand.per_gpu, job.safety, p.unit);
   }
   decide(grounds, p);
-  tell(job, grounds, p);
+  report(job, grounds, p);
 }
 
 }  // namespace headrace::sizing

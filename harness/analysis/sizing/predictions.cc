@@ -22,7 +22,7 @@ void judge_prediction(PredictionRecord& r) {
   r.bias = statistics::median(errors);
   const auto graded = [&r](const char* grade) { return std::ranges::count(r.each, grade, &PastPrediction::grade); };
   const std::size_t count = r.each.size();
-  r.told =
+  r.reported =
       count == 1
           ? fmt::format("one rehearsal on {}: predicted {:.1f} %, rehearsed {:.1f} % ({}); one says little", r.node,
                         100 * r.each.front().predicted, 100 * r.each.front().rehearsed, r.each.front().grade)
@@ -32,7 +32,7 @@ void judge_prediction(PredictionRecord& r) {
                 count, r.node, 100 * r.typical, 100 * r.worst, graded("close"), graded("within its interval"),
                 graded("off"));
   if (count > 2 && std::abs(r.bias) > 0.03)
-    r.told += r.bias > 0 ? "; predictions promise too much here" : "; predictions promise too little here";
+    r.reported += r.bias > 0 ? "; predictions promise too much here" : "; predictions promise too little here";
 }
 
 }  // namespace
@@ -43,7 +43,7 @@ std::vector<PredictionRecord> predictions_of(std::span<const results::StoredRun>
   for (const results::StoredRun& run : runs) {
     if (!run.prediction || !seen.insert(run.id).second) continue;
     auto at = std::ranges::find(all, run.node, &PredictionRecord::node);
-    if (at == all.end()) at = all.insert(all.end(), {.node = run.node, .each = {}, .told = {}});
+    if (at == all.end()) at = all.insert(all.end(), {.node = run.node, .each = {}, .reported = {}});
     const results::StoredPrediction& p = *run.prediction;
     at->each.push_back({.run = run.id,
                         .node = run.node,

@@ -19,10 +19,10 @@ struct PastPrediction {
 struct PredictionRecord {
   std::string node;
   std::vector<PastPrediction> each;
-  double typical = 0;  // the median of the errors' sizes
-  double bias = 0;     // the median error: above 0, predictions promised too much
-  double worst = 0;    // the error that is furthest from 0
-  std::string told;    // a sentence
+  double typical = 0;    // the median of the errors' sizes
+  double bias = 0;       // the median error: above 0, predictions promised too much
+  double worst = 0;      // the error that is furthest from 0
+  std::string reported;  // a sentence
 };
 
 /// By node, in the order in which the runs name them; a run that is given twice counts once. Empty: no run is a

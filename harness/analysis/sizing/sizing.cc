@@ -18,7 +18,7 @@ namespace {
 using job::Job;
 using job::Need;
 
-/// Worst first, as verdicts are told: missed, open, met; within each the least headroom.
+/// Worst first, as verdicts are reported: missed, open, met; within each the least headroom.
 bool worse(const Phase& a, const Phase& b) {
   const auto order = [](const Phase& p) {
     return p.outcome == Outcome::fail ? 0 : p.outcome == Outcome::inconclusive ? 1 : 2;
@@ -29,7 +29,7 @@ bool worse(const Phase& a, const Phase& b) {
 
 std::string bounds(const Bounded& b) { return b.low == b.high ? "" : fmt::format(" [{:.0f}, {:.0f}]", b.low, b.high); }
 
-/// Why no run tells what the need is answered by: nothing measured it, what did so says why, or it
+/// Why no run shows what the need is answered by: nothing measured it, what did so says why, or it
 /// was measured in another way than the job's.
 std::string why_missing(const Job& job, const Need& need, const Phase& phase, std::span<const Session> sessions) {
   if (!phase.alternatives.empty()) {

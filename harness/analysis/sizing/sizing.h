@@ -182,7 +182,7 @@ struct Sizing {
   std::vector<PredictionRecord> predictions;  // how good those of rehearsals among the runs were; empty: there are none
 };
 
-/// More than so many times the job's GPUs is told as just that.
+/// More than so many times the job's GPUs is reported as just that.
 inline constexpr double kMany = 100;
 
 /// Holds `runs` (which must outlive the result) against the job. Throws UsageError when the runs

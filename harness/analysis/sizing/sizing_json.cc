@@ -231,7 +231,7 @@ std::string sizing_json(const Sizing& s) {
                                   {"typical_error", r.typical},
                                   {"median_error", r.bias},
                                   {"worst_error", r.worst},
-                                  {"told", r.told},
+                                  {"told", r.reported},
                                   {"rehearsals", std::move(each)}});
   }
   return results::json_text(all);

@@ -90,18 +90,19 @@ class Reader final : public GpuFileReader {
     const auto own = counting.reads(uuid);
     const auto all = nvidia_fs_reads();
     if (tried > 0 && own && own_before)
-      way_ = told(own->direct - own_before->direct, own->through_host - own_before->through_host, ways.words, "cuFile");
+      way_ = describe(own->direct - own_before->direct, own->through_host - own_before->through_host, ways.words,
+                      "cuFile");
     else if (tried > 0 && all && all_before)
-      way_ = told(std::min(*all - *all_before, tried), tried - std::min(*all - *all_before, tried), ways.words,
-                  "nvidia-fs");
+      way_ = describe(std::min(*all - *all_before, tried), tried - std::min(*all - *all_before, tried), ways.words,
+                      "nvidia-fs");
     else
       way_ = fmt::format(
           "not known whether direct ({}) or through host memory: neither cuFile (CUDA 13.0 and later) nor nvidia-fs "
           "(rw_stats_enabled=1) counts reads here",
           ways.words);
   }
-  static std::string told(std::uint64_t direct, std::uint64_t through_host, const std::string& by,
-                          const char* counted) {
+  static std::string describe(std::uint64_t direct, std::uint64_t through_host, const std::string& by,
+                              const char* counted) {
     if (through_host == 0 && direct > 0) return fmt::format("direct ({}), as {} counted", by, counted);
     if (direct == 0)
       return fmt::format(

@@ -23,7 +23,7 @@ class CuFile {
   /// CUfileError_t.
   struct Status {
     int code;    // 0 = success, else from 5001
-    int driver;  // CUresult when `code` tells of the driver
+    int driver;  // CUresult when `code` reports on the driver
   };
   /// CUfileDescr_t of an open file descriptor.
   struct Description {
@@ -70,7 +70,7 @@ class CuFile {
                                         const GpuMemory& memory, const std::string& uuid);
   /// "not supported on this file system (cuFile 5008)".
   static std::string words(int code);
-  /// What the kernel has: whether reads could be direct at all. Which way they went, only counters tell.
+  /// What the kernel has: whether reads could be direct at all. Which way they went, only counters report.
   struct Ways {
     bool direct = false;
     std::string words;  // "nvidia-fs 2.24"
@@ -82,7 +82,7 @@ class CuFile {
     explicit Counting(CuFile& cufile);
     ~Counting();
     Counting(const Counting&) = delete;
-    /// Of the GPU with this UUID, since cuFile was started; nothing where it is not told.
+    /// Of the GPU with this UUID, since cuFile was started; nothing where it is not reported.
     std::optional<CuFileReads> reads(const std::string& uuid) const;
 
    private:

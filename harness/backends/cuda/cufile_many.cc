@@ -29,7 +29,7 @@ class Batch final : public GpuReadBatch {
   ~Batch() override {
     try {
       end();
-    } catch (const RunError&) {  // told by whoever called it before
+    } catch (const RunError&) {  // reported by whoever called it before
     }
     cufile_.free_batch(batch_);
   }

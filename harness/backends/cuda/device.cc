@@ -127,7 +127,7 @@ void Device::use() {
   if (const auto code = cudaSetDevice(index_); code != cudaSuccess) throw failed("use", code);
 }
 
-/// A copy between two GPUs fails with the same code whichever is broken: what the driver counts tells which one is.
+/// A copy between two GPUs fails with the same code whichever is broken: what the driver counts shows which one is.
 void Device::give_up(const std::string& why, cudaError_t code) {
   const std::lock_guard lock(mutex_);
   if (why_.empty()) why_ = why;

@@ -12,7 +12,7 @@
 
 namespace headrace::cuda {
 
-/// Of the runtime's device, as /sys/bus/pci/devices names it; "" when the driver does not tell.
+/// Of the runtime's device, as /sys/bus/pci/devices names it; "" when the driver does not report.
 std::string pci_address(int index);
 
 /// A GPU that did not answer in time is given up: calls into the driver might never return, so none

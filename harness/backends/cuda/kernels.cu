@@ -49,7 +49,7 @@ __global__ void copy_words(uint4* to, const uint4* from, std::uint64_t words, st
     reinterpret_cast<unsigned char*>(to + words)[first] = reinterpret_cast<const unsigned char*>(from + words)[first];
 }
 
-/// Each load tells where the next one is.
+/// Each load shows where the next one is.
 __global__ void follow(const void* const volatile* at, std::uint64_t loads, const void** last) {
   const void* const volatile* place = at;
   for (std::uint64_t i = 0; i < loads; ++i) place = static_cast<const void* const volatile*>(*place);

@@ -73,7 +73,7 @@ const char* in_words(nvjpegStatus_t code) {
   }
 }
 
-std::string told(nvjpegStatus_t code) {
+std::string describe(nvjpegStatus_t code) {
   const std::string words = in_words(code);
   return (words.empty() ? "" : words + " ") + "(nvJPEG status " + std::to_string(static_cast<int>(code)) + ")";
 }
@@ -86,8 +86,9 @@ class Decoder final : public GpuImageDecoder {
     const nvjpegBackend_t by = hardware ? NVJPEG_BACKEND_HARDWARE : NVJPEG_BACKEND_DEFAULT;
     if (const nvjpegStatus_t code = api_.create(by, nullptr, nullptr, NVJPEG_FLAGS_DEFAULT, &handle_);
         code != NVJPEG_STATUS_SUCCESS) {
-      if (hardware && code != NVJPEG_STATUS_ALLOCATOR_FAILURE) throw Unsupported(device_.name() + ": " + told(code));
-      throw RunError("start nvJPEG on " + device_.name() + ": " + told(code));
+      if (hardware && code != NVJPEG_STATUS_ALLOCATOR_FAILURE)
+        throw Unsupported(device_.name() + ": " + describe(code));
+      throw RunError("start nvJPEG on " + device_.name() + ": " + describe(code));
     }
     try {
       expect(api_.create_state(handle_, &state_), "start nvJPEG on");
@@ -111,7 +112,7 @@ class Decoder final : public GpuImageDecoder {
     nvjpegChromaSubsampling_t sampling{};
     const nvjpegStatus_t code =
         api_.image_info(handle_, image.stored.data(), image.stored.size(), &components, &sampling, widths, heights);
-    if (code != NVJPEG_STATUS_SUCCESS) return told(code);
+    if (code != NVJPEG_STATUS_SUCCESS) return describe(code);
     if (components != 1 && components != 3) return "it has " + std::to_string(components) + " components";
     image.width = static_cast<std::uint32_t>(widths[0]);
     image.height = static_cast<std::uint32_t>(heights[0]);
@@ -144,7 +145,7 @@ class Decoder final : public GpuImageDecoder {
   void expect(nvjpegStatus_t code, const char* what) const {
     if (code == NVJPEG_STATUS_SUCCESS) return;
     cudaGetLastError();  // one that does not stick must not be found by the next call
-    throw RunError(std::string(what) + " " + device_.name() + ": " + told(code));
+    throw RunError(std::string(what) + " " + device_.name() + ": " + describe(code));
   }
   void free() noexcept {
     if (device_.given_up() || Device::any_given_up() || !device_.used()) return;

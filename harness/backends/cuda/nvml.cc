@@ -68,7 +68,7 @@ Nvml::Nvml() {
 
 void Nvml::watch_errors(void* device) const {
   if (device && events_ && register_events_)
-    register_events_(device, kXid, events_);  // refused on slices: none is told
+    register_events_(device, kXid, events_);  // refused on slices: none is reported
 }
 
 /// Those that have come; waits for none.

@@ -1,4 +1,4 @@
-// What the driver's management library tells of a GPU. Loaded when it is there; nothing is ever
+// What the driver's management library reports on a GPU. Loaded when it is there; nothing is ever
 // set.
 #pragma once
 
@@ -20,11 +20,11 @@ class Nvml {
 
   /// "580.65.06"; "" when there is no library.
   std::string driver_version() const;
-  /// A handle for the GPU at a PCI address; null when it is not told.
+  /// A handle for the GPU at a PCI address; null when it is not reported.
   void* device(const std::string& pci_address) const;
   PcieLink link(void* device) const;
   PcieLink link_max(void* device) const;
-  unsigned own_generation(void* device) const;  // that a better slot would give it; 0 = not told
+  unsigned own_generation(void* device) const;  // that a better slot would give it; 0 = not reported
   bool is_sliced(void* device) const;           // MIG mode is on
   /// Of its compute mode: "all processes" (prohibited), "a second process" (exclusive process), "".
   std::string refuses(void* device) const;

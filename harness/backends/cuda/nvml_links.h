@@ -1,4 +1,4 @@
-// What the driver's management library tells of GPUs on the PCI bus, of their NVLinks, and of the switches between them.
+// What the driver's management library reports on GPUs on the PCI bus, of their NVLinks, and of the switches between them.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ class NvmlLinks {
   std::optional<std::uint64_t> recoveries(void* device) const;
   std::optional<std::uint64_t> c2c_errors(void* device) const;
   std::string recovery(void* device) const;
-  /// PCI addresses of all GPUs that it gives a handle for; nothing where it does not tell.
+  /// PCI addresses of all GPUs that it gives a handle for; nothing where it does not report.
   std::optional<std::vector<std::string>> addresses() const;
   std::optional<unsigned> up(void* device) const;
   std::optional<std::uint64_t> errors(void* device) const;

@@ -1,4 +1,4 @@
-// From CUDA's codes to what a reader is told.
+// From CUDA's codes to what a reader is reported.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -36,7 +36,7 @@ constexpr bool is_of_hardware(cudaError_t code) {
   return code == cudaErrorECCUncorrectable || code == cudaErrorNvlinkUncorrectable || code == cudaErrorUnknown;
 }
 
-/// Where the code alone tells it; else "".
+/// Where the code alone reports it; else "".
 constexpr const char* what_to_do(cudaError_t code) {
   switch (code) {
     case cudaErrorDevicesUnavailable:

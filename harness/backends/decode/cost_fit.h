@@ -17,7 +17,7 @@ struct CostFit {
   double r2 = 0;  // 1 - squared residuals over squared distances from the mean; below 0: worse than the mean alone
 };
 
-/// By least squares. Nothing where the images do not tell bytes and pixels apart, or all took the same time.
+/// By least squares. Nothing where the images do not distinguish bytes and pixels , or all took the same time.
 std::optional<CostFit> fit_costs(std::span<const Cost> costs);
 
 }  // namespace headrace::decode

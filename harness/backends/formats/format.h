@@ -11,7 +11,7 @@ namespace headrace::formats {
 enum class Format : std::uint8_t { none, tar, tfrecord, mds };
 std::string_view to_string(Format format);
 
-/// By a name's end; none: it does not tell.
+/// By a name's end; none: it does not report.
 Format format_by_name(std::string_view name) noexcept;
 
 /// By the first bytes.

@@ -31,11 +31,11 @@ std::optional<MdsColumns> mds_columns_of(int fd, std::uint64_t size);
 
 // Writing.
 
-inline constexpr std::uint64_t kMostMdsShard = 0xffffffff;  // [B]: places are told by 4 bytes
+inline constexpr std::uint64_t kMostMdsShard = 0xffffffff;  // [B]: places are reported by 4 bytes
 
 struct MdsColumn {
   std::string name, encoding;           // "bytes", "int", "jpeg", "png"
-  std::optional<std::uint64_t> size{};  // of one size [B]; else it is told in each sample
+  std::optional<std::uint64_t> size{};  // of one size [B]; else it is reported in each sample
 };
 /// Of a data set whose shards have `most_bytes` at most, by the order of their names, as streaming's writer sorts them.
 std::string mds_settings(const std::vector<MdsColumn>& columns, std::uint64_t most_bytes);

@@ -22,7 +22,7 @@ class MdsParser final : public SampleParser {
     state_ = State::count;
     at_ = next_ = 0;
     count_ = 0;
-    told_ = false;
+    reported_ = false;
     same_settings_ = columns_.has_value();
     begin_sample();
   }
@@ -48,7 +48,7 @@ class MdsParser final : public SampleParser {
 
   Found end() noexcept override {
     if (is_whole()) return finish();
-    if (std::exchange(told_, true)) return {.kind = Found::Kind::over};
+    if (std::exchange(reported_, true)) return {.kind = Found::Kind::over};
     if (state_ != State::samples) return bad(compressed() ? Flaw::compressed : Flaw::truncated, 0);
     if (!over()) return bad(Flaw::truncated, offset(next_));
     if (count_ == 0) return bad(Flaw::no_sample, 0);
@@ -117,7 +117,7 @@ class MdsParser final : public SampleParser {
       const std::uint64_t here = std::min(part, sizes_length() - head);
       for (std::uint64_t i = 0; i < here; ++i) {
         word_[(head + i) % 4] = bytes[i];
-        if ((head + i) % 4 == 3) told_bytes_ += little_endian_32(word_.data());
+        if ((head + i) % 4 == 3) reported_bytes_ += little_endian_32(word_.data());
       }
     }
     at_ += part;
@@ -130,7 +130,7 @@ class MdsParser final : public SampleParser {
     ++next_;
     Found found{.kind = Found::Kind::sample, .bytes = length, .offset = begin};
     if (same_settings_) {
-      if (length < sizes_length() || told_bytes_ + columns_->fixed + sizes_length() != length)
+      if (length < sizes_length() || reported_bytes_ + columns_->fixed + sizes_length() != length)
         found = bad(Flaw::column_sizes, begin);
       else
         found.bytes -= sizes_length();
@@ -139,7 +139,7 @@ class MdsParser final : public SampleParser {
     begin_sample();
     return found;
   }
-  void begin_sample() noexcept { told_bytes_ = 0; }
+  void begin_sample() noexcept { reported_bytes_ = 0; }
 
   /// The first column that is to be decoded, of the sample that is kept; empty where there is none, or columns are not known.
   Bytes column(std::uint64_t length) const noexcept {
@@ -175,9 +175,9 @@ class MdsParser final : public SampleParser {
   State state_ = State::count;
   std::uint64_t at_ = 0, next_ = 0;  // in the shard [B]; the sample at hand
   std::uint32_t count_ = 0;
-  bool same_settings_ = false, told_ = false;
+  bool same_settings_ = false, reported_ = false;
   std::array<unsigned char, 4> word_{};
-  std::uint64_t told_bytes_ = 0;  // of the sample at hand, by its own sizes
+  std::uint64_t reported_bytes_ = 0;  // of the sample at hand, by its own sizes
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ std::unique_ptr<SampleParser> tar_parser(const std::vector<std::string>& parts, 
 std::unique_ptr<SampleParser> tfrecord_parser(Payload* keep = nullptr);
 
 /// Of MDS shards. `columns`: those of the data set, to hold samples of shards with the same settings to; nothing: only
-/// where samples begin and end is told. To be decoded is the first such column of a sample whose columns are known.
+/// where samples begin and end is reported. To be decoded is the first such column of a sample whose columns are known.
 std::unique_ptr<SampleParser> mds_parser(const std::optional<MdsColumns>& columns, Payload* keep = nullptr);
 
 /// A shard that is compressed as a whole, by its first bytes (gzip, zstd, bzip2, xz): neither is read here.

@@ -1,4 +1,4 @@
-// How many samples a shard holds, told by its headers.
+// How many samples a shard holds, reported by its headers.
 #pragma once
 
 #include <cstdint>

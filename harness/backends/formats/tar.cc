@@ -89,9 +89,9 @@ std::size_t cut_of(std::string_view name) {
 }  // namespace
 
 std::optional<TarHeader> tar_header(TarBlock block) noexcept {
-  const auto told = number_in(block.data() + kChecksum, kChecksumLength);
+  const auto reported = number_in(block.data() + kChecksum, kChecksumLength);
   const auto size = number_in(block.data() + kSize, kSizeLength);
-  if (!told || !size || *told != checksum_of(block.data())) return std::nullopt;
+  if (!reported || !size || *reported != checksum_of(block.data())) return std::nullopt;
   const char type = static_cast<char>(block[kType]);
   return TarHeader{.type = type == 0 || type == '7' ? '0' : type,
                    .size = *size,
@@ -183,8 +183,8 @@ std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64
       std::string name = long_name;
       if (name.empty()) name.assign(room, tar_name(TarBlock(block), header->has_prefix, room));
       if (const auto path = pax_path(records)) name = *path;
-      if (const auto told = pax_value(records, "size"))
-        std::from_chars(told->data(), told->data() + told->size(), bytes);
+      if (const auto reported = pax_value(records, "size"))
+        std::from_chars(reported->data(), reported->data() + reported->size(), bytes);
       long_name.clear();
       records.clear();
       if (const SampleName sample = sample_name(name); !sample.key.empty()) {
@@ -222,9 +222,9 @@ void put_tar_header(std::string_view name, std::uint64_t size, std::string& out)
     out += records;
     out.append(tar_padding(records.size()), '\0');
   }
-  const std::uint64_t told = std::min(size, kMostOctal);
-  if (cut != std::string_view::npos) return put_block(name.substr(0, cut), name.substr(cut + 1), told, '0', out);
-  put_block("", name.substr(0, kNameLength), told, '0', out);
+  const std::uint64_t reported = std::min(size, kMostOctal);
+  if (cut != std::string_view::npos) return put_block(name.substr(0, cut), name.substr(cut + 1), reported, '0', out);
+  put_block("", name.substr(0, kNameLength), reported, '0', out);
 }
 
 void put_tar_comment(std::string_view comment, std::string& out) {

@@ -26,7 +26,7 @@ class TarParser final : public SampleParser {
     at_ = filled_ = left_ = samples_ = 0;
     forget_names();
     forget_sample();
-    ended_ = any_ = told_ = keeps_ = kept_one_ = false;
+    ended_ = any_ = reported_ = keeps_ = kept_one_ = false;
     lost_ = {};
     if (keep_ != nullptr) keep_->begin();
   }
@@ -53,7 +53,7 @@ class TarParser final : public SampleParser {
     const bool in_header = state_ == State::text || (state_ == State::header && filled_ > 0);
     // Whether a header that is cut off was of the same sample, nobody knows: what has all its parts is taken for whole.
     if (key_length_ > 0 && !in_body && (!in_header || flaw() == Flaw::none)) return finish();
-    if (std::exchange(told_, true)) return {.kind = Found::Kind::over};
+    if (std::exchange(reported_, true)) return {.kind = Found::Kind::over};
     if (in_header && at_ == filled_ && looks_compressed(std::span(block_).first(filled_)))
       return bad(Flaw::compressed, 0);
     if (in_body || in_header) return bad(Flaw::truncated, key_length_ > 0 ? sample_at_ : at_);
@@ -119,7 +119,7 @@ class TarParser final : public SampleParser {
         return found;
       }
       default:
-        // Links, devices and folders have no bytes; a name that was told was theirs.
+        // Links, devices and folders have no bytes; a name that was reported was theirs.
         forget_names();
         return goes_on(State::body, header->type >= '1' && header->type <= '6' ? 0 : header->size);
     }
@@ -179,9 +179,9 @@ class TarParser final : public SampleParser {
     if (text_of_ == 'L') return keep_name(text.substr(0, text.find('\0')));
     sparse_ = is_sparse(text);
     if (const auto path = pax_path(text)) keep_name(*path);
-    if (const auto told = pax_value(text, "size")) {
+    if (const auto reported = pax_value(text, "size")) {
       std::uint64_t size = 0;
-      if (std::from_chars(told->data(), told->data() + told->size(), size).ec == std::errc{}) size_ = size;
+      if (std::from_chars(reported->data(), reported->data() + reported->size(), size).ec == std::errc{}) size_ = size;
     }
   }
   /// A further block of the map of a sparse file, before its bytes.
@@ -270,11 +270,11 @@ class TarParser final : public SampleParser {
   std::array<std::uint64_t, kMostParts> hashes_{};
   std::size_t count_ = 0;
   unsigned there_ = 0;         // a bit for each of parts_
-  Found lost_;                 // to be told next
+  Found lost_;                 // to be reported next
   std::uint64_t part_at_ = 0;  // of the member at hand, in the shard
   bool keeps_ = false;         // its bytes are for keep_
   bool kept_one_ = false;      // which still has the sample before
-  bool doubled_ = false, ended_ = false, told_ = false;
+  bool doubled_ = false, ended_ = false, reported_ = false;
   bool any_ = false;  // member of the archive
 };
 

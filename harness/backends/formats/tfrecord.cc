@@ -81,7 +81,7 @@ class RecordParser final : public SampleParser {
   void begin() noexcept override {
     at_ = begin_ = filled_ = left_ = records_ = 0;
     state_ = State::head;
-    told_ = false;
+    reported_ = false;
   }
 
   Found take(std::span<const unsigned char> bytes) noexcept override {
@@ -95,7 +95,7 @@ class RecordParser final : public SampleParser {
   }
 
   Found end() noexcept override {
-    if (std::exchange(told_, true)) return {.kind = Found::Kind::over};
+    if (std::exchange(reported_, true)) return {.kind = Found::Kind::over};
     if (state_ != State::head || filled_ > 0) return bad(Flaw::truncated);
     if (records_ == 0) return bad(Flaw::no_sample);
     return {.kind = Found::Kind::over};
@@ -134,11 +134,11 @@ class RecordParser final : public SampleParser {
     return {};
   }
   Found close() noexcept {
-    std::uint32_t told;
-    std::memcpy(&told, few_.data(), sizeof told);
+    std::uint32_t reported;
+    std::memcpy(&reported, few_.data(), sizeof reported);
     state_ = State::head;
     ++records_;
-    if (told != masked(crc_)) return bad(Flaw::data_crc);
+    if (reported != masked(crc_)) return bad(Flaw::data_crc);
     if (keep_ != nullptr) {
       const Bytes record = keep_->bytes();
       Bytes found;
@@ -157,16 +157,16 @@ class RecordParser final : public SampleParser {
   std::uint64_t filled_ = 0;          // of few_
   std::uint64_t length_ = 0, left_ = 0, records_ = 0;
   std::uint32_t crc_ = 0;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 }  // namespace
 
 bool record_head(std::span<const unsigned char, kRecordHead> head, std::uint64_t& length) noexcept {
-  std::uint32_t told;
+  std::uint32_t reported;
   std::memcpy(&length, head.data(), sizeof length);
-  std::memcpy(&told, head.data() + sizeof length, sizeof told);
-  return told == masked(crc32c(head.first(sizeof length)));
+  std::memcpy(&reported, head.data() + sizeof length, sizeof reported);
+  return reported == masked(crc32c(head.first(sizeof length)));
 }
 
 void put_record(std::string_view bytes, std::string& out) {

@@ -1,5 +1,5 @@
 // NCCL's debug log, switched on around the making of groups and their first operation, and off before anything is timed:
-// it is the only way in which NCCL tells what it decided.
+// it is the only way in which NCCL shows what it decided.
 #pragma once
 
 #include <string>

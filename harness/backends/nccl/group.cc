@@ -99,7 +99,7 @@ class Group final : public NcclGroup {
  private:
   static constexpr double kFinish_s = 30, kComeBack_s = 1, kLook_s = 0.05;
 
-  /// Whatever the job threw: it was told before, or is what aborting makes.
+  /// Whatever the job threw: it was reported before, or is what aborting makes.
   static bool ended(Expendable& thread, double s) {
     try {
       return thread.ended_within(s);

@@ -11,7 +11,7 @@
 
 namespace headrace::nccl {
 
-/// What the library complained of, "" when of nothing: told with each failure.
+/// What the library complained of, "" when of nothing: reported with each failure.
 using Complaints = std::function<std::string()>;
 
 /// Throws RunError.

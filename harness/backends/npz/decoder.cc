@@ -35,7 +35,7 @@ class Decoder final : public ByteDecoder {
       if (!make_room(filled, member, error) || !unpack(member, out_.get() + filled, error)) return false;
       DecodeError of_array;
       if (!check_npy({out_.get() + filled, member.size}, of_array)) {
-        // Where a packed array is wrong, no place in the file tells.
+        // Where a packed array is wrong, no place in the file reports.
         return error.set(member.offset + (member.deflated ? 0 : of_array.offset), of_array.what.data()), false;
       }
       filled += member.size;

@@ -1,4 +1,4 @@
-// GPUs as NVIDIA's management library tells of them. Its header is not needed: layouts and numbers are part of the library's
+// GPUs as NVIDIA's management library reports on them. Its header is not needed: layouts and numbers are part of the library's
 // binary interface. A symbol that an old driver lacks leaves its value absent.
 #include <algorithm>
 #include <cctype>
@@ -22,7 +22,7 @@ struct Utilization {
 /// nvmlProcessInfo_t, since its second version
 struct Process {
   unsigned pid;
-  unsigned long long memory;  // all ones: not told
+  unsigned long long memory;  // all ones: not reported
   unsigned gpu_instance, compute_instance;
 };
 static_assert(sizeof(Process) == 24);
@@ -125,8 +125,8 @@ class NvmlActivity final : public GpuActivity {
     if (!processes_) return users;
     for (const Process& one :
          listed<Process>([&](unsigned*count, Process*to) { return processes_(device.handle, count, to); })) {
-      const bool told = one.memory != ~0ull;
-      users.push_back({.pid = static_cast<int>(one.pid), .memory = told ? one.memory : 0});
+      const bool reported = one.memory != ~0ull;
+      users.push_back({.pid = static_cast<int>(one.pid), .memory = reported ? one.memory : 0});
     }
     if (!process_utilization_) return users;
     const unsigned long long since = device.seen_us;

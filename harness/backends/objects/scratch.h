@@ -1,6 +1,6 @@
 // Prefixes of object stores that headrace marked: everything that it writes into a store lies below one of these.
 //
-//   s3://bucket/prefix/.headrace               the mark: says that the prefix is headrace's, and tells its token
+//   s3://bucket/prefix/.headrace               the mark: says that the prefix is headrace's, and reports its token
 //   s3://bucket/prefix/headrace-TOKEN/users/   a word of each process that uses it, with who that is
 //   s3://bucket/prefix/headrace-TOKEN/data/    data sets
 //   s3://bucket/prefix/headrace-TOKEN/run-ID/  what one process makes for itself: checkpoints

@@ -19,7 +19,7 @@ class CountedFile final : public arrow::io::RandomAccessFile {
 
   arrow::Status Close() override;
   bool closed() const override { return fd_ < 0; }
-  arrow::Result<std::int64_t> Tell() const override { return position_; }
+  arrow::Result<std::int64_t> Report() const override { return position_; }
   arrow::Status Seek(std::int64_t position) override;
   arrow::Result<std::int64_t> GetSize() override { return size_; }
   arrow::Result<std::int64_t> Read(std::int64_t length, void* out) override;

@@ -123,11 +123,11 @@ class Parquet final : public TableFormat {
       const std::vector<int> chosen = positions(*metadata->schema(), columns);
       for (int i = 0; i < metadata->num_row_groups(); ++i) {
         const auto group = metadata->RowGroup(i);
-        RowGroup told{.rows = static_cast<std::uint64_t>(std::max<std::int64_t>(0, group->num_rows())), .bytes = 0};
+        RowGroup reported{.rows = static_cast<std::uint64_t>(std::max<std::int64_t>(0, group->num_rows())), .bytes = 0};
         for (const int column : chosen)
-          told.bytes += static_cast<std::uint64_t>(
+          reported.bytes += static_cast<std::uint64_t>(
               std::max<std::int64_t>(0, group->ColumnChunk(column)->total_compressed_size()));
-        groups.push_back(told);
+        groups.push_back(reported);
       }
     });
   }

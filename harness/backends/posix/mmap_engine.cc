@@ -80,7 +80,7 @@ class MappedBlocks final : public BlockReader {
   std::int64_t why_not(const BlockRequest& request) const noexcept {
     struct stat now {};
     if (::fstat(open_[request.file], &now) != 0) return -errno;
-    const auto size = S_ISBLK(now.st_mode)  // a device's status tells no size
+    const auto size = S_ISBLK(now.st_mode)  // a device's status reports no size
                           ? static_cast<std::int64_t>(files_.size(selected_[request.file]))
                           : std::int64_t{now.st_size};
     const std::int64_t rest = size - static_cast<std::int64_t>(request.offset);

@@ -59,7 +59,8 @@ class PilFiles final : public ProfileFiles {
   const unsigned char* data(std::uint32_t) const override { return keep_ ? piece_.data() : nullptr; }
 
  private:
-  static constexpr std::uint64_t kPiece = 65536, kMagic = 16;  // ImageFile.MAXBLOCK; what tells one format from another
+  static constexpr std::uint64_t kPiece = 65536,
+                                 kMagic = 16;  // ImageFile.MAXBLOCK; what distinguishes one format from another
 
   bool open(std::uint32_t file) noexcept override {
     input_.count_anew();
@@ -108,7 +109,7 @@ class NpzFiles final : public ProfileFiles {
   }
   void read(std::uint64_t size) noexcept override {
     if (!look_at_end(size)) return;
-    for (int member = 0; member < 2; ++member) {  // whose first bytes tell that it is an array; then to read it
+    for (int member = 0; member < 2; ++member) {  // whose first bytes show that it is an array; then to read it
       input_.seek(0, SEEK_SET);
       done_.bytes = 0;
       if (!more(std::min(kHeader, size))) return;

@@ -8,7 +8,7 @@ namespace headrace {
 namespace {
 
 /// The socket's own time limit ends a call with EAGAIN; a signal does the same here.
-std::int64_t told(ssize_t result) {
+std::int64_t describe(ssize_t result) {
   if (result >= 0) return result;
   return errno == EINTR ? -EAGAIN : -errno;
 }
@@ -16,10 +16,10 @@ std::int64_t told(ssize_t result) {
 class PosixMover final : public StreamMover {
  public:
   std::int64_t send(int socket, std::span<const char> data) override {
-    return told(::send(socket, data.data(), data.size(), MSG_NOSIGNAL));
+    return describe(::send(socket, data.data(), data.size(), MSG_NOSIGNAL));
   }
   std::int64_t receive(int socket, std::span<char> data) override {
-    return told(::recv(socket, data.data(), data.size(), 0));
+    return describe(::recv(socket, data.data(), data.size(), 0));
   }
 };
 

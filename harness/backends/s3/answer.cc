@@ -73,8 +73,8 @@ std::string writing_advice(const Answer& answer) {
 
 std::string advice(const Answer& answer, const Settings& settings, const Address& address, Doing doing) {
   const std::string_view code = answer.code();
-  const std::string_view told_region = element(answer.error.view(), "Region");
-  const std::string_view region = answer.region.empty() ? told_region : answer.region.view();
+  const std::string_view reported_region = element(answer.error.view(), "Region");
+  const std::string_view region = answer.region.empty() ? reported_region : answer.region.view();
   if (is_one_of(code, {"InvalidAccessKeyId", "SignatureDoesNotMatch"}))
     return fmt::format(
         "the keys of {} are not this store's: look at AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and "
@@ -191,8 +191,8 @@ std::string_view element(std::string_view text, std::string_view name) noexcept 
   return {};
 }
 
-std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
-                 Doing doing) {
+std::string describe(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
+                     Doing doing) {
   const std::string more =
       answer.transport != 0 ? connection_advice(answer, settings, address) : advice(answer, settings, address, doing);
   const std::string who = answer.transport != 0 ? "" : "the server answered ";

@@ -42,7 +42,7 @@ struct Answer {
   ShortText<128> etag;                 // the header, with its quotes
   bool sealed = false;                 // encrypted so that the ETag is no MD5 of the content
   ShortText<256> transport_text;       // libcurl's own words
-  ShortText<4096> error;               // the beginning of a body that tells an error
+  ShortText<4096> error;               // the beginning of a body that reports an error
 
   void clear() noexcept;
   bool is_success() const noexcept { return transport == 0 && (status == 200 || status == 204 || status == 206); }
@@ -51,7 +51,7 @@ struct Answer {
   bool is_throttled() const noexcept;
   /// May the same request succeed in a moment? Throttled, failed inside, or the connection broke.
   bool is_passing() const noexcept;
-  /// "SlowDown", from the body; "" = the server told none.
+  /// "SlowDown", from the body; "" = the server reported none.
   std::string_view code() const noexcept;
   std::string_view message() const noexcept;
 };
@@ -67,8 +67,8 @@ enum class Doing { reading, writing };
 
 /// The sentence for a request that failed: what it was, what the server said, and what to do. The only way by which a
 /// server's words become text: without what was sent to it as a secret.
-std::string told(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
-                 Doing doing = Doing::reading);
+std::string describe(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
+                     Doing doing = Doing::reading);
 
 /// What a server said, without what was sent to it as a secret: '*' in its place, and in that of runs of hexadecimal digits that have the
 /// length of a signature, or nearly.

@@ -1,4 +1,4 @@
-// ETags as stores tell them, and what they say of an object.
+// ETags as stores report them, and what they say of an object.
 #pragma once
 
 #include <optional>

@@ -65,7 +65,8 @@ class Lister {
     const Answer& answer = requests_.transfer(0).answer();
     if (requests_.transfer(0).flaw() != Transfer::Flaw::none)
       throw RunError(fmt::format("list {}: a page of the listing is larger than any store's", url_));
-    if (!answer.is_success()) throw RunError(told("list " + url_, answer, requests_.settings(), requests_.address()));
+    if (!answer.is_success())
+      throw RunError(describe("list " + url_, answer, requests_.settings(), requests_.address()));
     return text_;
   }
   ListedPage parse(const std::string& prefix, std::string& text, const std::function<void(const ListedObject&)>& each) {

@@ -44,7 +44,7 @@ class Names final : public ObjectNames {
   }
   Asked head(std::string_view key) override { return ask({.key = key, .method = Method::head}); }
   std::string why(const std::string& what) const override {
-    return told(what, requests_.transfer(0).answer(), requests_.settings(), requests_.address());
+    return describe(what, requests_.transfer(0).answer(), requests_.settings(), requests_.address());
   }
 
  private:

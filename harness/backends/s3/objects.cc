@@ -35,8 +35,8 @@ class Removal {
         const bool absent = answer.transport == 0 && answer.status == 404;
         const bool changed = answer.transport == 0 && answer.status == 412;
         if (!answer.is_success() && !absent && !changed)
-          throw RunError(told((slot.looks ? "look at " : "remove ") + objects_[slot.number].url, answer,
-                              requests_.settings(), requests_.address(), Doing::writing));
+          throw RunError(describe((slot.looks ? "look at " : "remove ") + objects_[slot.number].url, answer,
+                                  requests_.settings(), requests_.address(), Doing::writing));
         if (slot.looks && answer.is_success() && answer.version == version_of(etag)) {
           slot.looks = false;
           slot.etag = quoted(etag);
@@ -87,7 +87,7 @@ std::optional<std::uint64_t> Call::length() const {
 }
 
 void Call::refuse(const std::string& what, Doing doing) const {
-  throw RunError(told(what, requests_.transfer(0).answer(), settings(), address(), doing));
+  throw RunError(describe(what, requests_.transfer(0).answer(), settings(), address(), doing));
 }
 
 std::optional<std::string> put_object(SharedSettings settings, const Ledger& ledger, const std::string& url,

@@ -29,9 +29,9 @@ class Call {
   /// Until it is answered. `text` of the answer is at hand until the next one.
   const Answer& operator()(Ask ask);
   const std::string& text() const { return text_; }
-  /// Was it asked more than once? Then an answer before the last may have been lost on the way, and what it told done.
+  /// Was it asked more than once? Then an answer before the last may have been lost on the way, and what it reported done.
   bool asked_again() const { return tries_ > 1; }
-  /// Bytes that the last answer has, or would have if they had been asked for; nothing where it does not tell.
+  /// Bytes that the last answer has, or would have if they had been asked for; nothing where it does not report.
   std::optional<std::uint64_t> length() const;
   /// Throws RunError in the server's words.
   [[noreturn]] void refuse(const std::string& what, Doing doing) const;

@@ -30,7 +30,7 @@ int error_of(const Transfer& transfer) noexcept {
   return transfer.received() == transfer.ask().length ? 0 : OperationError::kShortRead;
 }
 
-/// What both kinds of readers share: the objects' keys, a buffer for each request, and what they tell at their end.
+/// What both kinds of readers share: the objects' keys, a buffer for each request, and what they report at their end.
 class Objects {
  public:
   Objects(std::shared_ptr<const Settings> settings, const FileTable& files, std::uint64_t buffer,
@@ -74,7 +74,7 @@ class Objects {
       throw RunError(fmt::format("get {}: it is another object than was listed a moment ago", name));
     if (transfer.answer().is_success())
       throw RunError(fmt::format("get {}: {} of {} bytes came", name, transfer.received(), transfer.ask().length));
-    throw RunError(told("get " + name, transfer.answer(), requests_.settings(), requests_.address()));
+    throw RunError(describe("get " + name, transfer.answer(), requests_.settings(), requests_.address()));
   }
 
   const FileTable& files() const { return files_; }
@@ -215,7 +215,7 @@ void Ledger::remove(Requests& requests) {
 
 void Ledger::hear(Requests& requests) {
   for (const Refusals& kind : requests.take_refusals()) {
-    std::string note = told("some requests were refused", kind.first, requests.settings(), requests.address());
+    std::string note = describe("some requests were refused", kind.first, requests.settings(), requests.address());
     if (std::find(notes_.begin(), notes_.end(), note) == notes_.end()) notes_.push_back(std::move(note));
   }
 }

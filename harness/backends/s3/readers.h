@@ -13,7 +13,7 @@
 
 namespace headrace::s3 {
 
-/// What readers and their engine tell each other: requests counted, refusals to be told, when to stop.
+/// What readers and their engine exchange: requests counted, refusals to be reported, when to stop.
 class Ledger {
  public:
   void add(Requests& requests);
@@ -37,7 +37,7 @@ class Ledger {
 };
 
 /// Both ask for the first byte of their first object now, untimed, so that who may not read, and a server that ignores
-/// ranges, is told before anything is measured: throws RunError.
+/// ranges, is reported before anything is measured: throws RunError.
 std::unique_ptr<WholeFileReader> make_whole_objects(std::shared_ptr<const Settings> settings, const FileTable& files,
                                                     const ReaderOptions& options, Ledger& ledger);
 std::unique_ptr<BlockReader> make_ranges(std::shared_ptr<const Settings> settings, const FileTable& files,

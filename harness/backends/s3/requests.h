@@ -58,7 +58,7 @@ class Requests {
   std::size_t in_flight() const { return in_flight_; }
   const Settings& settings() const { return *settings_; }
   const Address& address() const { return address_; }
-  /// Lets go of all that is in flight, untold.
+  /// Lets go of all that is in flight, unreported.
   void cancel();
   /// Stays after this object.
   std::shared_ptr<Tally> tally() const { return tally_; }

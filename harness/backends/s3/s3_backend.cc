@@ -42,7 +42,7 @@ class S3Engine final : public StorageEngine, public ObjectStore {
   std::string list(const std::string& url, const std::function<void(const ListedObject&)>& each) override {
     return list_objects(settings(), url, ledger_, each);
   }
-  std::string told(const std::string& url) const override {
+  std::string describe(const std::string& url) const override {
     const auto known = settings();
     const Address address(*known, parse_url(url).bucket);
     return fmt::format("{}, {} style, region {}, {}", address.origin(),

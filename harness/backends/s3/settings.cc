@@ -122,18 +122,18 @@ Sections parse_sections(std::string_view text) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
-    const std::string_view told = trimmed(line);
-    if (told.empty() || told.front() == '#' || told.front() == ';') continue;
-    if (told.front() == '[') {
-      std::string_view name = trimmed(told.substr(1, told.find(']') - 1));
+    const std::string_view reported = trimmed(line);
+    if (reported.empty() || reported.front() == '#' || reported.front() == ';') continue;
+    if (reported.front() == '[') {
+      std::string_view name = trimmed(reported.substr(1, reported.find(']') - 1));
       if (name.starts_with("profile ")) name = trimmed(name.substr(8));
       section = &sections[std::string(name)];
       nested.clear();
       continue;
     }
-    const std::size_t equals = told.find('=');
+    const std::size_t equals = reported.find('=');
     if (section == nullptr || equals == std::string_view::npos) continue;
-    const std::string key(trimmed(told.substr(0, equals))), value(trimmed(told.substr(equals + 1)));
+    const std::string key(trimmed(reported.substr(0, equals))), value(trimmed(reported.substr(equals + 1)));
     const bool indented = kBlanks.find(line.front()) != std::string_view::npos;
     if (!indented) nested = value.empty() ? key + "." : "";
     (*section)[indented ? nested + key : key] = value;

@@ -163,7 +163,7 @@ void Transfer::ended(CURLcode code) noexcept {
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
   curl_easy_getinfo(easy_, CURLINFO_NUM_CONNECTS, &connections_);
   answer_.status = static_cast<int>(status);
-  if (code == CURLE_OK || flaw_ != Flaw::none) return;  // libcurl only tells that it was ended here
+  if (code == CURLE_OK || flaw_ != Flaw::none) return;  // libcurl only shows that it was ended here
   curl_easy_getinfo(easy_, CURLINFO_OS_ERRNO, &error);
   curl_easy_getinfo(easy_, CURLINFO_HTTP_CONNECTCODE, &tunnel);
   answer_.transport = code;

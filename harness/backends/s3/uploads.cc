@@ -41,8 +41,8 @@ std::string escaped(std::string_view text) {
                              call.address().origin(), why));
 }
 
-/// The ETag of what stands under `key`, where these parts make just that; "" otherwise, and where the store's ETags do not tell.
-/// An upload may be gone because it is complete: the answer that told so was lost on the way.
+/// The ETag of what stands under `key`, where these parts make just that; "" otherwise, and where the store's ETags do not report.
+/// An upload may be gone because it is complete: the answer that reported so was lost on the way.
 std::string completed_before(Call& call, const std::string& key, const UploadedParts& parts) {
   const Answer& stands = call({.key = key, .method = Method::head});
   if (!stands.is_success() || call.length() != parts.size) return "";
@@ -79,7 +79,7 @@ std::string complete_upload(Call& call, const std::string& key, const std::strin
                                .from = reinterpret_cast<const unsigned char*>(body.data()),
                                .sends = body.size()});
   if (answer.transport == 0 && answer.status == 404 && answer.code() == "NoSuchUpload") {
-    const RunError gone(told(what, answer, call.settings(), call.address(), Doing::writing));
+    const RunError gone(describe(what, answer, call.settings(), call.address(), Doing::writing));
     if (std::string etag = completed_before(call, key, parts); !etag.empty()) return etag;
     throw gone;
   }
@@ -90,7 +90,7 @@ std::string complete_upload(Call& call, const std::string& key, const std::strin
   if (const pugi::xml_node error = document.child("Error")) {
     Answer late = answer;
     late.error = call.text();
-    throw RunError(told(what, late, call.settings(), call.address(), Doing::writing));
+    throw RunError(describe(what, late, call.settings(), call.address(), Doing::writing));
   }
   const pugi::xml_node done = document.child("CompleteMultipartUploadResult");
   if (!done) no_store(call, what, "it does not say whether it is complete");
@@ -118,7 +118,7 @@ std::vector<OpenUpload> list_uploads(SharedSettings settings, const Ledger& ledg
     const pugi::xml_node list = document.child("ListMultipartUploadsResult");
     if (!list) no_store(call, what, "it has no ListMultipartUploadsResult");
     for (const pugi::xml_node upload : list.children("Upload"))
-      // Some stores know no prefix there, and tell other people's uploads, too.
+      // Some stores know no prefix there, and report other people's uploads, too.
       if (const std::string_view begun = upload.child_value("Key"); begun.starts_with(prefix))
         all.push_back({fmt::format("{}{}/{}", kObjectScheme, at.bucket, begun), upload.child_value("UploadId")});
     if (std::strcmp(list.child_value("IsTruncated"), "true") != 0) return all;

@@ -84,11 +84,11 @@ class Parts final : public ObjectWriter {
     begun_ = false;
     upload_.clear();
     const auto whole = sums_.size() == etags_.size() && !sealed_ ? etag_of(sums_) : std::nullopt;
-    const std::string_view told = without_quotes(etag);
-    if (whole && is_of_parts(etag, etags_.size()) && told != *whole)
+    const std::string_view reported = without_quotes(etag);
+    if (whole && is_of_parts(etag, etags_.size()) && reported != *whole)
       throw RunError(
           fmt::format("complete the upload of {}: the store's ETag is {}, expected {}: the stored object differs", url_,
-                      told, *whole));
+                      reported, *whole));
     return etag;
   }
 
@@ -132,7 +132,7 @@ class Parts final : public ObjectWriter {
     const std::string what =
         etags_.size() > 1 ? fmt::format("put part {} of {} of {}", part + 1, etags_.size(), url_) : "put " + url_;
     if (!answer.is_success()) {
-      if (why_.empty()) why_ = told(what, answer, *settings_, requests_->address(), Doing::writing);
+      if (why_.empty()) why_ = describe(what, answer, *settings_, requests_->address(), Doing::writing);
       if (answer.transport != 0) return answer.system_error != 0 ? answer.system_error : EPROTO;
       return OperationError::kHttp - answer.status;
     }

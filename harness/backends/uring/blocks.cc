@@ -77,7 +77,7 @@ class UringBlocks final : public BlockReader {
     ring_ = std::make_unique<Ring>(static_cast<unsigned>(slots_.size()), notes_, polling_);
   }
 
-  /// Whether a device can be polled only a read tells.
+  /// Whether a device can be polled only a read reports.
   void try_polling() {
     if (open_.all().empty()) return;
     int result = 0;

@@ -30,7 +30,7 @@ inline int open_if_cached(int root_fd, const char* path, int flags) noexcept {
 }
 
 /// The bytes at the beginning of the range that the page cache has; 0 at the end of the file;
-/// negative when the first is not there, or the file system cannot tell.
+/// negative when the first is not there, or the file system cannot show.
 inline std::int64_t read_cached(int fd, unsigned char* to, std::uint64_t length, std::uint64_t offset) noexcept {
   const iovec place{to, length};
   return ::preadv2(fd, &place, 1, static_cast<off_t>(offset), RWF_NOWAIT);

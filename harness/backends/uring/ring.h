@@ -51,7 +51,8 @@ class Ring {
   /// An empty request; the ones asked for before are complete. Owners never ask for more than
   /// `entries` between two calls of enter().
   io_uring_sqe* request() noexcept {
-    if (io_uring_sq_ready(&ring_) >= rank_sync_) io_uring_submit(&ring_);  // what fails stays, and is told by enter()
+    if (io_uring_sq_ready(&ring_) >= rank_sync_)
+      io_uring_submit(&ring_);  // what fails stays, and is reported by enter()
     return io_uring_get_sqe(&ring_);
   }
   /// Make a request a read or write, of registered memory where it lies in that.

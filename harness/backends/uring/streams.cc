@@ -37,8 +37,8 @@ class UringMover final : public StreamMover {
     in_flight_ = true;
     ring_->enter_until(now_ns() + kCall_ns);
     std::int64_t result = -EAGAIN;
-    ring_->reap([&](std::uint64_t, int told) {
-      result = told;
+    ring_->reap([&](std::uint64_t, int reported) {
+      result = reported;
       in_flight_ = false;
     });
     return result;

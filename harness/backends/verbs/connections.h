@@ -1,4 +1,4 @@
-// Queue pairs that are connected, each with one of another endpoint (RC): by what both ends tell each other, or by the
+// Queue pairs that are connected, each with one of another endpoint (RC): by what both ends exchange, or by the
 // kernel's connection manager.
 #pragma once
 

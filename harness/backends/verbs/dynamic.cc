@@ -15,7 +15,7 @@
 namespace headrace::verbs {
 namespace {
 
-constexpr std::uint64_t kKey = 0x68656164;  // that a target is to be told by who reaches it
+constexpr std::uint64_t kKey = 0x68656164;  // that a target is to be reported by who reaches it
 
 /// The driver's own library, which need not be there.
 struct Mlx5 {
@@ -51,7 +51,7 @@ struct ReleaseWay {
   void operator()(ibv_ah* way) const { ibv_destroy_ah(way); }
 };
 
-/// Of each queue pair an initiator, which is what it posts to, and a target, whose number the other end is told.
+/// Of each queue pair an initiator, which is what it posts to, and a target, whose number the other end receives.
 class Dynamic final : public Endpoint {
  public:
   Dynamic(const Device& device, const RdmaPort& port, const RdmaSettings& settings)

@@ -1,4 +1,4 @@
-// Dynamically connected queue pairs (DC), of NVIDIA's cards: an initiator reaches any target that it is told of, without a
+// Dynamically connected queue pairs (DC), of NVIDIA's cards: an initiator reaches any target that it knows, without a
 // connection of its own to each.
 #pragma once
 

@@ -59,7 +59,7 @@ std::vector<RdmaGid> gids_of(ibv_context* device, unsigned port) {
   return gids;
 }
 
-/// The line's rate, and where the device sits, as far as /sys tells.
+/// The line's rate, and where the device sits, as far as /sys reports.
 void locate(const std::string& device, RdmaPort& port) {
   const fs::path whole = fs::path("/sys/class/infiniband") / device, folder = whole / "device";
   std::ifstream rate(whole / "ports" / std::to_string(port.number) / "rate");  // "400 Gb/sec (4X NDR)"
@@ -71,7 +71,7 @@ void locate(const std::string& device, RdmaPort& port) {
   if (int number = -1; node >> number) port.numa_node = number;
 }
 
-/// "" where reliable connections can be made by what both ends tell each other.
+/// "" where reliable connections can be made by what both ends exchange.
 std::string why_unusable(const ibv_device& device) {
   if (device.transport_type == IBV_TRANSPORT_IB) return "";
   if (device.transport_type == IBV_TRANSPORT_IWARP) return "it is an iWARP device, which headrace does not measure";

@@ -1,4 +1,4 @@
-// The ports of all devices, as libibverbs and /sys tell of them.
+// The ports of all devices, as libibverbs and /sys report on them.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -23,7 +23,7 @@ struct Ports {
   std::string why_none;         // "" when there is any
 };
 
-/// Never throws. Devices that do not open are left out, and told when no other is left.
+/// Never throws. Devices that do not open are left out, and reported when no other is left.
 Ports find_ports();
 
 }  // namespace headrace::verbs

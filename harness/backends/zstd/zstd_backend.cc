@@ -11,7 +11,7 @@
 namespace headrace::zstd {
 namespace {
 
-constexpr std::size_t kFirst = 1 << 20;  // of frames that do not tell their size [B]
+constexpr std::size_t kFirst = 1 << 20;  // of frames that do not report their size [B]
 constexpr int kLevel = 3;                // zstd's own default
 
 class Decoder final : public ByteDecoder {
@@ -27,10 +27,11 @@ class Decoder final : public ByteDecoder {
     if (file.empty()) return error.set(0, "it is empty"), false;
     most_ = limits_.unpacked(file.size());
     ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
-    const unsigned long long told = ZSTD_getFrameContentSize(file.data(), file.size());
+    const unsigned long long reported = ZSTD_getFrameContentSize(file.data(), file.size());
     ZSTD_inBuffer in{file.data(), file.size(), 0};
     std::size_t filled = 0, left = 1;
-    if (!make_room(told < ZSTD_CONTENTSIZE_ERROR ? std::max<std::uint64_t>(told, 1) : kFirst, in, error)) return false;
+    if (!make_room(reported < ZSTD_CONTENTSIZE_ERROR ? std::max<std::uint64_t>(reported, 1) : kFirst, in, error))
+      return false;
     while (in.pos < in.size || (left != 0 && filled == out_.size())) {
       if (filled == out_.size() && !make_room(grown(filled), in, error)) return false;
       ZSTD_outBuffer out{out_.data(), out_.size(), filled};

@@ -128,7 +128,7 @@ std::vector<Combination> expand(const Value& entry, const std::vector<std::strin
           problems.error(item.where, fmt::format("{}: a sweep lists single values", key));
       }
       if (value.items.empty()) problems.error(value.where, fmt::format("{}: the list is empty", key));
-      if (axis.values.empty()) return {};  // told; the key's reader would tell it otherwise
+      if (axis.values.empty()) return {};  // reported; the key's reader would reject it otherwise
     } else if (value.is_scalar()) {
       for (std::string& text : expand_range(value.text, value.where, problems)) {
         axis.values.push_back(Value::scalar(std::move(text), value.where));

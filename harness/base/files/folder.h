@@ -80,7 +80,7 @@ class Folder {
   bool publish(const char* from, const char* to, int fd) const noexcept;
   /// Takes the mark off a file that publish() gave its name before the process was killed. Throws RunError.
   void hand_over(const std::string& name) const;
-  /// Removes the very file that `proven` tells of; false when another lies there by now. Throws
+  /// Removes the very file that `proven` reports on; false when another lies there by now. Throws
   /// RunError when the system refuses.
   bool remove(const std::string& name, const struct stat& proven) const;
   /// Removes an empty folder that headrace made; false when it is neither.

@@ -33,7 +33,7 @@ struct Mark {
 std::optional<Mark> parse_mark(std::string_view text);
 std::string mark_text(const Mark& mark);
 
-/// Length and hash of a text: enough to tell whether somebody changed it.
+/// Length and hash of a text: enough to show whether somebody changed it.
 std::string digest_of(std::string_view text);
 
 }  // namespace headrace::files

@@ -131,7 +131,7 @@ CleanReport remove_found(const Folder& folder, const std::optional<MarkedFolder>
 
 CleanReport remove_files_if(const files::Folder& folder,
                             const std::function<bool(const std::string& name, const struct stat& status)>& ours,
-                            const std::function<std::string(const std::string& name)>& told) {
+                            const std::function<std::string(const std::string& name)>& reported) {
   CleanReport report;
   for (const std::string& name : folder.entries()) {
     const auto status = folder.look(name);
@@ -140,7 +140,7 @@ CleanReport remove_files_if(const files::Folder& folder,
       ++report.files;
       report.bytes += static_cast<std::uint64_t>(status->st_size);
     } else {
-      report.left.push_back(told(name));
+      report.left.push_back(reported(name));
     }
   }
   return report;

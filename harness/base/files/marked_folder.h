@@ -28,11 +28,11 @@ struct CleanReport {
   void add(const CleanReport& more);
 };
 
-/// Removes each entry of `folder` that is `ours`; what else is there is left, `told` so. The mark, and what is written aside,
+/// Removes each entry of `folder` that is `ours`; what else is there is left, `reported` so. The mark, and what is written aside,
 /// stay without a word.
 CleanReport remove_files_if(const files::Folder& folder,
                             const std::function<bool(const std::string& name, const struct stat& status)>& ours,
-                            const std::function<std::string(const std::string& name)>& told);
+                            const std::function<std::string(const std::string& name)>& reported);
 
 /// A folder with a file `.headrace` in it, which says what the folder is for (files/mark.h). Held
 /// open.

@@ -11,7 +11,7 @@
 namespace headrace::files {
 
 /// What headrace makes bears this bit, set as it is made and in no way felt: that is how an empty
-/// file or folder, which cannot say by its content whose it is, is told from another's.
+/// file or folder, which cannot say by its content whose it is, is reported from another's.
 inline constexpr mode_t kMakersMark = S_ISVTX;
 inline constexpr mode_t kFileMode = kMakersMark | 0644, kFolderMode = kMakersMark | 0755;
 inline constexpr mode_t kPrivateFolderMode = kMakersMark | 0700;

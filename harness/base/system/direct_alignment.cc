@@ -13,12 +13,12 @@ namespace {
 
 #ifdef STATX_DIOALIGN
 constexpr unsigned kAsked = STATX_TYPE | STATX_DIOALIGN;
-std::uint64_t told_by(const struct statx& seen) noexcept {
+std::uint64_t reported_by(const struct statx& seen) noexcept {
   return (seen.stx_mask & STATX_DIOALIGN) != 0 ? seen.stx_dio_offset_align : 0;
 }
 #else
 constexpr unsigned kAsked = STATX_TYPE;
-std::uint64_t told_by(const struct statx&) noexcept { return 0; }
+std::uint64_t reported_by(const struct statx&) noexcept { return 0; }
 #endif
 
 /// Of the disk, where the device is a partition.
@@ -42,7 +42,7 @@ std::uint64_t logical_block(unsigned major, unsigned minor) noexcept {
 std::uint64_t direct_alignment(int fd) noexcept {
   struct statx seen {};
   if (::statx(fd, "", AT_EMPTY_PATH, kAsked, &seen) != 0) return 0;
-  if (const std::uint64_t told = told_by(seen)) return told;
+  if (const std::uint64_t reported = reported_by(seen)) return reported;
   int size = 0;
   if (S_ISBLK(seen.stx_mode)) return ::ioctl(fd, BLKSSZGET, &size) == 0 ? static_cast<std::uint64_t>(size) : 0;
   return logical_block(seen.stx_dev_major, seen.stx_dev_minor);

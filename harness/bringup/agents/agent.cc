@@ -123,10 +123,10 @@ class Agent {
 }  // namespace
 
 void serve_agent(int input, const std::function<void(const std::string&)>& say) {
-  const auto tell = [&](const Json& answer) {
+  const auto report = [&](const Json& answer) {
     say(std::string(kMark) + answer.dump(-1, ' ', true, Json::error_handler_t::replace));
   };
-  tell({{"agent", kProtocol}, {"version", kVersion}});
+  report({{"agent", kProtocol}, {"version", kVersion}});
   Lines lines(input);
   Agent agent(input);
   for (std::string line; lines.next(line);) {
@@ -136,7 +136,7 @@ void serve_agent(int input, const std::function<void(const std::string&)>& say) 
     } catch (const std::exception& e) {
       answer = {{"error", e.what()}, {"own", true}};
     }
-    tell(answer);
+    report(answer);
   }
 }
 

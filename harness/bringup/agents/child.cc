@@ -50,19 +50,19 @@ Ended run_child(const std::vector<std::string>& command, int input, double most_
   to = system::UniqueFd();
 
   Ended ended;
-  std::string told;
+  std::string reported;
   const auto listen = [&] {
     char block[4096];
     for (ssize_t got; (got = ::read(from.get(), block, sizeof block)) > 0;) {
-      told.append(block, static_cast<std::size_t>(got));
-      if (told.size() > kMostWords) told.erase(0, told.size() - kMostWords);
+      reported.append(block, static_cast<std::size_t>(got));
+      if (reported.size() > kMostWords) reported.erase(0, reported.size() - kMostWords);
     }
   };
   int status = 0, asked_to_end = 0;
   const Deadline end(most_s);
   Deadline patience(0);
   while (::waitpid(pid, &status, WNOHANG) == 0) {
-    // Of a pipe whose other end is closed POLLHUP is told whatever is asked for, of a socket POLLRDHUP.
+    // Of a pipe whose other end is closed POLLHUP is reported whatever is asked for, of a socket POLLRDHUP.
     pollfd waits[] = {{input, POLLRDHUP, 0}, {from.get(), POLLIN, 0}};
     ::poll(waits, 2, kLook_ms);
     if (waits[1].revents & POLLHUP) ::poll(nullptr, 0, kLook_ms / 10);  // it ends, or does without its standard error
@@ -77,7 +77,7 @@ Ended run_child(const std::vector<std::string>& command, int input, double most_
   }
   listen();
   ended.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  ended.words = complaint_in(told);
+  ended.words = complaint_in(reported);
   return ended;
 }
 

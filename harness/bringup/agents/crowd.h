@@ -29,7 +29,7 @@ class Crowd {
   Crowd(const Crowd&) = delete;
 
   /// Starts them, some dozens a second, and waits for the first word of each for at most `timeout_s`, whoever else is silent:
-  /// any number of dead hosts costs that time once. `one_more` is told how many are known to be there or not.
+  /// any number of dead hosts costs that time once. `one_more` gets how many are known to be there or not.
   void start(double timeout_s, const std::function<void(std::size_t)>& one_more);
   /// Asks all of these at once, however long the requests are; each has an answer, or why there is none. A host that does not
   /// answer two requests in a row in time is given up.

@@ -75,15 +75,15 @@ Json facts_json(const std::vector<std::string>& paths, const std::string& rdma) 
   try {
     const std::vector<RdmaPortFacts> ports = rdma_ports(node, rdma);
     json["rdma_ports"] = ports_json<Json>(ports);
-    bool told = true;
+    bool reported = true;
     std::string full;
     for (const RdmaPortFacts& port : ports) {
       const system::RdmaCounters counters = system::rdma_counters(port.name);
-      told = told && counters.tells_errors && counters.tells_again;
+      reported = reported && counters.reports_errors && counters.reports_again;
       for (const std::string& counter : counters.full)
         full += fmt::format("{}{} {}", full.empty() ? "" : ", ", port.name, counter);
     }
-    json["rdma_counters"] = told;
+    json["rdma_counters"] = reported;
     json["rdma_full"] = full;
   } catch (const std::exception& e) {
     json["no_rdma"] = e.what();

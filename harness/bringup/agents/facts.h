@@ -1,4 +1,4 @@
-// What a host tells of itself before it measures anything.
+// What a host reports on itself before it measures anything.
 #pragma once
 
 #include <map>
@@ -28,13 +28,13 @@ struct RdmaPortFacts {
 };
 
 struct HostFacts {
-  std::string host, machine;  // its own name; what tells it from every other machine and container
+  std::string host, machine;  // its own name; what distinguishes it from every other machine and container
   Facts facts;                // of the fingerprint, by section and key
   std::vector<PathFacts> paths;
   HostAddresses addresses{};                // by which others know it
   std::vector<RdmaPortFacts> rdma_ports{};  // its rails by RDMA, in order
   std::string no_rdma{};                    // why there are none
-  bool rdma_counters = false;               // all of them tell what they count
+  bool rdma_counters = false;               // all of them show what they count
   std::string no_mpi{};                     // why it can take part in no run on several hosts; "" = it can
   std::string rdma_full{};                  // whose counters are at their limit: "mlx5_0/1 symbol_error"
 };

@@ -65,7 +65,7 @@ Evidence::Evidence(const std::vector<Topology>& networks, const SearchOptions& o
   latency_scale_s_.assign(first_rail, 0);
 }
 
-/// What tells most of the rates; who is free then tells of the rest.
+/// What reports most of the rates; who is free then reports on the rest.
 Round Evidence::next() {
   Round round;
   std::vector<bool> taken(searches_.front().search.posterior().topology().nodes, false);

@@ -50,12 +50,12 @@ bool FaultWords::enough() const {
   return nodes.size() >= kFewestNodes;
 }
 
-Told FaultWords::told(const Fault& fault) const {
-  Told out;
+NamedFault FaultWords::describe(const Fault& fault) const {
+  NamedFault out;
   out.fault = fault;
   name(out);
   for (const Quality quality : fault.in) {
-    // What loses by several rails is told of by the one where it loses most.
+    // What loses by several rails is reported about by the one where it loses most.
     OnRail worst;
     for (unsigned rail = 0; rail < rails(record_); ++rail)
       if (OnRail one = on_rail(fault, quality, rail); !one.of.empty() && (worst.of.empty() || one.times > worst.times))
@@ -67,8 +67,8 @@ Told FaultWords::told(const Fault& fault) const {
   return out;
 }
 
-Told FaultWords::told(const Broken& broken) const {
-  Told out;
+NamedFault FaultWords::describe(const Broken& broken) const {
+  NamedFault out;
   out.fault = broken.fault;
   name(out);
   out.text = broken.why;
@@ -83,20 +83,20 @@ Told FaultWords::told(const Broken& broken) const {
   return out;
 }
 
-Told FaultWords::told(unsigned node) const {
-  Told out;
+NamedFault FaultWords::describe(unsigned node) const {
+  NamedFault out;
   out.fault = {Finding::Scope::node, node, 0, 0, 0, {}};
   out.scope = "node";
   out.subject = record_.nodes[node].host.name;
   for (const Difference& one : record_.nodes[node].differences) {
     if (!one.fault) continue;
-    out.text += (out.text.empty() ? "" : "; ") + one.told;
+    out.text += (out.text.empty() ? "" : "; ") + one.reported;
     if (out.fix.find(one.fix) == out.fix.npos) out.fix += (out.fix.empty() ? "" : "; ") + one.fix;
   }
   return out;
 }
 
-void FaultWords::name(Told& out) const {
+void FaultWords::name(NamedFault& out) const {
   const Fault& fault = out.fault;
   switch (fault.scope) {
     case Finding::Scope::node:

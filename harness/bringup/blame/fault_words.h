@@ -12,14 +12,14 @@ class FaultWords {
  public:
   FaultWords(const Record& record, const Judged& judged);
 
-  /// Have enough nodes met somebody? Of fewer nobody can tell what is usual.
+  /// Have enough nodes met somebody? Of fewer nobody can decide what is usual.
   bool enough() const;
   static constexpr std::size_t kFewestNodes = 4;  // one bad one of three is no exception
 
-  Told told(const Fault& fault) const;
-  Told told(const Broken& broken) const;
-  /// Of what a host tells of itself.
-  Told told(unsigned node) const;
+  NamedFault describe(const Fault& fault) const;
+  NamedFault describe(const Broken& broken) const;
+  /// Of what a host reports on itself.
+  NamedFault describe(unsigned node) const;
 
  private:
   /// What the pairs of a part reached by one rail, beside the pairs of nobody who is accused.
@@ -31,7 +31,7 @@ class FaultWords {
   };
 
   std::string node(unsigned number) const { return record_.nodes[number].host.name; }
-  void name(Told& out) const;
+  void name(NamedFault& out) const;
   bool concerns(const Fault& fault, const PairMeasured& one) const;
   OnRail on_rail(const Fault& fault, Quality quality, unsigned rail) const;
   std::string sentence(const Fault& fault, Quality quality, const OnRail& on) const;

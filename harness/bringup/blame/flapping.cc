@@ -10,7 +10,7 @@ std::optional<Flapping> flapping(const Record& record, unsigned node) {
   if (std::none_of(record.sessions.begin(), record.sessions.end(),
                    [&](const SessionRecord& one) { return one.failed.contains(node); }))
     return std::nullopt;
-  std::string told;
+  std::string reported;
   unsigned falls = 0, in_a_row = 0;  // failed after it had passed; passed since
   for (std::size_t s = 0; s < record.sessions.size(); ++s) {
     const SessionRecord& session = record.sessions[s];
@@ -19,11 +19,11 @@ std::optional<Flapping> flapping(const Record& record, unsigned node) {
     if (!passed && failed == session.failed.end()) continue;
     if (!passed) falls += in_a_row > 0;
     in_a_row = passed ? in_a_row + 1 : 0;
-    told += fmt::format("{}{} session {} ({}){}", told.empty() ? "" : "; ", passed ? "passed" : "failed", s + 1,
-                        session.started_utc, passed ? "" : ": " + failed->second);
+    reported += fmt::format("{}{} session {} ({}){}", reported.empty() ? "" : "; ", passed ? "passed" : "failed", s + 1,
+                            session.started_utc, passed ? "" : ": " + failed->second);
   }
   if (in_a_row == 0 || in_a_row > falls) return std::nullopt;
-  return Flapping{falls + 1 - in_a_row, told};
+  return Flapping{falls + 1 - in_a_row, reported};
 }
 
 }  // namespace headrace::bringup

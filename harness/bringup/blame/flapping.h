@@ -11,10 +11,10 @@ namespace headrace::bringup {
 /// One that passes now, failed after it had passed before, and has passed less often in a row since than it failed so, and
 /// once more.
 struct Flapping {
-  unsigned left = 1;  // so many passes in a row are still wanted
-  std::string told;   // what each session found
+  unsigned left = 1;     // so many passes in a row are still wanted
+  std::string reported;  // what each session found
 };
-/// Nothing of a node that does not flap, or fails now. What it was before the record tells of passes is not known.
+/// Nothing of a node that does not flap, or fails now. What it was before the record reports on passes is not known.
 std::optional<Flapping> flapping(const Record& record, unsigned node);
 
 }  // namespace headrace::bringup

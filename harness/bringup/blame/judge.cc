@@ -35,7 +35,7 @@ NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool 
   return judged.finished && !was_bad ? NodeState::suspect : node.state;
 }
 
-/// What nodes measured by themselves joins what they tell of themselves. Who has to measure again.
+/// What nodes measured by themselves joins what they report on themselves. Who has to measure again.
 std::set<unsigned> take_in_tests(Record& record, const Judged& judged) {
   TestsJudged tests = judge_tests(record);
   for (NodeRecord& node : record.nodes)
@@ -69,7 +69,7 @@ std::string some_of(const std::vector<std::string>& titles) {
 /// Is it, or a NIC of it, among the faults?
 bool is_named(const Record& record, unsigned node) {
   return std::any_of(record.faults.begin(), record.faults.end(),
-                     [&](const Told& known) { return known.of_node(node); });
+                     [&](const NamedFault& known) { return known.of_node(node); });
 }
 
 std::vector<std::string> flapping_ones(const Record& record) {
@@ -107,10 +107,10 @@ std::vector<bool> measured_now(const Record& record) {
   return all;
 }
 
-/// What is told of a node, and of NICs of it.
-std::string told_of(const Record& record, unsigned node) {
+/// What is reported about a node, and of NICs of it.
+std::string reported_for(const Record& record, unsigned node) {
   std::string text;
-  for (const Told& one : record.faults)
+  for (const NamedFault& one : record.faults)
     if (one.of_node(node)) text += (text.empty() ? "" : "; ") + one.text;
   return text;
 }
@@ -120,18 +120,18 @@ void name_flapping(Record& record, unsigned node) {
   const auto flaps = flapping(record, node);
   if (!flaps) return;
   record.nodes[node].state = NodeState::flapping;
-  Told told;
-  told.fault = {Finding::Scope::node, node, 0, 0, 0, {}};
-  told.scope = "node";
-  told.subject = record.nodes[node].host.name;
-  told.text = "it comes and goes: " + flaps->told;
-  told.fix = fmt::format(
+  NamedFault reported;
+  reported.fault = {Finding::Scope::node, node, 0, 0, 0, {}};
+  reported.scope = "node";
+  reported.subject = record.nodes[node].host.name;
+  reported.text = "it comes and goes: " + flaps->reported;
+  reported.fix = fmt::format(
       "keep it out. Look for an intermittent fault: the seat of cables and modules, temperatures, links that went down "
       "(dmesg, ethtool -S). {}: --retest {}",
       flaps->left == 1 ? "1 more pass in a row accepts it"
                        : fmt::format("{} more passes in a row accept it", flaps->left),
-      told.subject);
-  record.faults.push_back(std::move(told));
+      reported.subject);
+  record.faults.push_back(std::move(reported));
 }
 
 std::string sentence_of(const Record& record, std::size_t taking_part, std::size_t undecided,
@@ -142,7 +142,7 @@ std::string sentence_of(const Record& record, std::size_t taking_part, std::size
     return "Fewer than two nodes took part: nothing was measured, and all states are as they were before.";
   std::string text = fmt::format("{} of {} took part", taking_part - missing, counted(taking_part, "node"));
   std::vector<std::string> titles;
-  for (const Told& one : record.faults) titles.push_back(one.title());
+  for (const NamedFault& one : record.faults) titles.push_back(one.title());
   text += titles.empty() ? "; nothing bad was found" : "; bad: " + some_of(titles);
   if (const std::vector<std::string> flap = flapping_ones(record); !flap.empty())
     text += "; flapping: " + some_of(flap);
@@ -171,8 +171,8 @@ void judge(Record& record, const Judged& judged) {
   const bool enough = words.enough();
   if (enough) record.usual_rate = usual_rates(record, judged.evidence);
   if (enough)
-    for (const Fault& fault : judged.evidence.faults()) record.faults.push_back(words.told(fault));
-  for (const Broken& broken : judged.broken) record.faults.push_back(words.told(broken));
+    for (const Fault& fault : judged.evidence.faults()) record.faults.push_back(words.describe(fault));
+  for (const Broken& broken : judged.broken) record.faults.push_back(words.describe(broken));
   const std::set<unsigned> suspects = take_in_tests(record, judged);
   const GroupsJudged groups = judge_groups(record);
   record.faults.insert(record.faults.end(), groups.faults.begin(), groups.faults.end());
@@ -183,9 +183,9 @@ void judge(Record& record, const Judged& judged) {
     if (!judged.takes_part[node]) continue;
     ++taking_part;
     NodeRecord& one = record.nodes[node];
-    const Told differs = words.told(node);
+    const NamedFault differs = words.describe(node);
     if (!differs.text.empty()) {
-      const auto at = std::find_if(record.faults.begin(), record.faults.end(), [&](const Told& known) {
+      const auto at = std::find_if(record.faults.begin(), record.faults.end(), [&](const NamedFault& known) {
         return known.fault.scope == Finding::Scope::node && known.fault.a == node;
       });
       if (at == record.faults.end()) {
@@ -201,7 +201,7 @@ void judge(Record& record, const Judged& judged) {
     // Where nothing could be measured, nothing new is known of anybody: a launcher may be wrong, or this host alone.
     if (present >= 2) one.state = state_of(one, measured, named, retested, judged);
     if (named) {
-      session.failed[node] = told_of(record, node);
+      session.failed[node] = reported_for(record, node);
     } else if (!one.missing && (measured == PartState::cleared || measured == PartState::slower)) {
       if (met[node]) session.passed.push_back(node);
       name_flapping(record, node);

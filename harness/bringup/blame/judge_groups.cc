@@ -12,8 +12,8 @@
 namespace headrace::bringup {
 namespace {
 
-Told told(const char* scope, std::string subject, std::string text, std::string fix) {
-  Told one;
+NamedFault describe(const char* scope, std::string subject, std::string text, std::string fix) {
+  NamedFault one;
   one.fault.scope = Finding::Scope::shared;
   one.scope = scope;
   one.subject = std::move(subject);
@@ -45,39 +45,40 @@ std::string pairs_of(const Record& record, const std::vector<unsigned>& nodes) {
 }
 
 /// A node that could take no part in a run on several hosts, once for all such runs.
-void name_left_out(const Record& record, const GroupRun& run, std::vector<Told>& faults) {
+void name_left_out(const Record& record, const GroupRun& run, std::vector<NamedFault>& faults) {
   const unsigned node = run.nodes.front();
   const std::string text = fmt::format("cannot take part in {}: {}", run.what, run.why);
-  const auto known = std::find_if(faults.begin(), faults.end(), [&](const Told& one) { return one.of_node(node); });
+  const auto known =
+      std::find_if(faults.begin(), faults.end(), [&](const NamedFault& one) { return one.of_node(node); });
   if (known != faults.end()) {
     known->text += "; " + text;
     return;
   }
   const std::string& name = record.nodes[node].host.name;
-  Told one = told("node", name, text, fmt::format("repair that on the node; then --retest {}", name));
+  NamedFault one = describe("node", name, text, fmt::format("repair that on the node; then --retest {}", name));
   one.fault = {Finding::Scope::node, node, 0, 0, 0, {}};
   one.brief = run.what;
   faults.push_back(std::move(one));
 }
 
 /// Nodes that came to no end together, or to no right one.
-void name_failed(const Record& record, const GroupRun& run, std::vector<Told>& faults) {
+void name_failed(const Record& record, const GroupRun& run, std::vector<NamedFault>& faults) {
   const auto& groups = record.sessions.back().groups;
   const bool others_worked = std::any_of(
       groups.begin(), groups.end(), [&](const GroupRun& other) { return other.what == run.what && other.why.empty(); });
-  faults.push_back(told("group", compressed(record.names_of(run.nodes)), fmt::format("{}: {}", run.what, run.why),
-                        others_worked
-                            ? "the other groups worked: start it by hand on these nodes, then on fewer of them"
-                            : "no group worked: look at what all nodes share, such as the interfaces that MPI "
-                              "uses, firewalls between the nodes, and their software"));
+  faults.push_back(describe("group", compressed(record.names_of(run.nodes)), fmt::format("{}: {}", run.what, run.why),
+                            others_worked
+                                ? "the other groups worked: start it by hand on these nodes, then on fewer of them"
+                                : "no group worked: look at what all nodes share, such as the interfaces that MPI "
+                                  "uses, firewalls between the nodes, and their software"));
 }
 
 /// Groups that were slower than others in the same, twice.
-std::vector<Told> slower_twice(const Record& record) {
+std::vector<NamedFault> slower_twice(const Record& record) {
   std::vector<GroupRun> first, again;
   for (const GroupRun& one : record.sessions.back().groups)
     if (one.phases.empty()) (one.again ? again : first).push_back(one);
-  std::vector<Told> all;
+  std::vector<NamedFault> all;
   for (const SlowerGroup& then : slower_groups(again)) {
     const GroupRun& group = again[then.group];
     const GroupValue& value = group.values[then.value];
@@ -95,9 +96,10 @@ std::vector<Told> slower_twice(const Record& record) {
         all.back().loss = std::max(all.back().loss, then.loss);
         continue;
       }
-      all.push_back(told("group", subject, fmt::format("{}; {}", text, pairs_of(record, group.nodes)),
-                         "each pair of it may be healthy. Check the uplinks of their switch and its counters while all "
-                         "send at once. Then measure with another order in the hosts file"));
+      all.push_back(
+          describe("group", subject, fmt::format("{}; {}", text, pairs_of(record, group.nodes)),
+                   "each pair of it may be healthy. Check the uplinks of their switch and its counters while all "
+                   "send at once. Then measure with another order in the hosts file"));
       all.back().loss = then.loss;
     }
   }
@@ -115,13 +117,14 @@ GroupsJudged judge_groups(const Record& record) {
       run.nodes.size() == 1 ? name_left_out(record, run, judged.faults) : name_failed(record, run, judged.faults);
     for (const LoadPhase& one : run.phases) {
       if (one.outcome == to_string(Outcome::fail))
-        judged.faults.push_back(told("storage", record.measuring.at,
-                                     fmt::format("{}, {} nodes at once: {}", one.title, one.clients, one.explanation),
-                                     one.next_step.empty() ? "headrace size lists what would help" : one.next_step));
+        judged.faults.push_back(
+            describe("storage", record.measuring.at,
+                     fmt::format("{}, {} nodes at once: {}", one.title, one.clients, one.explanation),
+                     one.next_step.empty() ? "headrace size lists what would help" : one.next_step));
       judged.undecided = judged.undecided || one.outcome == to_string(Outcome::inconclusive);
     }
   }
-  for (Told& one : slower_twice(record)) judged.faults.push_back(std::move(one));
+  for (NamedFault& one : slower_twice(record)) judged.faults.push_back(std::move(one));
   return judged;
 }
 

@@ -8,7 +8,7 @@
 namespace headrace::bringup {
 
 struct GroupsJudged {
-  std::vector<Told>
+  std::vector<NamedFault>
       faults;  // a group that did not work together, or twice slower than others; storage that misses what the job needs
   bool undecided = false;  // storage that may or may not give it
 };

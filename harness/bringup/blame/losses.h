@@ -7,7 +7,7 @@
 namespace headrace::bringup {
 
 /// Up to 1 % is how healthy parts differ; 5 % and more is a loss that must not be missed (delta); what lies between is
-/// told, and neither accused nor cleared.
+/// reported, and neither accused nor cleared.
 inline constexpr std::array<double, 14> kLosses{0,     0.01, 0.02, 0.03, 0.04, 0.05, 0.06,
                                                 0.075, 0.1,  0.14, 0.2,  0.3,  0.5,  0.9};
 inline constexpr std::size_t kHealthy = 2;  // so many of them are healthy

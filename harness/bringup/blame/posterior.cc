@@ -222,8 +222,8 @@ void Posterior::set_likelihoods(OneRate weighs) {
   for (std::size_t i = 0; i < links_.size(); ++i) {
     Weights logs{};
     for (const double rate : links_[i].rates) {
-      const Weights told = likelihood(std::log(rate / fit().noise.reference[links_[i].rail]), weighs);
-      for (std::size_t s = 0; s < kStates; ++s) logs[s] += std::log(told[s]);
+      const Weights reported = likelihood(std::log(rate / fit().noise.reference[links_[i].rail]), weighs);
+      for (std::size_t s = 0; s < kStates; ++s) logs[s] += std::log(reported[s]);
     }
     const double most = *std::max_element(logs.begin(), logs.end());
     for (std::size_t s = 0; s < kStates; ++s) fit().factors[i].measured[s] = std::exp(logs[s] - most);
@@ -286,7 +286,7 @@ void Posterior::propagate(OneRate weighs) {
   }
 }
 
-// One step of expectation and maximization: sound pairs tell the reference and the noise.
+// One step of expectation and maximization: sound pairs report the reference and the noise.
 void Posterior::learn() {
   constexpr double kAsIf = 4;    // what is known beforehand counts as so many rates
   constexpr double kNodes = 20;  // and as so many nodes

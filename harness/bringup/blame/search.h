@@ -1,5 +1,5 @@
 // Finds the bad parts of a fabric in few rounds: which pairs of nodes to measure next, and when enough is known.
-// docs/explanation/adaptive-pairs.md tells the rules and their guarantee. Pure: the caller measures.
+// docs/explanation/adaptive-pairs.md reports the rules and their guarantee. Pure: the caller measures.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class Search {
  public:
   Search(Topology topology, const SearchOptions& options);
 
-  /// Empty: enough is known, no pair would tell more, or there are no rounds left.
+  /// Empty: enough is known, no pair would report more, or there are no rounds left.
   Round next();
   /// What the pairs of a round reached, over each rail. Pairs that could not be measured are left out.
   void add(std::span<const PairRate> measured);

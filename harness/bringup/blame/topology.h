@@ -9,7 +9,7 @@
 namespace headrace::bringup {
 
 /// Of TCP, and of RDMA where any session measured it. Nodes in the order of the record's; their switches, or racks where no
-/// switch is told, whose names it sets; ends that the last session does not measure are absent.
+/// switch is reported, whose names it sets; ends that the last session does not measure are absent.
 std::vector<Topology> topologies_of(Record& record);
 
 /// What nobody gets through to is no part of the node any more.

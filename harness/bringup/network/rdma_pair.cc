@@ -36,7 +36,7 @@ constexpr std::chrono::microseconds kNap{10};
 
 enum class Mark : std::uint64_t { ping, data_follows, alive, done };
 
-/// What one end tells the other by writing it into its memory. Devices write the last byte last; `begins` shows whether the next
+/// What one end sends the other by writing it into its memory. Devices write the last byte last; `begins` shows whether the next
 /// word came while this one was read.
 struct Signal {
   std::uint64_t begins = 0;
@@ -281,7 +281,7 @@ class RdmaPair::Ends {
     check_post(data_->post(queue, {&work, 1}));
   }
 
-  /// At full speed for the time; then tells the other end how much that was.
+  /// At full speed for the time; then sends the other end how much that was.
   void send(RdmaPairEnd& end) {
     const std::uint64_t begin_ns = now_ns();
     const auto at = [&](double share) { return begin_ns + static_cast<std::uint64_t>(share * plan_.time_s * 1e9); };

@@ -51,7 +51,7 @@ Deadline silence(const Deadline& end) { return Deadline(std::min(kSilence_s, end
   throw RunError(end.over() ? "the other end did not finish in time" : "the peer timed out or closed the connection");
 }
 
-/// Each stream in a thread of its own; the first that throws is told.
+/// Each stream in a thread of its own; the first that throws is reported.
 void on_all(Streams& streams, const std::function<void(std::size_t)>& body) {
   std::vector<std::exception_ptr> wrong(streams.size());
   {

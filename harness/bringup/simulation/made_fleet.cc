@@ -25,7 +25,7 @@ double normal(Random& random) {
   return std::sqrt(-2 * std::log(1 - uniform(random))) * std::cos(2 * M_PI * uniform(random));
 }
 
-/// Too many links to draw each: a hash of both nodes tells.
+/// Too many links to draw each: a hash of both nodes reports.
 bool MadeFleet::bad_link(unsigned a, unsigned b) const {
   Random draw(links_seed ^ (std::uint64_t{std::min(a, b)} << 32 | std::max(a, b)));
   return plan.bad_links > 0 && uniform(draw) < plan.bad_links;

@@ -102,19 +102,19 @@ class Judging {
   void faults() {
     for (const auto& [node, parts] : faults_)
       for (const auto& [part, fault] : parts)
-        if (!is_told(node, part, fault->told))
-          judged_.differences.push_back({node, part, fault->told, fault->fix, true, true});
+        if (!is_reported(node, part, fault->reported))
+          judged_.differences.push_back({node, part, fault->reported, fault->fix, true, true});
   }
-  /// By what the node told of itself before.
-  bool is_told(unsigned node, const std::string& part, const std::string& told) const {
+  /// By what the node reported about itself before.
+  bool is_reported(unsigned node, const std::string& part, const std::string& reported) const {
     const std::vector<Difference>& known = record_.nodes[node].differences;
     return std::any_of(known.begin(), known.end(), [&](const Difference& one) {
-      return one.fault && !one.tested && one.told.starts_with(part + ": ") &&
-             told == fmt::format("{} is broken: {}.", part, one.told.substr(part.size() + 2));
+      return one.fault && !one.tested && one.reported.starts_with(part + ": ") &&
+             reported == fmt::format("{} is broken: {}.", part, one.reported.substr(part.size() + 2));
     });
   }
 
-  /// Where too few are alike to tell what is usual: what lies far below all sound hardware, twice. Hosts that share a machine
+  /// Where too few are alike to show what is usual: what lies far below all sound hardware, twice. Hosts that share a machine
   /// share what it gives, too.
   void expectations() {
     std::map<std::string, std::size_t> hosts_of;
@@ -122,12 +122,12 @@ class Judging {
     for (const auto& [node, tested] : newest_) {
       if (hosts_of[machine_of(node)] > 1) continue;
       const auto before = earlier_.find(node);
-      for (const auto& [what, told] : tested->far_below) {
+      for (const auto& [what, reported] : tested->far_below) {
         if (before == earlier_.end())
           judged_.suspects.push_back(node);
         else if (before->second->far_below.contains(what))
           judged_.differences.push_back(
-              {node, what, what + ": " + told, kFix + record_.nodes[node].host.name, true, true});
+              {node, what, what + ": " + reported, kFix + record_.nodes[node].host.name, true, true});
       }
     }
   }
@@ -164,14 +164,14 @@ class Judging {
       if (one.status != fleet::Status::confirmed) continue;
       std::vector<std::string> names;
       for (const std::size_t node : one.nodes) names.push_back(fleet_.nodes[node].name);
-      Told told;
-      told.fault.scope = Finding::Scope::shared;
-      told.scope = one.name.empty() ? "nodes" : one.attribute;
-      told.subject = one.name.empty() ? compressed(names) : one.name;
-      told.text = fmt::format("{} Nodes: {}", one.explanation, compressed(names));
-      told.fix = "look at what these nodes share: power, cooling, a switch, settings";
-      told.loss = one.shift ? std::abs(*one.shift) : 0;
-      judged_.shared.push_back(std::move(told));
+      NamedFault reported;
+      reported.fault.scope = Finding::Scope::shared;
+      reported.scope = one.name.empty() ? "nodes" : one.attribute;
+      reported.subject = one.name.empty() ? compressed(names) : one.name;
+      reported.text = fmt::format("{} Nodes: {}", one.explanation, compressed(names));
+      reported.fix = "look at what these nodes share: power, cooling, a switch, settings";
+      reported.loss = one.shift ? std::abs(*one.shift) : 0;
+      judged_.shared.push_back(std::move(reported));
     }
   }
 

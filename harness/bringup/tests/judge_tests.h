@@ -11,7 +11,7 @@ namespace headrace::bringup {
 /// What all tests of a record say together, those that repaired nodes took before their repair left out.
 struct TestsJudged {
   std::vector<Difference> differences;  // in which nodes are worse than their like, or lack a value
-  std::vector<Told> shared;             // shifts that nodes share: of a rack, a switch, a setting
+  std::vector<NamedFault> shared;       // shifts that nodes share: of a rack, a switch, a setting
   std::vector<unsigned> suspects;       // that have to measure again
   std::string unjudged;                 // why nobody was compared; "" = some were
 };

@@ -83,7 +83,7 @@ void add_run(NodeTests& tests, unsigned node, const StoredRun& run) {
   std::size_t repetitions = 0;
   double disturbed = 0;
   for (const StoredPoint& point : run.points) {
-    bool told = false;
+    bool reported = false;
     for (const results::StoredMetric& metric : point.metrics) {
       if (!is_compared(point, metric)) continue;
       const results::UnitScale scale = results::unit_scale(metric.unit);
@@ -91,19 +91,19 @@ void add_run(NodeTests& tests, unsigned node, const StoredRun& run) {
                                                  point.params, metric.better, &metric == &point.metrics.front()});
       if (tested.values.size() <= place) tested.values.resize(place + 1);
       tested.values[place] = metric.shown() * scale.factor;
-      told = told || &metric == &point.metrics.front();
+      reported = reported || &metric == &point.metrics.front();
     }
     repetitions += point.repetitions;
     disturbed += point.disturbed_share * point.repetitions;
     const bool ill = point.status != "ok";
-    if (!told && (ill || point.cache_unproven_share > 0))
+    if (!reported && (ill || point.cache_unproven_share > 0))
       tested.without[point.id] = ill ? point.status + ": " + point.reason : "what the cache held is not proven";
   }
   if (repetitions > 0) tested.disturbed = std::max(tested.disturbed, disturbed / static_cast<double>(repetitions));
   add_faults(tested, run);
   for (const results::StoredExpected& one : run.expected)
     if (one.standing == expectations::to_string(expectations::Standing::far_below) && can_be_expected(run, one))
-      tested.far_below[one.point + "." + one.metric] = one.told;
+      tested.far_below[one.point + "." + one.metric] = one.reported;
 }
 
 void add_failure(NodeTests& tests, unsigned node, const std::string& why) {

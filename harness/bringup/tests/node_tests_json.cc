@@ -52,7 +52,7 @@ Json node_tests_json(const NodeTests& tests) {
     if (one.disturbed > 0) node["disturbed"] = one.disturbed;
     if (!one.without.empty()) node["without"] = one.without;
     for (const TestedFault& fault : one.faults)
-      node["faults"].push_back({{"part", fault.part}, {"told", fault.told}, {"fix", fault.fix}});
+      node["faults"].push_back({{"part", fault.part}, {"told", fault.reported}, {"fix", fault.fix}});
     if (!one.far_below.empty()) node["far_below"] = one.far_below;
     nodes.push_back(std::move(node));
   }
@@ -79,8 +79,8 @@ NodeTests node_tests_from(const JsonPlace& place) {
         node.faults.push_back({one.at("part").text(), one.at("told").text(), one.text("fix", "")});
       });
     if (item.has("far_below"))
-      item.at("far_below").each_member([&](const std::string& what, const JsonPlace& told) {
-        node.far_below[what] = told.text();
+      item.at("far_below").each_member([&](const std::string& what, const JsonPlace& reported) {
+        node.far_below[what] = reported.text();
       });
     tests.nodes.push_back(std::move(node));
   });

@@ -95,7 +95,7 @@ bool alike(const std::string& a, const std::string& b) {
   return a.find("iB") != a.npos && x && y && std::abs(*x - *y) <= 0.01 * std::max(*x, *y);
 }
 
-using TellsAnswer = std::function<std::string(const Answered&)>;
+using ReportsAnswer = std::function<std::string(const Answered&)>;
 using All = std::vector<std::reference_wrapper<const Answered>>;
 
 /// Who says what is usual: accepted ones where any are, else all.
@@ -105,10 +105,10 @@ All references(const All& all) {
   return some.empty() ? all : some;
 }
 
-/// What more than half tell; nothing where no value has so many.
-std::optional<std::string> usual(const All& all, const TellsAnswer& told) {
+/// What more than half report; nothing where no value has so many.
+std::optional<std::string> usual(const All& all, const ReportsAnswer& reported) {
   std::map<std::string, std::size_t> values;
-  for (const Answered& one : all) ++values[told(one)];
+  for (const Answered& one : all) ++values[reported(one)];
   for (const auto& [value, unused] : values) {
     std::size_t count = 0;
     for (const auto& [other, so_many] : values) count += alike(value, other) ? so_many : 0;
@@ -122,21 +122,22 @@ std::string fact(const Answered& one, const std::string& key) {
   return at == one.facts.facts.end() ? "" : at->second;
 }
 
-/// Does another one that is there tell the same, and was one of both accepted? Then that is how it is by now.
-bool has_changed_since(const All& all, const Answered& one, const TellsAnswer& told) {
+/// Does another one that is there report the same, and was one of both accepted? Then that is how it is by now.
+bool has_changed_since(const All& all, const Answered& one, const ReportsAnswer& reported) {
   return std::any_of(all.begin(), all.end(), [&](const Answered& other) {
-    return other.host != one.host && !other.kept && (other.accepted || one.accepted) && alike(told(other), told(one));
+    return other.host != one.host && !other.kept && (other.accepted || one.accepted) &&
+           alike(reported(other), reported(one));
   });
 }
 
-void hold(const All& all, const std::string& what, const TellsAnswer& told, FaultWhen when, const std::string& fix,
-          std::vector<Difference>& found) {
-  const auto most = usual(references(all), told);
+void hold(const All& all, const std::string& what, const ReportsAnswer& reported, FaultWhen when,
+          const std::string& fix, std::vector<Difference>& found) {
+  const auto most = usual(references(all), reported);
   if (!most) return;
   const bool kept = std::any_of(all.begin(), all.end(), [](const Answered& one) { return one.kept; });
   for (const Answered& one : all) {
-    const std::string value = told(one);
-    if (one.kept || alike(value, *most) || (kept && has_changed_since(all, one, told))) continue;
+    const std::string value = reported(one);
+    if (one.kept || alike(value, *most) || (kept && has_changed_since(all, one, reported))) continue;
     const auto own = number_of(value), others = number_of(*most);
     const bool less = value.empty() || (own && others && *own < *others);
     const auto shown = [](const std::string& text) { return text.empty() ? std::string("not there") : text; };
@@ -145,12 +146,12 @@ void hold(const All& all, const std::string& what, const TellsAnswer& told, Faul
   }
 }
 
-/// A fact that what is kept may not tell, of an older headrace.
+/// A fact that what is kept may not report, of an older headrace.
 void hold_fact(const All& all, const std::string& key, const Rule& rule, std::vector<Difference>& found) {
-  All telling = all;
-  std::erase_if(telling, [&](const Answered& one) { return one.kept && fact(one, key).empty(); });
+  All reporting = all;
+  std::erase_if(reporting, [&](const Answered& one) { return one.kept && fact(one, key).empty(); });
   hold(
-      telling, key, [&](const Answered& one) { return fact(one, key); }, rule.when, rule.fix, found);
+      reporting, key, [&](const Answered& one) { return fact(one, key); }, rule.when, rule.fix, found);
 }
 
 /// Sections of facts whose names begin so.
@@ -164,7 +165,7 @@ std::set<std::string> sections(const All& all, std::string_view prefix) {
   return names;
 }
 
-/// Ports of the same name, where that is up; which ports are missed, pairs tell.
+/// Ports of the same name, where that is up; which ports are missed, pairs report.
 void hold_ports(const All& all, std::vector<Difference>& found) {
   for (const std::string& port : sections(all, kPort)) {
     All having = all;
@@ -219,7 +220,7 @@ void hold_paths(const All& all, std::vector<Difference>& found) {
   }
 }
 
-/// Clocks are of this moment: what is kept tells nothing of them. Of a few accepted ones the collector's own clock and the
+/// Clocks are of this moment: what is kept show nothing of them. Of a few accepted ones the collector's own clock and the
 /// host's decide, too, and none of the few is judged.
 void hold_clocks(const All& all, std::vector<Difference>& found) {
   All there = all;
@@ -247,7 +248,7 @@ bool is_called(const std::string& in_file, const std::string& own) {
   return host_named(std::vector{in_file}, own).has_value();
 }
 
-/// Names that hosts have for themselves: several of one name are told apart by the hosts file alone, and by MPI's ranks not
+/// Names that hosts have for themselves: several of one name are distinguished by the hosts file alone, and by MPI's ranks not
 /// at all; another name than that of the file may be another host than was meant.
 void hold_names(const All& all, std::vector<Difference>& found) {
   std::map<std::string, std::size_t> count;
@@ -266,8 +267,8 @@ void hold_names(const All& all, std::vector<Difference>& found) {
   }
 }
 
-/// What a host tells of broken parts of its own is judged absolutely: whatever the others tell. Of what slows its GPUs down
-/// it is told, and what they measure decides.
+/// What a host reports on broken parts of its own is judged absolutely: whatever the others report. Of what slows its GPUs down
+/// it is reported, and what they measure decides.
 void judge_health(const All& all, std::vector<Difference>& found) {
   for (const Answered& one : all) {
     if (one.kept) continue;

@@ -1,4 +1,4 @@
-// What hosts tell of themselves, held against what most of them tell.
+// What hosts report on themselves, held against what most of them report.
 #pragma once
 
 #include <optional>
@@ -12,11 +12,11 @@ namespace headrace::bringup {
 /// Something in which one host is unlike the others.
 struct Difference {
   std::size_t host = 0;
-  std::string what;  // "memory.total", "clock", "path /data"
-  std::string told;  // "memory.total is 7.45 GiB, of the others 15.5 GiB"
+  std::string what;      // "memory.total", "clock", "path /data"
+  std::string reported;  // "memory.total is 7.45 GiB, of the others 15.5 GiB"
   std::string fix;
-  bool fault = false;   // it costs the job something; else it is told, and decides nothing
-  bool tested = false;  // by what it measured; else by what it tells of itself
+  bool fault = false;   // it costs the job something; else it is reported, and decides nothing
+  bool tested = false;  // by what it measured; else by what it reports on itself
 };
 
 /// A host that answered.
@@ -26,7 +26,7 @@ struct Answered {
   agents::HostFacts facts;
   double clock_s = 0, clock_error_s = 0;  // its clock before the collector's, and how far that may be off
   bool accepted = false;                  // in an earlier session: where any is, all are held against these alone
-  bool kept = false;                      // what it told then; it is not there now
+  bool kept = false;                      // what it reported then; it is not there now
 };
 
 /// Clocks further from the middle one are a fault [s].
@@ -35,7 +35,7 @@ inline constexpr double kMostClock_s = 0.1;
 /// So few hosts: whoever differs from the others may be right.
 inline constexpr std::size_t kFewestToCompare = 3;
 
-/// Whatever more than half of the hosts tell is usual, or of accepted ones, where any are; where nothing is, nobody differs.
+/// Whatever more than half of the hosts report is usual, or of accepted ones, where any are; where nothing is, nobody differs.
 /// What two that are there share against what is kept, an accepted one among them, has changed since then, and is no
 /// difference. `all`: those that are there first.
 std::vector<Difference> differences(const std::vector<Answered>& all);

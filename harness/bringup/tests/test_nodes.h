@@ -7,7 +7,7 @@
 namespace headrace::bringup {
 
 /// Adds what these nodes measured to the record's last session; once more where one is suspected, for nobody is named by
-/// one session. What was left out is told in record.skipped.
+/// one session. What was left out is reported in record.skipped.
 void test_nodes(Record& record, const std::vector<unsigned>& nodes, Asking& ask, Audience& audience);
 
 /// Those that have measured nothing since they were repaired.

@@ -40,7 +40,7 @@ std::optional<ClientHeadroom> client_headroom(const PointResult& point, double c
   return one;
 }
 
-void tell_client_headrooms(std::span<PointResult> points, double cores, double ports) {
+void report_client_headrooms(std::span<PointResult> points, double cores, double ports) {
   for (PointResult& point : points)
     if (const auto one = client_headroom(point, cores, ports)) {
       point.facts.emplace_back("client_headroom", fmt::format("{:.3g}", one->could_take / one->rate));

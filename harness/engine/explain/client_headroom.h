@@ -21,6 +21,6 @@ struct ClientHeadroom {
 std::optional<ClientHeadroom> client_headroom(const PointResult& point, double cores, double ports);
 
 /// Adds it to the facts of each point.
-void tell_client_headrooms(std::span<PointResult> points, double cores, double ports);
+void report_client_headrooms(std::span<PointResult> points, double cores, double ports);
 
 }  // namespace headrace

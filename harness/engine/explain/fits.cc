@@ -77,7 +77,7 @@ std::string within(const Fitted& f, std::string (*words)(double)) {
                 : fmt::format("{} (at least {})", words(f.value), words(f.low));
 }
 
-std::string told(const CollectiveCurve& curve) {
+std::string describe(const CollectiveCurve& curve) {
   std::string text = fmt::format("fitted over {} sizes: {} + size / {}, within {:.0f} %", curve.points.size(),
                                  within(curve.fit.fixed_s, in_seconds),
                                  within(curve.fit.bytes_per_s, in_bytes_per_second), 100 * curve.fit.worst_error);
@@ -96,7 +96,7 @@ std::string told(const CollectiveCurve& curve) {
   return text;
 }
 
-std::string told(const FabricPrediction& f) {
+std::string describe(const FabricPrediction& f) {
   std::string text = fmt::format(
       "{} of gradients over {} within nodes and {} between them: {} in two levels (F19), {} as "
       "a ring over all NICs (F20)",
@@ -149,12 +149,12 @@ std::vector<CollectiveCurve> fit_curves(const Plan& plan, std::vector<PointResul
     curves.push_back(std::move(curve));
   }
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    largest[i]->notes.push_back(told(curves[i]));
+    largest[i]->notes.push_back(describe(curves[i]));
     if (!plan.job || kinds[i] != "intra_node" || curves[i].link.what != Collective::all_reduce) continue;
     const CollectiveCurve* inter = find(curves, kinds, curves[i], {"per_rail", "inter_node"});
     if (inter == nullptr) continue;
     curves[i].fabric = predict_fabric(curves[i].link, inter->link, *plan.job, *needs);
-    if (curves[i].fabric) largest[i]->notes.push_back(told(*curves[i].fabric));
+    if (curves[i].fabric) largest[i]->notes.push_back(describe(*curves[i].fabric));
   }
   return curves;
 }

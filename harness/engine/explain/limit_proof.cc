@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr double kWorthTelling = 1.1;
+constexpr double kWorthReporting = 1.1;
 constexpr double kBusy = 0.9;  // of the time of the GPUs' processes: they are what is waited for
 
 std::string rate(double value) {
@@ -58,7 +58,7 @@ std::string unproven_sentence(const LoaderRates& r) {
 }  // namespace
 
 bool gives_more(const Estimate& more, const Estimate& less) {
-  return more.low > less.high && more.value > kWorthTelling * less.value;
+  return more.low > less.high && more.value > kWorthReporting * less.value;
 }
 
 LimitProof prove_limit(const LoaderRates& r) {

@@ -70,7 +70,7 @@ constexpr std::string_view to_string(Limit limit) {
 /// Of what GPUs take: they wait for less than that they could gain.
 inline constexpr double kFed = 0.95;
 
-/// Does `more` give more than `less`, beyond the bounds of both and by more than is worth telling?
+/// Does `more` give more than `less`, beyond the bounds of both and by more than is worth significant?
 bool gives_more(const Estimate& more, const Estimate& less);
 
 /// The limit that the rates prove, and a sentence with what proves it.

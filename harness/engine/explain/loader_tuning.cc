@@ -259,7 +259,8 @@ LoaderTuning tune_loader(const Job& job, const LoaderTrials& trials) {
   LoaderTuning t;
   t.target = job.step.target_utilization;
   if (!trials.own) {
-    t.told.emplace_back("no loader setting is advised: the job's own was not measured on data that came from storage");
+    t.reported.emplace_back(
+        "no loader setting is advised: the job's own was not measured on data that came from storage");
     return t;
   }
   t.tried = trials.others;
@@ -267,7 +268,7 @@ LoaderTuning tune_loader(const Job& job, const LoaderTrials& trials) {
   std::ranges::sort(t.tried, {}, [](const TriedLoader& one) { return std::tuple(one.workers, one.prefetch_factor); });
   const auto found = std::ranges::find_if(t.tried, [&](const TriedLoader& one) { return reaches(one, t.target); });
   if (found == t.tried.end()) {
-    t.told = {no_answer(t.tried, t.target, gains_nothing(by_workers(trials))), not_tried(trials, t)};
+    t.reported = {no_answer(t.tried, t.target, gains_nothing(by_workers(trials))), not_tried(trials, t)};
     return t;
   }
   t.advised = *found;
@@ -283,7 +284,7 @@ LoaderTuning tune_loader(const Job& job, const LoaderTrials& trials) {
                            {"cpu_time_per_sample_s", cpu_time_s},
                            {"target_utilization_ratio", 1}})
                   .value();
-  t.told = {answer(job, *trials.own, *t.advised, t.target), setting(job, *t.advised), not_tried(trials, t)};
+  t.reported = {answer(job, *trials.own, *t.advised, t.target), setting(job, *t.advised), not_tried(trials, t)};
   return t;
 }
 

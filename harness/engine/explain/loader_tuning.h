@@ -25,7 +25,7 @@ struct LoaderTuning {
   double memory = 0;                   // prefetched batches with it [B] (B4)
   double cores = 0;                    // that decoding takes (B2); 0 = not known
   /// The answer, the setting as a framework has it where there is one, and what was not tried: a sentence or line each.
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
 };
 
 /// What was rehearsed, and what could be.
@@ -36,7 +36,7 @@ struct LoaderTrials {
   std::vector<TriedLoader> others;        // any other settings
   std::vector<double> workers, prefetch;  // that can be tried beside the job's, rising
   double busy_share = 0;                  // of the time of the job's workers: they read or decode; 0 = not known
-  double cpu_time_s = 0;             // what decoding one sample was measured to cost; 0: the job tells it, or none is
+  double cpu_time_s = 0;             // what decoding one sample was measured to cost; 0: the job reports it, or none is
   double alone = 0;                  // samples/s of the job's own workers when nothing computes; 0: not measured
   bool client_cache_unseen = false;  // no counter proves that what was tried came from storage
 };

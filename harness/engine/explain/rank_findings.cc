@@ -48,7 +48,7 @@ std::vector<unsigned> stragglers(const Repetition& repetition) {
   return slow;
 }
 
-std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) {
+std::vector<std::string> describe_ranks(PointResult& result, const Ranks& ranks) {
   Times slow, slowest;
   unsigned counted = 0;
   std::vector<const PairMatrix*> matrices;
@@ -70,11 +70,11 @@ std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks) 
   if (matrices.empty()) return notes;
   result.pairs = median_matrix(matrices);
   result.blame = blame(*result.pairs);
-  if (judging::tells_what_is_usual(*result.pairs, result.nodes)) return notes;  // they are judged
+  if (judging::shows_usual_values(*result.pairs, result.nodes)) return notes;  // they are judged
   for (const PairFinding& one : pair_findings(result.blame, *result.pairs))
     if (one.below > 0)  // who is cut off is judged whatever is usual
       notes.push_back(fmt::format("{}: {}: {}; with fewer than {} nodes, or as many pairs, there is no baseline",
-                                  one.kind, one.subject, one.told, judging::kFewestNodes));
+                                  one.kind, one.subject, one.reported, judging::kFewestNodes));
   return notes;
 }
 

@@ -16,8 +16,8 @@ namespace headrace::engine {
 std::vector<unsigned> stragglers(const Repetition& repetition);
 
 /// From the repetitions that count: sets the result's slowest rank, its pairs (the median of each)
-/// and who is to blame; returns what the reader should be told: stragglers, and the blame in words where too few met for
+/// and who is to blame; returns what the reader should be reported: stragglers, and the blame in words where too few met for
 /// a judgement.
-std::vector<std::string> tell_of_ranks(PointResult& result, const Ranks& ranks);
+std::vector<std::string> describe_ranks(PointResult& result, const Ranks& ranks);
 
 }  // namespace headrace::engine

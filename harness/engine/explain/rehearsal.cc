@@ -144,7 +144,7 @@ std::string per_second(double rate) {
   return text.substr(0, text.find("/s"));
 }
 
-std::string told_of(const RehearsedSaves& s, const Estimate& with) {
+std::string reported_for(const RehearsedSaves& s, const Estimate& with) {
   std::string text = s.async ? "asynchronous checkpoints" : "synchronous checkpoints";
   text += s.count > 0 ? fmt::format(", {:.3g} in a repetition, each durable after {}", s.count,
                                     format_quantity(s.durable_s, Dimension::seconds))
@@ -169,7 +169,7 @@ void look_at_saves(const std::vector<PointResult>& points, const PointResult& wh
                        .durable_s = value(&whole, "time_to_durable_s")};
   saves.decides = r.utilization.high < target && without->low >= target;
   if (saves.standing >= pipeline::kNoStall && saves.standing > std::max(r.stall, r.host)) r.by_times = "checkpoints";
-  // Where the loader gives too little, that is told; they then take their part beside it.
+  // Where the loader gives too little, that is reported; they then take their part beside it.
   if (gives_more(*without, r.utilization) && (r.proof.limit == Limit::gpus || r.proof.limit == Limit::unknown))
     r.proof = {Limit::checkpoints,
                fmt::format("checkpoints limit: the GPUs compute {} of the time with them, {} without",
@@ -177,7 +177,7 @@ void look_at_saves(const std::vector<PointResult>& points, const PointResult& wh
   r.saves = saves;
 }
 
-std::string told_of(const RehearsedNodes& n) {
+std::string reported_for(const RehearsedNodes& n) {
   std::string text = fmt::format("{} nodes step together", n.count);
   if (n.of_job != n.count) text += fmt::format(" (the job has {:.0f})", n.of_job);
   const std::string others = n.count == 2 ? "the other waits" : fmt::format("the other {} wait", n.count - 1);
@@ -228,7 +228,7 @@ std::optional<DecodingOnGpus> decoding_on_gpus(const std::vector<PointResult>& p
   return DecodingOnGpus{.image_rate = rate->value, .cpu_time_s = value(point, "cpu_time_per_image")};
 }
 
-std::string told_of(const DecodingOnGpus& on_gpus, double taken) {
+std::string reported_for(const DecodingOnGpus& on_gpus, double taken) {
   return fmt::format(
       "the GPUs of this node, with nothing else to do, decode {} images/s (nvJPEG), {} of what they take, for {} of a "
       "processor each",
@@ -236,7 +236,7 @@ std::string told_of(const DecodingOnGpus& on_gpus, double taken) {
       format_quantity(on_gpus.cpu_time_s, Dimension::seconds));
 }
 
-std::string told_of(const RehearsedTier& t, double taken) {
+std::string reported_for(const RehearsedTier& t, double taken) {
   const auto enough = [&](double rate) {
     return fmt::format("{} samples/s, {} of what the GPUs take", per_second(rate),
                        format_percent(std::min(1.0, rate / taken)));
@@ -349,7 +349,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
     look_at_saves(points, *whole, plan.job->step.target_utilization, r);
     predict(points, *whole->point, r);
   }
-  // Few repetitions of one session lie closer together than what a long epoch would give: their own windows tell more.
+  // Few repetitions of one session lie closer together than what a long epoch would give: their own windows report more.
   r.utilization.low = std::min(r.utilization.low, value(whole, "accelerator_utilization_low"));
   r.utilization.high = std::max(r.utilization.high, value(whole, "accelerator_utilization_high"));
   widen(r.utilization);
@@ -366,8 +366,8 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
   return r;
 }
 
-std::vector<std::string> told(const Rehearsal& r) {
-  std::vector<std::string> all = r.tuning ? r.tuning->told : std::vector<std::string>{};  // the answer first
+std::vector<std::string> describe(const Rehearsal& r) {
+  std::vector<std::string> all = r.tuning ? r.tuning->reported : std::vector<std::string>{};  // the answer first
   all.push_back(fmt::format(
       "GPUs compute {} of the time{}, wait for data {}, for the host {}{}; {:.0f} % of the "
       "batches that can be are ready when a step begins",
@@ -381,7 +381,7 @@ std::vector<std::string> told(const Rehearsal& r) {
         "GPUs compute {} of its wall clock (A27). The verdict uses this share",
         r.wall_clock->steps, format_quantity(r.wall_clock->fill_s, Dimension::seconds),
         format_percent(r.wall_clock->utilization)));
-  if (r.nodes) all.push_back(told_of(*r.nodes));
+  if (r.nodes) all.push_back(reported_for(*r.nodes));
   if (r.stalled > 0)
     all.push_back(
         fmt::format("storage stalled: {:.0f} sample{} kept a worker for longer than stalled_after, the longest "
@@ -413,16 +413,16 @@ std::vector<std::string> told(const Rehearsal& r) {
                     : r.copies          ? " without copies"
                                         : "",
                     100 * *r.error, r.grade));
-  if (r.saves) all.push_back(told_of(*r.saves, r.utilization));
-  if (r.tier) all.push_back(told_of(*r.tier, r.rates.taken));
-  if (r.on_gpus) all.push_back(told_of(*r.on_gpus, r.rates.taken / (r.nodes ? r.nodes->count : 1)));
+  if (r.saves) all.push_back(reported_for(*r.saves, r.utilization));
+  if (r.tier) all.push_back(reported_for(*r.tier, r.rates.taken));
+  if (r.on_gpus) all.push_back(reported_for(*r.on_gpus, r.rates.taken / (r.nodes ? r.nodes->count : 1)));
   return all;
 }
 
-std::vector<std::string> told_rehearsal(const RunResult& run) {
-  std::vector<std::string> all = run.rehearsal ? told(*run.rehearsal) : std::vector<std::string>{};
+std::vector<std::string> describe_rehearsal(const RunResult& run) {
+  std::vector<std::string> all = run.rehearsal ? describe(*run.rehearsal) : std::vector<std::string>{};
   if (run.rules)
-    for (std::string& sentence : told(*run.rules)) all.push_back(std::move(sentence));
+    for (std::string& sentence : describe(*run.rules)) all.push_back(std::move(sentence));
   return all;
 }
 

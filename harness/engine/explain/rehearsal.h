@@ -21,9 +21,9 @@ LoaderRates loader_rates(const std::vector<PointResult>& points, const PointResu
 std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points);
 
 /// As people read it: a sentence each.
-std::vector<std::string> told(const Rehearsal& rehearsal);
+std::vector<std::string> describe(const Rehearsal& rehearsal);
 
-/// All that a run tells of its rehearsal, and of the rules that it was held against.
-std::vector<std::string> told_rehearsal(const RunResult& run);
+/// All that a run reports on its rehearsal, and of the rules that it was held against.
+std::vector<std::string> describe_rehearsal(const RunResult& run);
 
 }  // namespace headrace::engine

@@ -16,7 +16,7 @@
 namespace headrace::engine {
 namespace {
 
-/// Of the benchmark's bytes, that it tells rounded.
+/// Of the benchmark's bytes, that it reports rounded.
 constexpr double kWhole = 0.97;
 
 std::vector<double> values(const PointResult& point, std::string_view name) {
@@ -56,7 +56,7 @@ BenchmarkSaves reported(const PointResult& point, std::string_view time, std::st
   return {.count = counted(&point), .each_s = mean(values(point, time)), .bytes_per_s = mean(values(point, rate))};
 }
 
-std::string told_of(const BenchmarkSaves& s, const char* what) {
+std::string reported_for(const BenchmarkSaves& s, const char* what) {
   return fmt::format("{} checkpoint{} {}: each in {}, {}, in the mean", s.count, s.count == 1 ? "" : "s", what,
                      format_quantity(s.each_s, Dimension::seconds),
                      format_quantity(s.bytes_per_s, Dimension::bytes_per_second));
@@ -127,17 +127,17 @@ std::optional<HeldRules> rules_held(const Plan& plan, const std::vector<PointRes
   return held;
 }
 
-std::vector<std::string> told(const HeldRules& held) {
+std::vector<std::string> describe(const HeldRules& held) {
   std::vector<std::string> all;
-  if (held.saves) all.push_back(told_of(*held.saves, "saved"));
-  if (held.reads) all.push_back(told_of(*held.reads, "read"));
+  if (held.saves) all.push_back(reported_for(*held.saves, "saved"));
+  if (held.reads) all.push_back(reported_for(*held.reads, "read"));
   const auto kept = std::ranges::count_if(held.checks, &RuleCheck::kept);
   all.push_back(fmt::format("of the {} rules of {} this run kept {}{}", held.checks.size(), held.name, kept,
                             static_cast<std::size_t>(kept) == held.checks.size()
                                 ? ": all that one host can keep"
                                 : ": it is no result of that benchmark"));
   for (const RuleCheck& check : held.checks)
-    if (!check.kept) all.push_back(fmt::format("broken ({}): {}", check.rule, check.told));
+    if (!check.kept) all.push_back(fmt::format("broken ({}): {}", check.rule, check.reported));
   return all;
 }
 

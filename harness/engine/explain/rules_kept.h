@@ -21,6 +21,6 @@ std::vector<RuleCheck> check_measured_saves(const PointResult* saves, const Poin
 std::optional<HeldRules> rules_held(const Plan& plan, const std::vector<PointResult>& points);
 
 /// As people read it: a sentence each.
-std::vector<std::string> told(const HeldRules& held);
+std::vector<std::string> describe(const HeldRules& held);
 
 }  // namespace headrace::engine

@@ -25,7 +25,7 @@ std::size_t count_to_hold_against(std::span<const double> counts) {
 void judge_scaling(ScalingCurve& curve) {
   using job::apply;
   std::vector<ScalingCurve::At>& at = curve.at;
-  const auto told = [&](double rate) { return format_in_unit(rate, curve.unit); };
+  const auto describe = [&](double rate) { return format_in_unit(rate, curve.unit); };
   curve.per_client = at.front().rate / at.front().clients;
   std::vector<double> counts;
   for (const auto& one : at) counts.push_back(one.clients);
@@ -49,16 +49,16 @@ void judge_scaling(ScalingCurve& curve) {
     curve.finding = fmt::format(
         "{} still grows at {} clients: {}, {} of {} times one client's {}; what lies behind them "
         "may give more (G6)",
-        name, last.clients, told(last.rate), efficiency, last.clients, told(curve.per_client));
+        name, last.clients, describe(last.rate), efficiency, last.clients, describe(curve.per_client));
     return;
   }
   curve.saturation_clients =
       apply("G7", {{"backend_bytes_per_s", curve.most}, {"per_client_bytes_per_s", curve.per_client}}).value();
-  curve.substituted = fmt::format("ceil({} / {})", told(curve.most), told(curve.per_client));
+  curve.substituted = fmt::format("ceil({} / {})", describe(curve.most), describe(curve.per_client));
   curve.finding = fmt::format(
       "{} is saturated at {}, reached by {} client{}; with {} of one client, {} can show it (G7); "
       "{} clients scale to {}",
-      name, told(curve.most), curve.reached_by, curve.reached_by == 1 ? "" : "s", told(curve.per_client),
+      name, describe(curve.most), curve.reached_by, curve.reached_by == 1 ? "" : "s", describe(curve.per_client),
       curve.saturation_clients, last.clients, efficiency);
 }
 

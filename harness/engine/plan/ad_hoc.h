@@ -7,7 +7,7 @@
 namespace headrace {
 
 /// As make_plan() of a file that holds `configuration`; options.config_file and options.overrides are not read. Each
-/// problem is told at the place that its value has. Throws UsageError.
+/// problem is reported at the place that its value has. Throws UsageError.
 Plan make_plan(const config::Value& configuration, const PlanOptions& options);
 
 }  // namespace headrace

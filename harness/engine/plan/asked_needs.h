@@ -23,7 +23,7 @@ struct JobNeeds {
 /// plan.job.
 void ask_needs(const config::Value* needs, Plan& plan, Diagnostics& problems);
 
-/// Moves needs that none of plan.points measures from plan.needs to plan.not_asked; a remark for each reason tells why,
+/// Moves needs that none of plan.points measures from plan.needs to plan.not_asked; a remark for each reason says why,
 /// and the command that would.
 void leave_unmeasured(Plan& plan);
 

@@ -47,7 +47,7 @@ const char* codec_word(const job::Job::Dataset& data);
 
 /// Points of the job on one of its nodes. Each of its needs that can be measured with these means has a point that does
 /// what the job does, labelled `job`; the others, with labels of their own, are only there to advise. Whatever does not
-/// fit is made smaller or left out, and told.
+/// fit is made smaller or left out, and reported.
 FromJob points_from_job(const job::Job& job, const Means& means);
 
 }  // namespace headrace

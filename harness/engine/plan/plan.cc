@@ -144,7 +144,7 @@ class Planner {
       means.space = static_cast<std::uint64_t>(kUsable * kMostOfSeveral);
     if (options_.processes > 1) {
       // Processes of several nodes come to the same plan, whatever is free on each; where that is too little, check_room
-      // tells.
+      // reports.
       const double most = plan_.max_write > 0 ? static_cast<double>(plan_.max_write) : kMostOfSeveral;
       means.space = static_cast<std::uint64_t>(kUsable * most);
       means.memory = means.space;
@@ -221,7 +221,7 @@ class Planner {
     plan_.job = job::load_job(options_.job_file, options_.job_overrides);
   }
 
-  /// Without keys that are wrong, which are told once, and not for each point.
+  /// Without keys that are wrong, which are reported once, and not for each point.
   static Value known_defaults(const Value* written) {
     Value known;
     if (written != nullptr && written->is_map()) known = *written;

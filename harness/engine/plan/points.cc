@@ -22,7 +22,7 @@ using config::Value;
 const std::vector<std::string> kCommonKeys = {"use",    "label",   "cache",   "repeat",  "duration",  "rest",
                                               "verify", "ceiling", "exclude", "timeout", "processes", "clients"};
 
-/// A number of repetitions. More than the most would tell nothing new.
+/// A number of repetitions. More than the most would report nothing new.
 std::optional<unsigned> read_repetitions(const Value& value, std::string_view key, config::ValueReader& read) {
   constexpr double kMost = 10'000;
   const auto n = read.quantity(&value, key, Dimension::count, 1);
@@ -110,7 +110,7 @@ std::string point_id(std::string_view workload, const std::string& label, const 
   return id;
 }
 
-/// One resolved entry of config.resolved.yaml. Its label is all that tells points of one sweep
+/// One resolved entry of config.resolved.yaml. Its label is all that distinguishes points of one sweep
 /// apart, so that the same point has the same id when the entry is run by itself.
 Value resolved_entry(const Point& point, const Params& params) {
   const std::string label = point.id.substr(std::min(point.id.size(), point.info->name.size() + 1));

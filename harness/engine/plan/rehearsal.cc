@@ -36,7 +36,7 @@ using rehearsal::with;
 constexpr double kSteps = 16;             // that show how even they are
 constexpr double kStepsOfEachWorker = 4;  // the first of each is prepared while the pipeline fills
 constexpr double kFewestSteps = 6;
-constexpr unsigned kFewestBeside = 3;  // repetitions of each other point: longer ones tell more of an epoch
+constexpr unsigned kFewestBeside = 3;  // repetitions of each other point: longer ones report more of an epoch
 
 std::string seconds(double s) { return format_quantity(s, Dimension::seconds); }
 
@@ -56,20 +56,20 @@ class Rehearsal {
   /// `decoding`: the point that measures it alone; none where nothing is decoded.
   FromJob make(Value alone, std::optional<Value> decoding, std::vector<std::string> unproven,
                std::vector<std::string> remarks) {
-    told_ = {std::move(unproven), std::move(remarks)};
+    reported_ = {std::move(unproven), std::move(remarks)};
     data_bytes_ = means_.data.empty()
                       ? number(alone, "files", Dimension::count) * number(alone, "file_size", Dimension::bytes)
                       : bytes_of_own_data(means_.data);
     share_shards(alone);
     rehearsal::hold_samples(job_, means_, alone);
-    tier_ = rehearsal::fills_tier(job_, means_, alone, told_);
+    tier_ = rehearsal::fills_tier(job_, means_, alone, reported_);
     find_tables(alone);
     const Value without = pipeline(alone);
-    const Value whole = saves_ ? rehearsal::saving(job_, means_, without, step_s_, steps_, told_) : without;
+    const Value whole = saves_ ? rehearsal::saving(job_, means_, without, step_s_, steps_, reported_) : without;
     made_.workloads.kind = Value::Kind::list;
     add(whole, rehearsal::kJob, time_share::kRehearsed);
     if (saves_) {
-      told_.unproven.pop_back();  // of the points that do not save
+      reported_.unproven.pop_back();  // of the points that do not save
       add(with(whole, "checkpoint_left_out", "true"), rehearsal::kNoCheckpoint);
     }
     Value free = with(without, "step_time", "0s");
@@ -104,7 +104,7 @@ class Rehearsal {
     if (tier_) add(rehearsal::tier(job_, means_, alone), rehearsal::kTier);
     add(alone, rehearsal::kJob);
     share_time();
-    made_.remarks = std::move(told_.remarks);
+    made_.remarks = std::move(reported_.remarks);
     return std::move(made_);
   }
 
@@ -121,7 +121,7 @@ class Rehearsal {
   void add(Value entry, const char* label, double weight = time_share::kAdvice) {
     if (*label != 0) entry = with(std::move(entry), "label", label);
     made_.workloads.items.push_back(std::move(entry));
-    made_.unproven.push_back(told_.unproven);
+    made_.unproven.push_back(reported_.unproven);
     weights_.push_back(weight);
   }
 
@@ -168,7 +168,7 @@ class Rehearsal {
     const double copies = std::floor(job_.cluster.gpus_per_node / job_.gpus_per_replica());
     const double gpus = std::clamp(copies, 1.0, workers);
     if (copies < 1)
-      told_.unproven.push_back(
+      reported_.unproven.push_back(
           fmt::format("the {:.0f} GPUs of one copy of the model lie on several nodes: here one node reads "
                       "for all of them",
                       job_.gpus_per_replica()));
@@ -181,7 +181,7 @@ class Rehearsal {
     if (tables_)
       entry = with(std::move(entry), "table", "parquet");
     else if (rehearsal::decodes(job_))
-      entry = rehearsal::decoded(job_, means_, std::move(entry), layout, told_);
+      entry = rehearsal::decoded(job_, means_, std::move(entry), layout, reported_);
     else if (job_.dataset.cpu_time_per_sample)
       entry = with(std::move(entry), "cpu_time_per_sample",
                    exact_quantity(*job_.dataset.cpu_time_per_sample, Dimension::seconds));
@@ -205,7 +205,7 @@ class Rehearsal {
     if (!job_.loader.shuffle_buffer) return entry;
     return rehearsal::mixing(job_, std::move(entry),
                              {.layout = layout, .tables = tables_, .steps = steps_, .workers = workers, .gpus = gpus},
-                             told_);
+                             reported_);
   }
 
   /// A benchmark's batches end in host memory.
@@ -215,9 +215,10 @@ class Rehearsal {
     if (means_.copies && size)
       entry = with(std::move(entry), "gpu_copy", fmt::format("{:.0f}B", *size));
     else if (means_.copies)
-      told_.remarks.emplace_back("copies to GPUs are not rehearsed: of what size is not known (dataset.decoded_size)");
+      reported_.remarks.emplace_back(
+          "copies to GPUs are not rehearsed: of what size is not known (dataset.decoded_size)");
     else if (size)
-      told_.remarks.emplace_back("copies to GPUs are not rehearsed: there is none here");
+      reported_.remarks.emplace_back("copies to GPUs are not rehearsed: there is none here");
   }
 
   /// Batches of the job's size where there are enough of them for a rehearsal, else smaller ones that compute for as much
@@ -230,7 +231,7 @@ class Rehearsal {
         (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : rows_of_group(entry);
     longest_s_ =
         time_share::repetition_s(measuring_s() * time_share::kRehearsed / weights(), time_share::kFewest, beside());
-    // A benchmark's batch is its own as long as there is data for a few: fewer steps are told, other batches are another
+    // A benchmark's batch is its own as long as there is data for a few: fewer steps are reported, other batches are another
     // workload.
     const bool by_rules = !means_.rules.empty();
     const double by_data = std::floor(samples / (by_rules ? 2 * std::max(1.0, at_once) : wanted) / parts);
@@ -253,12 +254,12 @@ class Rehearsal {
                       seconds(step_s), seconds(means_.budget_s), kFewestSteps, std::ceil(budget / 60)));
     }
     if (batch < own)
-      told_.unproven.push_back(
+      reported_.unproven.push_back(
           fmt::format("batches of {:.0f} samples with {} of computing instead of {:.0f} with {}, for enough steps: "
                       "each GPU takes as much per second, but less is read ahead",
                       batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
     if (batch > own)
-      told_.unproven.push_back(
+      reported_.unproven.push_back(
           fmt::format("{:.0f} samples are read at once, more than a batch: batches are as large, with {} of computing "
                       "instead of {:.0f} with {}",
                       batch, seconds(step_s / parts), own, seconds(job_.step.time / parts)));
@@ -284,23 +285,23 @@ class Rehearsal {
     return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));
   }
 
-  /// Are one's own Parquet files read by their row groups, and decoded? Where they cannot be, that is told.
+  /// Are one's own Parquet files read by their row groups, and decoded? Where they cannot be, that is reported.
   void find_tables(const Value& alone) {
     const Value* profile = alone.find("read_profile");
     if (profile == nullptr || profile->text != "row_group" || means_.data.empty() || !is_parquet(means_.data)) return;
     tables_ = means_.no_tables.empty() && means_.rules.empty();
     if (!means_.no_tables.empty())
-      told_.unproven.push_back(fmt::format(
+      reported_.unproven.push_back(fmt::format(
           "bytes of the files are read as dataset.request_size has them, and nothing is decoded, where their own "
           "row groups would be: {}",
           means_.no_tables));
     if (!tables_) return;
     if (job_.dataset.cpu_time_per_sample)
-      told_.remarks.emplace_back(
+      reported_.remarks.emplace_back(
           "dataset.cpu_time_per_sample is not spent: arrays are made of the row groups, and what follows that is left "
           "out");
     if (rehearsal::decodes(job_))
-      told_.remarks.emplace_back("dataset.codec: of tables arrays are made, and nothing else is decoded");
+      reported_.remarks.emplace_back("dataset.codec: of tables arrays are made, and nothing else is decoded");
   }
   /// The share of the budget that goes to data: they are there already, or may have to be made.
   double making() const { return means_.data.empty() ? time_share::kMaking : 0; }
@@ -344,7 +345,7 @@ class Rehearsal {
   bool tier_ = false;           // the job's local cache is rehearsed
   std::vector<double> others_;  // numbers of workers that are tried, too
   std::vector<double> aheads_;  // and prefetch_factors
-  rehearsal::Told told_;
+  rehearsal::PlanNotes reported_;
   std::vector<double> weights_;
   FromJob made_;
 };
@@ -397,7 +398,7 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
 
 namespace {
 
-/// What tells the job's own pipeline from those with another setting of its loader.
+/// What reports the job's own pipeline from those with another setting of its loader.
 std::vector<job::JobParameter> of_job(const std::vector<Point>& points) {
   std::vector<job::JobParameter> own;
   for (const Point& point : points)

@@ -8,7 +8,7 @@
 
 namespace headrace {
 
-/// What tells the points of input_pipeline in a rehearsal apart: their labels.
+/// What reports the points of input_pipeline in a rehearsal apart: their labels.
 namespace rehearsal {
 inline constexpr const char* kPipeline = "input_pipeline";
 inline constexpr const char* kJob = "job";                       // as the job has it

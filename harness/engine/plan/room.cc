@@ -49,11 +49,12 @@ std::uint64_t bytes_to_write(const Plan& plan) {
 void check_room(const Plan& plan) {
   Diagnostics problems;
   std::error_code ignored;
-  std::set<std::string> told;
+  std::set<std::string> reported;
   for (const Point& point : plan.points) {
     const auto given = point.params.find("path");
     const std::string* path = given == point.params.end() ? nullptr : std::get_if<std::string>(&given->second);
-    if (path == nullptr || path->empty() || is_object_path(*path) || is_data_at(*path) || !told.insert(*path).second)
+    if (path == nullptr || path->empty() || is_object_path(*path) || is_data_at(*path) ||
+        !reported.insert(*path).second)
       continue;
     problems.error(point.where, fmt::format("{}: path: nothing is at {}", point.info->name, *path));
   }

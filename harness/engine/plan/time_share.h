@@ -14,7 +14,7 @@ inline constexpr double kOwn = 3, kAdvice = 1;
 inline constexpr double kRehearsed = 4, kTried = 2;
 inline constexpr unsigned kTries = 4;
 
-inline constexpr unsigned kFewest = 5;                     // repetitions that bounds can be told from
+inline constexpr unsigned kFewest = 5;                     // repetitions that bounds can be distinguished from
 inline constexpr double kBeside = 2;                       // of a repetition's time: cache made, proven and rest
 inline constexpr double kBesideShards = 1.25;              // the same where files are few
 inline constexpr double kShortest_s = 1, kLongest_s = 10;  // of a repetition

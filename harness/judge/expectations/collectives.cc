@@ -100,7 +100,7 @@ std::optional<MeasuredAllReduce> over_nodes(std::span<const Part> parts, std::sp
                         .expected = *expected,
                         .links = (has_rdma ? rdma : ethernet).text(has_rdma ? "RDMA" : "Ethernet")};
   const auto tcp = over(ethernet);
-  // Only where the two can be told apart.
+  // Only where the two can be distinguished.
   if (has_rdma && tcp && one.standing() == "slower" && tcp->fastest_s > expected->slowest_s)
     one.transport = time_s >= tcp->fastest_s
                         ? fmt::format("no faster than TCP over {} can be: NCCL may have fallen back from RDMA to TCP",

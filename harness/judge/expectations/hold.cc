@@ -185,13 +185,14 @@ std::vector<Expected> hold(std::span<const Part> parts, const Table& table, std:
   std::vector<Expected> all;
   for (const RecordedPoint& point : points) {
     if (point.status != PointStatus::ok && point.status != PointStatus::interrupted) continue;
-    std::vector<std::pair<std::string, std::string>> told;  // the entry that comes first counts
+    std::vector<std::pair<std::string, std::string>> reported;  // the entry that comes first counts
     for (const FigureEntry& entry : table.figures) {
       if (!fits(entry, point)) continue;
       for (Shown& shown : shown_by(entry, parts, point)) {
         if (!has(point, shown.metric)) continue;
-        if (std::pair key(shown.metric, shown.part.kind); std::find(told.begin(), told.end(), key) == told.end())
-          told.push_back(std::move(key));
+        if (std::pair key(shown.metric, shown.part.kind);
+            std::find(reported.begin(), reported.end(), key) == reported.end())
+          reported.push_back(std::move(key));
         else
           continue;
         all.push_back(held(entry, std::move(shown), point));

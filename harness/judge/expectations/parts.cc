@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Formula B6; 0 for a link that is not told.
+/// Formula B6; 0 for a link that is not reported.
 double pcie_rate(unsigned generation, unsigned lanes) {
   const auto known = system::pcie_generation(generation);
   if (!known || lanes == 0) return 0;
@@ -135,7 +135,7 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
   }
 }
 
-/// [B/s] of a disk behind ATA, by the link that its path in /sys goes over; 0 = none, or not told.
+/// [B/s] of a disk behind ATA, by the link that its path in /sys goes over; 0 = none, or not reported.
 double sata_rate(const fs::path& folder, const std::string& root) {
   for (const fs::path& step : folder) {
     const std::string name = step.string();
@@ -186,7 +186,7 @@ Part disk_below(const std::string& path) {
   return none;
 }
 
-/// Every disk of a tree that a test laid: which of them holds the data, it does not tell.
+/// Every disk of a tree that a test laid: which of them holds the data, it does not report.
 void add_laid_disks(std::vector<Part>& parts, const std::string& root) {
   for (const std::string& name : system::entries(root + "/sys/block"))
     parts.push_back(disk_part(name, root + "/sys/block/" + name, root));

@@ -16,7 +16,7 @@ namespace headrace::expectations {
 struct Part {
   std::string kind{};    // of part_kinds()
   std::string name{};    // "gpu0", "mlx5_0/1", "nvme0n1"; of gpu_pair, "gpu0_gpu1"
-  std::string model{};   // "NVIDIA H100 80GB HBM3", "NVLink 4", "AMD EPYC 9654"; "" = not told
+  std::string model{};   // "NVIDIA H100 80GB HBM3", "NVLink 4", "AMD EPYC 9654"; "" = not reported
   std::string link{};    // how it is attached: "PCIe", "C2C", "SATA", "rotating", "table"; "" = it does not matter
   double units = 1;      // that a table's rate is of: sockets, NVLinks
   double rate = 0;       // [B/s], one way; 0 = not known
@@ -25,8 +25,8 @@ struct Part {
   bool up = true;        // a port without a link carries nothing
 };
 
-/// The parts of this machine whose data lie at `path`. Rates that it does not tell come from `table`; what `table` says
-/// by a part's own name (not its model) stands above what the machine tells. `root` is where /proc and /sys are looked
+/// The parts of this machine whose data lie at `path`. Rates that it does not report come from `table`; what `table` says
+/// by a part's own name (not its model) stands above what the machine reports. `root` is where /proc and /sys are looked
 /// for; tests lay their own. Never throws.
 std::vector<Part> parts_of(Node& node, const std::string& path, const Table& table, const std::string& root = "");
 

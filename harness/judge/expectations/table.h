@@ -12,7 +12,7 @@
 
 namespace headrace::expectations {
 
-/// What one unit of a part carries, where the machine does not tell.
+/// What one unit of a part carries, where the machine does not report.
 struct RateEntry {
   std::string part;     // kind: "gpu_memory", "disk"
   std::string name;     // pattern of the part's name or model

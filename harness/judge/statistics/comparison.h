@@ -1,5 +1,5 @@
 // Does B differ from A, and by how much? Rules 8 to 10: interleaved blocks, stored runs, many
-// metrics. docs/explanation/comparing.md tells them to users.
+// metrics. docs/explanation/comparing.md reports them to users.
 #pragma once
 
 #include <cstddef>

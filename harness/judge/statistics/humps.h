@@ -1,4 +1,4 @@
-// Do values fall into two groups? docs/explanation/fleets-and-history.md tells it to users.
+// Do values fall into two groups? docs/explanation/fleets-and-history.md reports it to users.
 #pragma once
 
 #include <optional>

@@ -23,7 +23,7 @@ constexpr double kStallShare = 0.1, kStallDepth = 0.3;
 double correlated_t(std::size_t n, double alpha, double correlation = kCorrelation);
 
 /// How alike neighbours are: the first autocorrelation, its bias for few values taken off; 0 where
-/// that cannot be told. `certain`: chance alone explains it in fewer than one in twenty cases.
+/// that cannot be reported. `certain`: chance alone explains it in fewer than one in twenty cases.
 struct Alike {
   double correlation = 0;
   bool certain = false;

@@ -1,4 +1,4 @@
-// What most values say, whatever a few of them do (rule F4). docs/explanation/fleets-and-history.md tells it to users.
+// What most values say, whatever a few of them do (rule F4). docs/explanation/fleets-and-history.md reports it to users.
 #pragma once
 
 #include <span>

@@ -37,7 +37,7 @@ Fit fit(const job::JobCollective& c, const RecordedPoint& point) {
   };
   if (!is("message_size", static_cast<double>(c.message_size()))) return Fit::none;
   if (!is("group_size", 0)) return is("group_size", c.ranks) && is("group_stride", c.stride) ? Fit::same : Fit::none;
-  // All of them in one group; what lies between those, no_answer() tells.
+  // All of them in one group; what lies between those, no_answer() reports.
   const ParamValue kind = given("group", std::string("all"));
   return kind == ParamValue(std::string("all")) ||
                  kind == ParamValue(std::string(c.nodes > 1 ? "per_rail" : "intra_node"))
@@ -240,7 +240,7 @@ void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
   const job::Likeness like = likeness(q, point);
   if (!like.has_way) return;
   if (like.is_as_job()) {
-    j.way = job::told_way(*q.way, point.workload, settings(point));
+    j.way = job::describe_method(*q.way, point.workload, settings(point));
     return;
   }
   const bool open = (j.outcome == Outcome::pass && like.more) || (j.outcome == Outcome::fail && like.less);
@@ -314,7 +314,7 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
   j.unproven = fmt::format("{}", fmt::join(point.unproven, "; "));
   hold_way(q, point, j);
   hold_decoder(point, name, j);
-  tell_throttling(point, j);
+  report_throttling(point, j);
   return a;
 }
 
@@ -349,7 +349,7 @@ std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
 }
 
 bool is_better(const Chosen& a, const Chosen& b) {
-  return a.rank > b.rank || (a.rank == b.rank && job::tells_more(a.like, a.value, b.like, b.value));
+  return a.rank > b.rank || (a.rank == b.rank && job::says_more(a.like, a.value, b.like, b.value));
 }
 
 /// A program that is not built to measure fast accepts nothing.
@@ -390,7 +390,7 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
     const RecordedPoint* const chosen = choose(q, points);
     judgements.push_back(chosen != nullptr ? answer(q, *chosen, 0).judgement : unanswered(q, points));
     if (chosen != nullptr && read_objects(*chosen))
-      tell_requests(*chosen, points, answering_metric(q, *chosen), judgements.back());
+      report_requests(*chosen, points, answering_metric(q, *chosen), judgements.back());
     if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail &&
         find_fault_count(answering_metric(q, *chosen)) == nullptr)
       confirm(q, *chosen, judgements.back());

@@ -23,7 +23,7 @@ struct Question {
   std::vector<job::JobParameter> with;           // parameters that it must have been measured with
   std::optional<job::JobCollective> collective;  // that the points must do to answer it
   std::optional<job::Way> way;                   // the job's, of which the point that is most like it answers
-  /// Of measured_by: what they measure is less than there is, so that they meet the need or tell
+  /// Of measured_by: what they measure is less than there is, so that they meet the need or report
   /// nothing.
   std::vector<std::string> lower_bounds;
   std::string worst_over;    // job::NeedKind
@@ -52,7 +52,7 @@ struct Answer {
 /// will be no more.
 Answer answer(const Question& question, const RecordedPoint& point, unsigned next_look);
 
-/// Does the point's answering metric tell of the question's job? False: it moved files or requests of another size.
+/// Does the point's answering metric report on the question's job? False: it moved files or requests of another size.
 bool answers(const Question& question, const RecordedPoint& point);
 
 /// How the point differs from the way of the question's job; as it, where the question has none.

@@ -53,10 +53,10 @@ RecordedPoint of_part(const RecordedPoint& point, const Findings& findings, cons
   return own;
 }
 
-std::string told(const Findings& findings) {
+std::string describe(const Findings& findings) {
   std::string text;
   for (const PairFinding& one : findings)
-    text += fmt::format("{}{}{}", text.empty() ? "" : "; ", findings.size() > 1 ? one.subject + " " : "", one.told);
+    text += fmt::format("{}{}{}", text.empty() ? "" : "; ", findings.size() > 1 ? one.subject + " " : "", one.reported);
   return text;
 }
 
@@ -119,7 +119,7 @@ Judgement cut_off(const RecordedPoint& point, const PairFinding& finding, double
   j.required = j.need = share;
   j.measured = j.headroom = 0;
   j.point = point.id;
-  j.explanation = finding.told + (finding.told.ends_with('?') ? "" : ".");
+  j.explanation = finding.reported + (finding.reported.ends_with('?') ? "" : ".");
   if (connected_again(point, finding.part)) {
     j.outcome = Outcome::inconclusive;
     j.reason = Reason::not_steady;
@@ -149,7 +149,7 @@ std::optional<Judgement> judged(const RecordedPoint& point, const Findings& find
   const RecordedPoint own = of_part(point, findings, blame, middle, metric);
   Judgement j = answer_all({&slow, 1}, {&own, 1}).front();
   if (!j.measured || *j.measured >= limit) return std::nullopt;
-  const std::string what = told(findings);
+  const std::string what = describe(findings);
   const std::string by_how_much = fmt::format(" Slow is what reaches less than {:.0f} % of the usual{}.", 100 * limit,
                                               limit < first.below ? ", as healthy pairs differ by as much" : "");
   if (j.outcome == Outcome::fail) {
@@ -180,7 +180,7 @@ bool ends_at(const Findings& link, const PairMatrix& matrix, const std::set<std:
 
 }  // namespace
 
-bool tells_what_is_usual(const PairMatrix& matrix, unsigned nodes) {
+bool shows_usual_values(const PairMatrix& matrix, unsigned nodes) {
   const std::size_t ends = matrix.ends_of_rail();
   std::size_t pairs = 0;
   for (std::size_t a = 0; a < ends; ++a)
@@ -203,7 +203,7 @@ std::vector<Judgement> judge_parts(std::span<const RecordedPoint> points) {
     if (middle.names.empty()) continue;
     Blame blame = headrace::blame(middle);
     std::vector<Findings> parts = findings_of(blame, middle);
-    if (!tells_what_is_usual(middle, point.nodes))
+    if (!shows_usual_values(middle, point.nodes))
       std::erase_if(parts, [](const Findings& of) { return of.front().below > 0; });
     for (const unsigned end : blame.nodes) accused.insert(middle.names[end]);
     for (const Findings& of : parts)

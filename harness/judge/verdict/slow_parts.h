@@ -21,12 +21,12 @@ inline bool of_pairs(const Judgement& j) { return j.id == kPairRate; }
 /// The scope names a part, and what follows from it is no need of the job's.
 inline bool of_a_part(const Judgement& j) { return of_pairs(j) || j.id == kPartFault; }
 
-/// One bad node of three is no exception, nor one bad pair of three: of fewer nobody can tell what is usual.
+/// One bad node of three is no exception, nor one bad pair of three: of fewer nobody can decide what is usual.
 inline constexpr unsigned kFewestNodes = 4;
-bool tells_what_is_usual(const PairMatrix& matrix, unsigned nodes);
+bool shows_usual_values(const PairMatrix& matrix, unsigned nodes);
 
-/// A judgement of each part that a matrix's medians find slow, the worst word of the points that tell of it: FAIL where every bound says that it is slow, else
-/// INCONCLUSIVE, which accuses nobody. None where nothing stands out. A link of an accused node is told by the node.
+/// A judgement of each part that a matrix's medians find slow, the worst word of the points that report on it: FAIL where every bound says that it is slow, else
+/// INCONCLUSIVE, which accuses nobody. None where nothing stands out. A link of an accused node is reported by the node.
 std::vector<Judgement> judge_parts(std::span<const RecordedPoint> points);
 
 }  // namespace headrace::judging

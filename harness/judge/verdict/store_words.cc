@@ -15,7 +15,7 @@ namespace headrace::judging {
 namespace {
 
 constexpr double kLatencies = 9;  // D1: at nine times t0 * w1 a request spends nine tenths of its time on data
-constexpr double kWorthTelling = 1.1;
+constexpr double kWorthReporting = 1.1;
 constexpr double kBody = 0.05;  // of the time to the first byte: a body that took less says nothing of the rate
 
 std::optional<double> median_of(const RecordedPoint& point, const char* metric) {
@@ -39,8 +39,8 @@ std::optional<Cost> cost_of(const RecordedPoint& point, const std::string& metri
   return Cost{&point, *cpu / *took / *rate};
 }
 
-void tell_least_cost(const RecordedPoint& own, std::span<const RecordedPoint> points, const std::string& metric,
-                     Judgement& j) {
+void report_least_cost(const RecordedPoint& own, std::span<const RecordedPoint> points, const std::string& metric,
+                       Judgement& j) {
   std::optional<Cost> least;
   for (const RecordedPoint& point : points) {
     const auto cost = cost_of(point, metric, j);
@@ -49,7 +49,7 @@ void tell_least_cost(const RecordedPoint& own, std::span<const RecordedPoint> po
   if (!least) return;
   const auto cores = [&](double each_s) { return fmt::format("{:.2g} cores", each_s * j.need); };
   const auto mine = cost_of(own, metric, j);
-  if (least->point == &own || (mine && mine->each_s < kWorthTelling * least->each_s)) {
+  if (least->point == &own || (mine && mine->each_s < kWorthReporting * least->each_s)) {
     j.explanation += fmt::format(" The needed rate takes {} so.", cores(mine->each_s));
     return;
   }
@@ -66,7 +66,7 @@ bool read_objects(const RecordedPoint& point) {
 }
 
 /// A store that throttles shows its limit for whoever asks, and not what the way to it could carry.
-void tell_throttling(const RecordedPoint& point, Judgement& j) {
+void report_throttling(const RecordedPoint& point, Judgement& j) {
   double share = 0;
   unsigned counted = 0;
   for (const RecordedRepetition& r : point.repetitions) {
@@ -84,8 +84,8 @@ void tell_throttling(const RecordedPoint& point, Judgement& j) {
       "prefixes, or read fewer and larger ones";
 }
 
-void tell_requests(const RecordedPoint& point, std::span<const RecordedPoint> points, const std::string& metric,
-                   Judgement& j) {
+void report_requests(const RecordedPoint& point, std::span<const RecordedPoint> points, const std::string& metric,
+                     Judgement& j) {
   const bool is_rate = j.unit == "B/s" || j.unit == "1/s";
   const auto in_flight = median_of(point, "requests_in_flight"), rate = median_of(point, metric.c_str());
   if (point.processes > 1 || !is_rate || !in_flight || !rate || *rate <= 0 || j.need <= 0) return;
@@ -101,7 +101,7 @@ void tell_requests(const RecordedPoint& point, std::span<const RecordedPoint> po
         format_quantity(1e-9 * *first, Dimension::seconds), format_quantity(1e-9 * *all, Dimension::seconds),
         format_quantity(kLatencies * 1e-9 * *first * stream, Dimension::bytes));
   }
-  tell_least_cost(point, points, metric, j);
+  report_least_cost(point, points, metric, j);
 }
 
 }  // namespace headrace::judging

@@ -17,7 +17,7 @@ namespace {
 constexpr double kThin = 0.10;          // headroom
 constexpr double kTolerated = 1.0 / 3;  // share of repetitions that may be not steady
 constexpr double kDelta = 0.05;         // rule 19: a single run decides only beyond twice this
-constexpr double kTold = 0.01;          // what stalls cost is told from here on
+constexpr double kReported = 0.01;      // what stalls cost is reported from here on
 constexpr std::size_t kFewestForBounds = 5;
 
 using statistics::Bounded;
@@ -97,7 +97,7 @@ bool humps_on_both_sides(const Evidence& e, const Set& set, const Judgement& j) 
 }
 
 /// What was left out of what counts, put back: repetitions that were taken again as something
-/// disturbed them, and, as nothing, those that did not reach what a rate tells.
+/// disturbed them, and, as nothing, those that did not reach what a rate reports.
 Set with_all(const Evidence& e, const Judgement& j) {
   Set all;
   for (const Taken& t : e.taken) {
@@ -147,7 +147,7 @@ std::optional<double> lost(const Evidence& e, const Set& set, const Judgement& j
   if (!j.typical || *j.typical <= 0 || set.values.size() < kFewestForBounds) return std::nullopt;
   const double share = 1 - *j.measured / *j.typical;
   const bool beyond = *j.measured < statistics::order_bounds(set.values, e.rank).low;
-  return beyond && share >= kTold ? std::optional(share) : std::nullopt;
+  return beyond && share >= kReported ? std::optional(share) : std::nullopt;
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct Judgement {
 /// How the selected points ended, as far as the word for the whole run depends on it.
 struct PointCounts {
   unsigned all = 0, skipped = 0;
-  unsigned failed = 0;  // that no need in error tells of
+  unsigned failed = 0;  // that no need in error reports on
 };
 
 /// Counts and the one word for the whole run.
@@ -60,7 +60,7 @@ struct Summary {
 
 /// One repetition that went through, as far as a need is concerned.
 struct Taken {
-  std::optional<double> value;  // nothing: it did not reach what the metric tells (a rate that held)
+  std::optional<double> value;  // nothing: it did not reach what the metric reports (a rate that held)
   double seconds = 0;           // of a rate: how long that is the rate of
   bool counted = true;          // false: taken again, as it was disturbed
   bool disturbed = false;

@@ -22,58 +22,58 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Variables that change what devices and their libraries do, and hold no secret.
-constexpr std::array<std::string_view, 52> kTold{"CUDA_DEVICE_MAX_CONNECTIONS",
-                                                 "CUDA_DEVICE_ORDER",
-                                                 "CUDA_LAUNCH_BLOCKING",
-                                                 "CUDA_VISIBLE_DEVICES",
-                                                 "FI_EFA_USE_DEVICE_RDMA",
-                                                 "FI_PROVIDER",
-                                                 "LANG",
-                                                 "LC_ALL",
-                                                 "NCCL_ALGO",
-                                                 "NCCL_BUFFSIZE",
-                                                 "NCCL_CROSS_NIC",
-                                                 "NCCL_CUMEM_ENABLE",
-                                                 "NCCL_DEBUG",
-                                                 "NCCL_DEBUG_SUBSYS",
-                                                 "NCCL_DMABUF_ENABLE",
-                                                 "NCCL_IB_ADAPTIVE_ROUTING",
-                                                 "NCCL_IB_DISABLE",
-                                                 "NCCL_IB_GID_INDEX",
-                                                 "NCCL_IB_HCA",
-                                                 "NCCL_IB_PCI_RELAXED_ORDERING",
-                                                 "NCCL_IB_PKEY",
-                                                 "NCCL_IB_QPS_PER_CONNECTION",
-                                                 "NCCL_IB_SL",
-                                                 "NCCL_IB_TC",
-                                                 "NCCL_IB_TIMEOUT",
-                                                 "NCCL_IGNORE_CPU_AFFINITY",
-                                                 "NCCL_MAX_NCHANNELS",
-                                                 "NCCL_MIN_NCHANNELS",
-                                                 "NCCL_MNNVL_ENABLE",
-                                                 "NCCL_NET",
-                                                 "NCCL_NET_GDR_LEVEL",
-                                                 "NCCL_NET_GDR_READ",
-                                                 "NCCL_NVLS_ENABLE",
-                                                 "NCCL_P2P_DISABLE",
-                                                 "NCCL_P2P_LEVEL",
-                                                 "NCCL_PROTO",
-                                                 "NCCL_PXN_DISABLE",
-                                                 "NCCL_SHM_DISABLE",
-                                                 "NCCL_SOCKET_IFNAME",
-                                                 "NVIDIA_DRIVER_CAPABILITIES",
-                                                 "NVIDIA_VISIBLE_DEVICES",
-                                                 "OMPI_COMM_WORLD_LOCAL_SIZE",
-                                                 "OMPI_COMM_WORLD_SIZE",
-                                                 "OMP_NUM_THREADS",
-                                                 "RDMAV_FORK_SAFE",
-                                                 "SLURM_GPUS_ON_NODE",
-                                                 "SLURM_JOB_NUM_NODES",
-                                                 "SLURM_NTASKS",
-                                                 "SLURM_NTASKS_PER_NODE",
-                                                 "UCX_IB_GID_INDEX",
-                                                 "UCX_NET_DEVICES",
-                                                 "UCX_TLS"};
+constexpr std::array<std::string_view, 52> kReported{"CUDA_DEVICE_MAX_CONNECTIONS",
+                                                     "CUDA_DEVICE_ORDER",
+                                                     "CUDA_LAUNCH_BLOCKING",
+                                                     "CUDA_VISIBLE_DEVICES",
+                                                     "FI_EFA_USE_DEVICE_RDMA",
+                                                     "FI_PROVIDER",
+                                                     "LANG",
+                                                     "LC_ALL",
+                                                     "NCCL_ALGO",
+                                                     "NCCL_BUFFSIZE",
+                                                     "NCCL_CROSS_NIC",
+                                                     "NCCL_CUMEM_ENABLE",
+                                                     "NCCL_DEBUG",
+                                                     "NCCL_DEBUG_SUBSYS",
+                                                     "NCCL_DMABUF_ENABLE",
+                                                     "NCCL_IB_ADAPTIVE_ROUTING",
+                                                     "NCCL_IB_DISABLE",
+                                                     "NCCL_IB_GID_INDEX",
+                                                     "NCCL_IB_HCA",
+                                                     "NCCL_IB_PCI_RELAXED_ORDERING",
+                                                     "NCCL_IB_PKEY",
+                                                     "NCCL_IB_QPS_PER_CONNECTION",
+                                                     "NCCL_IB_SL",
+                                                     "NCCL_IB_TC",
+                                                     "NCCL_IB_TIMEOUT",
+                                                     "NCCL_IGNORE_CPU_AFFINITY",
+                                                     "NCCL_MAX_NCHANNELS",
+                                                     "NCCL_MIN_NCHANNELS",
+                                                     "NCCL_MNNVL_ENABLE",
+                                                     "NCCL_NET",
+                                                     "NCCL_NET_GDR_LEVEL",
+                                                     "NCCL_NET_GDR_READ",
+                                                     "NCCL_NVLS_ENABLE",
+                                                     "NCCL_P2P_DISABLE",
+                                                     "NCCL_P2P_LEVEL",
+                                                     "NCCL_PROTO",
+                                                     "NCCL_PXN_DISABLE",
+                                                     "NCCL_SHM_DISABLE",
+                                                     "NCCL_SOCKET_IFNAME",
+                                                     "NVIDIA_DRIVER_CAPABILITIES",
+                                                     "NVIDIA_VISIBLE_DEVICES",
+                                                     "OMPI_COMM_WORLD_LOCAL_SIZE",
+                                                     "OMPI_COMM_WORLD_SIZE",
+                                                     "OMP_NUM_THREADS",
+                                                     "RDMAV_FORK_SAFE",
+                                                     "SLURM_GPUS_ON_NODE",
+                                                     "SLURM_JOB_NUM_NODES",
+                                                     "SLURM_NTASKS",
+                                                     "SLURM_NTASKS_PER_NODE",
+                                                     "UCX_IB_GID_INDEX",
+                                                     "UCX_NET_DEVICES",
+                                                     "UCX_TLS"};
 
 /// Absolute paths that are the same on every machine.
 constexpr std::array<std::string_view, 8> kSystem{"/sys/", "/proc/", "/dev/", "/usr/",
@@ -202,7 +202,9 @@ std::string without_paths(std::string_view text) {
   return out;
 }
 
-bool is_told(std::string_view name) { return std::find(kTold.begin(), kTold.end(), name) != kTold.end(); }
+bool is_reported(std::string_view name) {
+  return std::find(kReported.begin(), kReported.end(), name) != kReported.end();
+}
 
 struct Variable {
   std::string_view name, value;
@@ -220,10 +222,10 @@ std::vector<Variable> variables() {
 
 }  // namespace
 
-std::string told_environment() {
+std::string reported_environment() {
   std::string text;
   for (const Variable& v : variables())
-    if (is_told(v.name)) text += fmt::format("{}={}\n", v.name, v.value);
+    if (is_reported(v.name)) text += fmt::format("{}={}\n", v.name, v.value);
   return text;
 }
 
@@ -237,7 +239,7 @@ std::string scrubbed(std::string_view text) {
   char host[256] = {};
   if (gethostname(host, sizeof host - 1) == 0 && std::string_view(host).size() >= kShort) remove(host, "<host>");
   for (const Variable& v : variables())
-    if (!is_told(v.name) && v.value.size() >= kShort) remove(v.value, "<removed>");
+    if (!is_reported(v.name) && v.value.size() >= kShort) remove(v.value, "<removed>");
   return out;
 }
 

@@ -13,15 +13,15 @@ struct BundleFile {
   std::string text;
 };
 
-/// Topology, drivers, counters and the kernel's words about devices, as /proc, /sys and /dev/kmsg tell them. `root` is
+/// Topology, drivers, counters and the kernel's words about devices, as /proc, /sys and /dev/kmsg report them. `root` is
 /// where they are looked for; tests lay their own. Never throws.
 std::vector<BundleFile> kernel_bundle(const std::string& root = "");
 
-/// The variables of this process's environment that may be told, "NAME=value" a line.
-std::string told_environment();
+/// The variables of this process's environment that may be reported, "NAME=value" a line.
+std::string reported_environment();
 
 /// `text` without what only this place knows: each absolute path that is not the system's own becomes "<path>", and each
-/// value of a variable that may not be told "<removed>", the host's name "<host>"; those of six letters or more.
+/// value of a variable that may not be reported "<removed>", the host's name "<host>"; those of six letters or more.
 std::string scrubbed(std::string_view text);
 
 /// A gzipped tar archive of `files`, below `folder`.

@@ -35,10 +35,10 @@ void add(std::vector<Finding>& all, bool good, const char* subject, std::string 
 /// Sources: mount.ceph(8); the kernel's fs/ceph/debugfs.c.
 std::vector<Finding> ceph(const Mount& mount, const ClientFiles& files) {
   std::vector<Finding> all;
-  const std::string told = option_of(mount, "rasize");
-  const std::uint64_t ahead = number_at({told}, 0).value_or(8u << 20);
+  const std::string reported = option_of(mount, "rasize");
+  const std::uint64_t ahead = number_at({reported}, 0).value_or(8u << 20);
   add(all, ahead >= (8u << 20), "CephFS",
-      fmt::format("read-ahead {}{}", size_told(ahead), told.empty() ? " (rasize is the kernel's own)" : ""),
+      fmt::format("read-ahead {}{}", size_text(ahead), reported.empty() ? " (rasize is the kernel's own)" : ""),
       "rasize=67108864 for streams of shards (mount.ceph(8))");
   const std::string client = ceph_client_of(files.entries("/sys/kernel/debug/ceph"), mount.source);
   add(all, !client.empty(), "counters", client.empty() ? "debugfs has no entry of this mount" : "debugfs, " + client,
@@ -110,7 +110,7 @@ std::vector<Finding> juicefs(const Mount& mount, const ClientFiles& files) {
   const double hit_share = hits + misses > 0 ? hits / (hits + misses) : 0;
   add(all, true, "JuiceFS",
       fmt::format("cache holds {}, served {:.3g} % of the blocks so far",
-                  size_told(static_cast<std::uint64_t>(std::max(0.0, number("juicefs_blockcache_bytes")))),
+                  size_text(static_cast<std::uint64_t>(std::max(0.0, number("juicefs_blockcache_bytes")))),
                   100 * hit_share),
       "");
   return all;
@@ -154,7 +154,7 @@ bool has_option(const Mount& mount, std::string_view name) {
   return std::find(options.begin(), options.end(), name) != options.end();
 }
 
-std::string size_told(std::uint64_t bytes) {
+std::string size_text(std::uint64_t bytes) {
   return format_quantity(static_cast<double>(bytes), Dimension::bytes, true);
 }
 

@@ -13,7 +13,7 @@
 
 namespace headrace::system {
 
-/// Where a file system's client tells of itself: /proc, /sys and a few files of its own, below `root` (a test has copies there).
+/// Where a file system's client reports on itself: /proc, /sys and a few files of its own, below `root` (a test has copies there).
 struct ClientFiles {
   std::string root;
   std::optional<std::string> text(const std::string& path) const;
@@ -40,6 +40,6 @@ std::optional<LustreStripes> parse_lustre_stripes(std::span<const unsigned char>
 std::string option_of(const Mount& mount, std::string_view name);
 bool has_option(const Mount& mount, std::string_view name);
 /// "128 KiB".
-std::string size_told(std::uint64_t bytes);
+std::string size_text(std::uint64_t bytes);
 
 }  // namespace headrace::system

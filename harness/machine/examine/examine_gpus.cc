@@ -33,7 +33,7 @@ std::string link_in_words(const PcieLink& link) {
 
 std::string gigabytes(double bytes_per_s) { return format_quantity(bytes_per_s, Dimension::bytes_per_second); }
 
-/// What a driver tells of PCI Express where the GPU is not reached by it says nothing.
+/// What a driver reports on PCI Express where the GPU is not reached by it says nothing.
 void c2c_link(GpuSection& section, const std::string& name, const C2cLinks& links) {
   if (links.rate == 0)
     return section.add(Level::note, name + " link", "NVLink-C2C; the driver does not report its rate");

@@ -12,7 +12,7 @@
 
 namespace headrace::system {
 
-/// Findings of section "gpus": links, places, clocks, errors. `links` tell where RDMA cards are, `log` what the kernel has
+/// Findings of section "gpus": links, places, clocks, errors. `links` report where RDMA cards are, `log` what the kernel has
 /// logged (nothing: it cannot be read). `root` is where /sys, /proc and /dev are looked for.
 std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<NetworkLink>& links,
                                   const std::optional<std::vector<LoggedError>>& log = std::vector<LoggedError>{},

@@ -87,7 +87,7 @@ std::vector<Finding> examine_lustre(const Mount& mount, const std::string& path,
   };
   const auto pages = targets.least(files, "max_pages_per_rpc");
   look("RPC size", pages,
-       fmt::format("{} (max_pages_per_rpc {})", size_told(pages.value_or(0) * 4096), pages.value_or(0)),
+       fmt::format("{} (max_pages_per_rpc {})", size_text(pages.value_or(0) * 4096), pages.value_or(0)),
        pages.value_or(0) >= 1024, "lctl set_param osc.*.max_pages_per_rpc=4096 (GPUDirect Storage guide)");
   const auto flying = targets.least(files, "max_rpcs_in_flight");
   look("RPCs", flying,
@@ -108,7 +108,7 @@ std::vector<Finding> examine_lustre(const Mount& mount, const std::string& path,
     findings.push_back(
         {stripes->count == 1 && targets.names.size() > 1 ? Level::note : Level::good, "client", "stripes",
          stripes->composite ? "by how long the file is (PFL)"
-                            : fmt::format("new files: {} of {}", stripes->count, size_told(stripes->size)),
+                            : fmt::format("new files: {} of {}", stripes->count, size_text(stripes->size)),
          stripes->count == 1 ? "one target holds a whole file: lfs setstripe -c -1 for large shards and checkpoints, "
                                "-c 1 for small files (Lustre manual)"
                              : ""});

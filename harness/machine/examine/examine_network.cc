@@ -56,7 +56,7 @@ std::size_t ports_of_card(const NetworkLink& link, const std::vector<NetworkLink
 }
 
 /// Is the other port made to be as this one is? Cards of one model with as many ports are; storage and front-end cards are
-/// others. Where no model is told, the same driver and the same slot are all that is known.
+/// others. Where no model is reported, the same driver and the same slot are all that is known.
 bool are_sisters(const NetworkLink& one, const NetworkLink& other, const std::vector<NetworkLink>& all) {
   if (one.kind != other.kind || one.rdma != other.rdma || one.driver != other.driver || one.model != other.model)
     return false;
@@ -241,7 +241,7 @@ std::vector<Finding> examine_network(const std::vector<NetworkLink>& links, cons
   PortSection section;
   for (const NetworkLink& link : links) {
     if (!link.rdma && !link.physical) continue;  // bridges, tunnels: as good as what is below them
-    // Of a port that is seen twice its RDMA device tells.
+    // Of a port that is seen twice its RDMA device reports.
     const bool twice = !link.rdma && std::any_of(links.begin(), links.end(), [&](const NetworkLink& other) {
       return other.rdma &&
              std::find(other.interfaces.begin(), other.interfaces.end(), link.name) != other.interfaces.end();

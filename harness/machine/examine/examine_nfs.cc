@@ -22,7 +22,7 @@ Finding how_mounted(const Mount& mount, std::uint64_t connections, std::uint64_t
   const std::string protocol = option_of(mount, "proto");
   const std::string text =
       fmt::format("version {} over {}, {} connection{}, reads of at most {}", option_of(mount, "vers"), protocol,
-                  connections, connections == 1 ? "" : "s", size_told(request));
+                  connections, connections == 1 ? "" : "s", size_text(request));
   if (has_option(mount, "soft"))
     return {Level::warning, "client", "NFS", text + ", soft",
             "where the server is slow, reads fail and writes are lost: mount with hard (nfs(5))"};
@@ -45,7 +45,7 @@ std::optional<Finding> read_ahead(const Mount& mount, const ClientFiles& files) 
   if (!kib) return std::nullopt;
   const bool little = *kib < 1024;
   return Finding{
-      little ? Level::note : Level::good, "client", "read-ahead", size_told(*kib << 10),
+      little ? Level::note : Level::good, "client", "read-ahead", size_text(*kib << 10),
       little ? fmt::format("kernels since 5.4 begin with 128 KiB: nfsrahead(5), or echo 15360 > {}", file) : ""};
 }
 
@@ -85,8 +85,9 @@ Finding requests(const Mount& mount, const ClientFiles& files, const NfsStats* s
 
 std::vector<Finding> examine_nfs(const Mount& mount, const ClientFiles& files) {
   const auto stats = parse_mountstats(files.text("/proc/self/mountstats").value_or(""), mount.point);
-  const std::uint64_t told = number_of(option_of(mount, "nconnect"), 1);
-  const std::uint64_t connections = stats && stats->transports.connections > 0 ? stats->transports.connections : told;
+  const std::uint64_t reported = number_of(option_of(mount, "nconnect"), 1);
+  const std::uint64_t connections =
+      stats && stats->transports.connections > 0 ? stats->transports.connections : reported;
   const std::uint64_t request = number_of(option_of(mount, "rsize"), 0);
   std::vector<Finding> findings{how_mounted(mount, connections, request)};
   if (auto ahead = read_ahead(mount, files)) findings.push_back(std::move(*ahead));

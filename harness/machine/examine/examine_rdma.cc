@@ -39,7 +39,7 @@ Finding rails_of(const RdmaBackend& backend) {
     const std::string why = rails.chosen.empty() ? "" : fmt::format("; {}", rails.chosen);
     return {rails.left_out.empty() ? Level::good : Level::note, "RDMA", "rails", join(names) + why, rails.left_out};
   } catch (const Unsupported&) {
-    return {Level::note, "RDMA", "rails", "none: no port can be used", ""};  // why, each port's own line tells
+    return {Level::note, "RDMA", "rails", "none: no port can be used", ""};  // why, each port's own line reports
   } catch (const RunError& e) {
     return {Level::warning, "RDMA", "rails", e.what(), ""};
   }

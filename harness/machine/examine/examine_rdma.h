@@ -1,4 +1,4 @@
-// What somebody who knows RDMA would say of this node's ports beyond what /sys tells: the address they would talk under,
+// What somebody who knows RDMA would say of this node's ports beyond what /sys reports: the address they would talk under,
 // and whether memory can be registered.
 #pragma once
 

@@ -31,7 +31,7 @@
 namespace headrace::system {
 namespace {
 
-/// One section; what is empty was not told and is left out.
+/// One section; what is empty was not reported and is left out.
 class Section {
  public:
   explicit Section(const std::string& name) : facts_{name, {}} {}
@@ -220,7 +220,7 @@ void backends(Fingerprint& all, Node& node) {
   section.into(all);
 }
 
-/// One section per port that carries packets out of the node, and what NCCL is told of them. Interfaces of containers come and
+/// One section per port that carries packets out of the node, and what NCCL is reported about them. Interfaces of containers come and
 /// go: they count where there is nothing else.
 void network(Fingerprint& all) {
   std::vector<NetworkLink> links = network_links(), interfaces;

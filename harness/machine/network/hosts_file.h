@@ -20,7 +20,7 @@ struct Host {
   std::string rdma{};                           // devices, as rdma_rails() reads them; "": any of its fabric; kNoRdma
   std::string user{};  // whom a launcher logs in as, which schedulers know nothing of; "" = as it does
 
-  /// As a launcher is told: "root@node01".
+  /// As a launcher is reported: "root@node01".
   std::string login() const { return user.empty() ? name : user + "@" + name; }
 
   /// What it may share with others: rack, switch and the rest.

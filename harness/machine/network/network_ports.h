@@ -11,7 +11,7 @@ struct NetworkPort {
   std::string name;  // "mlx5_0/1", "eth0"
   bool rdma = false;
   bool up = false;
-  double rate = 0;  // [B/s], one way; 0 = not told
+  double rate = 0;  // [B/s], one way; 0 = not reported
 };
 
 /// RDMA ports where there are any, else Ethernet interfaces; only those of a card. `sys` is where
@@ -28,7 +28,7 @@ struct NodePorts {
 struct PortCount {
   unsigned fewest = 0;       // of any node
   double rate = 0;           // that was asked for; else of the fastest port of all nodes
-  std::string unknown;       // not "": why it cannot be told, and nothing above holds
+  std::string unknown;       // not "": why it cannot be reported, and nothing above holds
   std::string do_not_count;  // "node3: mlx5_2/1 is down, mlx5_3/1 runs at 100 Gbit/s"; "" = all do
 };
 /// `rate` [B/s]: from which on a port counts; 0 = as fast as the fastest one that is up.

@@ -1,4 +1,4 @@
-// What two ends of an RDMA connection tell each other, as bytes.
+// What two ends of an RDMA connection exchange, as bytes.
 #pragma once
 
 #include <cstdint>

@@ -87,7 +87,7 @@ class LogBuilder {
   /// Gives the process and thread that were known as `from` their real number.
   void renumber(int from, int to);
   /// In the log's own time, which begins anywhere; the 20 million first are kept. One whose numbers cannot be, of a damaged
-  /// line, is left out, which a note tells.
+  /// line, is left out, which a note reports.
   void add(const Call& call);
   Log& log() { return log_; }
   /// Sorts calls, drops processes that were none, and begins time with the first.

@@ -7,7 +7,7 @@
 
 namespace headrace::observe::calls {
 
-/// Throws UsageError where the log cannot be read, RunError where no Python has the package: what to install is told.
+/// Throws UsageError where the log cannot be read, RunError where no Python has the package: what to install is reported.
 Log read_darshan(const std::string& file);
 
 }  // namespace headrace::observe::calls

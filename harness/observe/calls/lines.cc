@@ -15,7 +15,7 @@
 namespace headrace::observe::calls {
 namespace {
 
-constexpr std::size_t kFirstTold = 5;
+constexpr std::size_t kFirstReported = 5;
 constexpr unsigned kBlock = 1 << 18;
 constexpr std::size_t kLongestLine = 16 << 20;
 
@@ -85,7 +85,7 @@ bool Lines::next(std::string_view& line) {
 
 void BadLines::add(const Lines& where, const std::string& why) {
   ++count_;
-  if (first_.size() < kFirstTold) first_.push_back(fmt::format("{}:{}: {}", where.path(), where.number(), why));
+  if (first_.size() < kFirstReported) first_.push_back(fmt::format("{}:{}: {}", where.path(), where.number(), why));
 }
 
 std::string BadLines::text() const {

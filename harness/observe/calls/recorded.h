@@ -6,7 +6,7 @@
 
 namespace headrace::observe::calls {
 
-/// Where the log does not tell what threads did between their calls, that is Wait::other. Nothing is in it of devices,
+/// Where the log does not report what threads did between their calls, that is Wait::other. Nothing is in it of devices,
 /// processors and the rest of the machine.
 Recording recorded(const Log& log);
 

@@ -173,7 +173,7 @@ class LineReader {
     made.kind = shape->kind;
     made.bytes = result.value_or(-1);
     if (shape->kind == Kind::hand_over || shape->kind == Kind::sleep) ++waits_;
-    // A poll of what a GPU's driver tells; with strace -y alone it can be told from others.
+    // A poll of what a GPU's driver reports; with strace -y alone it can be distinguished from others.
     if (call->name.ends_with("poll") && !call->arguments.empty() && polls_gpu(call->arguments[0]))
       made.kind = Kind::gpu;
     const auto argument = [&](int index) {

@@ -69,7 +69,7 @@ std::optional<StraceHead> parse_strace_head(std::string_view line) {
     if (!take_number(number, next)) return std::nullopt;
     seconds = seconds * 60 + static_cast<double>(next);
   }
-  if (!number.starts_with('.')) return std::nullopt;  // whole seconds tell nothing of a call
+  if (!number.starts_with('.')) return std::nullopt;  // whole seconds show nothing of a call
   number.remove_prefix(1);
   double unit = 0.1;
   while (!number.empty() && is_digit(number.front())) {

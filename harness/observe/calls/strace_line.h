@@ -22,7 +22,7 @@ std::optional<StraceHead> parse_strace_head(std::string_view line);
 struct StraceFd {
   std::int64_t number = -1;
   bool working_folder = false;
-  std::string target{};  // "" = not told
+  std::string target{};  // "" = not reported
 };
 /// Nothing where it is none.
 std::optional<StraceFd> parse_strace_fd(std::string_view text);

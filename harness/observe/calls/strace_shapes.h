@@ -1,4 +1,4 @@
-// Which of the kernel's calls are told apart, and what their arguments say.
+// Which of the kernel's calls are distinguished, and what their arguments say.
 #pragma once
 
 #include <string_view>

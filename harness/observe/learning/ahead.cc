@@ -155,7 +155,7 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
     sure = *least_ready <= both.high;
     both = {.low = std::min(*least_ready, both.high), .high = std::max(*least_ready, both.high)};
   } else if (recording.machine_seen && !recording.reads_exact) {
-    // Of all that a worker read, what was no sample cannot be told.
+    // Of all that a worker read, what was no sample cannot be reported.
     both.low = another_program(recording, roles, first) ? 0 : both.low - kOtherReads / sample_size / line.slope;
   }
   ahead.each_low = std::max(0.0, both.low);

@@ -90,22 +90,23 @@ class Learner {
   void machines() {
     word("cluster.nodes", "1", Confidence::guess,
          "one node was watched; how many others there are cannot be seen from it");
-    const std::size_t told = seen_.gpus.size(),
+    const std::size_t reported = seen_.gpus.size(),
                       takers = std::max<std::size_t>(
                           1, static_cast<std::size_t>(std::lround(seen_.roles.consumers_at_once)));
     std::string take = fmt::format("{} process{} took batches", seen_.roles.consumers.size(),
                                    seen_.roles.consumers.size() == 1 ? "" : "es");
     if (seen_.roles.consumers.size() > takers) take += fmt::format(", {:.1f} at a time", seen_.roles.consumers_at_once);
-    if (told >= takers && told % takers == 0) {
-      gpus_ = static_cast<double>(told);
+    if (reported >= takers && reported % takers == 0) {
+      gpus_ = static_cast<double>(reported);
       number("cluster.gpus_per_node", gpus_, 0, Dimension::count, Confidence::high,
-             fmt::format("the driver names processes of the job on {} GPU{}; {}", told, told == 1 ? "" : "s", take));
+             fmt::format("the driver names processes of the job on {} GPU{}; {}", reported, reported == 1 ? "" : "s",
+                         take));
       return;
     }
     gpus_ = static_cast<double>(takers);
     number("cluster.gpus_per_node", gpus_, 0, Dimension::count,
-           takers > 1 && told == 0 ? Confidence::medium : Confidence::low,
-           take + (told > 0 ? fmt::format(", and the driver names the job on {} GPUs", told) : "") +
+           takers > 1 && reported == 0 ? Confidence::medium : Confidence::low,
+           take + (reported > 0 ? fmt::format(", and the driver names the job on {} GPUs", reported) : "") +
                "; as if each had one GPU");
   }
 
@@ -188,7 +189,7 @@ class Learner {
 
   void rates() {
     seen_.steps = steps_.count;
-    if (steps_.told_apart())
+    if (steps_.distinguished())
       ahead_ = find_ahead(recording_, seen_.roles, steps_.calls, sample_size_, spread_, not_ahead_);
     else
       not_ahead_ = "batches taken together look like one";
@@ -359,13 +360,13 @@ class Learner {
         fmt::format("the main thread was on a processor for {:.1f} % of the time, {} for each batch; {}",
                     own.high * 100, format_quantity(own.high * batch_s, Dimension::seconds), own.evidence);
     const double spread = steps_.uncertainty + (own.value > 0 ? (own.high - own.low) / 2 / own.value : 1);
-    const bool told = own.known && own.value > 0;
-    number("loader.cpu_time_per_batch", told ? own.value * batch_s : 0, spread, Dimension::seconds,
-           told ? less(steps_.confidence) : Confidence::guess, evidence);
+    const bool reported = own.known && own.value > 0;
+    number("loader.cpu_time_per_batch", reported ? own.value * batch_s : 0, spread, Dimension::seconds,
+           reported ? less(steps_.confidence) : Confidence::guess, evidence);
     Learned& one = seen_.learned.back();
     one.low = own.low * batch_s * std::max(0.0, 1 - steps_.uncertainty) / steps_.most;
     one.high = own.high * batch_s * (1 + steps_.uncertainty) / steps_.fewest;
-    if (told) return;
+    if (reported) return;
     one.known = false;
     one.text = "not known";
   }

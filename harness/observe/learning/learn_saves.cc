@@ -1,4 +1,4 @@
-// What saves tell of a job's checkpoints.
+// What saves report on a job's checkpoints.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kFewestSlices = 4;
 constexpr double kStarving = 0.1;  // of the time: less is no starvation
-constexpr double kWorthTelling = 0.005;
+constexpr double kWorthReporting = 0.005;
 constexpr double kSaving = 0.05;  // of the time, lost to saves alone, where data is there else
 constexpr double kGpuBusy = 0.9, kGpuFree = 0.5;
 // Of what the main thread computes: less time without a processor does not decide.
@@ -63,7 +63,7 @@ AroundSaves around_saves(const Recording& recording, const std::vector<const Sli
 /// "the main thread waited for data 12 % [5, 18] of the time, and 6 % [3, 8] for a processor; ...".
 std::string starving_text(const Share& waiting, const Share& queued) {
   std::string text = fmt::format("the main thread waited for data {} of the time", percent(waiting));
-  if (queued.value >= kWorthTelling) text += fmt::format(", and {} for a processor", percent(queued));
+  if (queued.value >= kWorthReporting) text += fmt::format(", and {} for a processor", percent(queued));
   const double low = waiting.low + queued.low, high = waiting.high + queued.high;
   if (low < kStarving && high >= kStarving)
     text += fmt::format("; whether that is more than {:.0f} % is unknown: the limit may be {}", kStarving * 100,

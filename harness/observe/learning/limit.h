@@ -9,7 +9,7 @@ namespace headrace::observe {
 Limit find_limit(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen);
 
 /// Which of bytes and requests the storage is out of: the one that its time goes with, or by the size of a request where that
-/// cannot be told.
+/// cannot be reported.
 enum class Scarce { bytes, requests };
 Scarce scarce_of(const std::vector<const Slice*>& slices, const StorageSeen& storage, std::string& why);
 

@@ -19,7 +19,7 @@ constexpr double kBefore = 0.5;             // of a request's time: more is spen
 constexpr double kMostlyOnStorage = 0.6;    // else the slice says little of what storage could give
 
 /// What the client of a network file system, or of FUSE, counted.
-void tell_client(const ClientSeen& client, std::vector<std::string>& proof) {
+void report_client(const ClientSeen& client, std::vector<std::string>& proof) {
   if (client.reads > 0)
     proof.push_back(fmt::format(
         "the NFS client sent {} for {}; each took {}, {} of it before it was sent and {} until the server's "
@@ -69,7 +69,7 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
       format_quantity(s.read_rate, Dimension::bytes_per_second), format_quantity(s.requests, Dimension::per_second),
       format_quantity(s.request_bytes, Dimension::bytes), format_quantity(s.wait_s, Dimension::seconds), s.busy * 100);
   if (!s.device.empty() && s.requests > 0) limit.proof.push_back(rates);
-  if (s.client) tell_client(*s.client, limit.proof);
+  if (s.client) report_client(*s.client, limit.proof);
   // Opens wait for the same slots.
   if (s.client && s.client->reads > 0 && s.client->queue_s > kBefore * s.client->took_s) {
     limit.id = "nfs_slots";

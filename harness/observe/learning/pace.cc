@@ -15,7 +15,7 @@
 namespace headrace::observe {
 namespace {
 
-// In a group: of those at its ends is not told whether the time before or behind them is theirs.
+// In a group: of those at its ends is not reported whether the time before or behind them is theirs.
 constexpr std::uint64_t kFewestRequests = 8;
 constexpr double kShortest = 0.05;  // [s]: looks are up to 0.01 s late
 constexpr double kLongest = 4.0;    // [s]: nobody asked for anything meanwhile

@@ -1,4 +1,4 @@
-// What a device's time goes with: how many requests it answers, or how many bytes it gives. Told from groups of neighbouring
+// What a device's time goes with: how many requests it answers, or how many bytes it gives. Reported from groups of neighbouring
 // requests that differ in size, as those of one file do: read-ahead begins small and grows.
 #pragma once
 

@@ -24,7 +24,7 @@ double behind(const ProcessSlice& one, Wait wait) {
 /// Of a first thread that waits while others of its own compute for it.
 double computed_for(const ProcessSlice& one) { return behind(one, Wait::other); }
 
-/// Of a thread that is ready the kernel's own count tells how long it got no processor.
+/// Of a thread that is ready the kernel's own count shows how long it got no processor.
 double queued(const ProcessSlice& one, double seconds) {
   return seconds > 0 ? std::min(of(one.lead, Wait::running), one.counted.queued_s / seconds * total(one.lead)) : 0;
 }

@@ -11,7 +11,7 @@ namespace headrace::observe {
 /// The slices while batches were taken.
 std::vector<const Slice*> slices_within(const Recording& recording, double begin_s, double end_s);
 
-/// Part over whole of what `of` tells of each slice; bounds over up to 20 groups of neighbours.
+/// Part over whole of what `of` reports on each slice; bounds over up to 20 groups of neighbours.
 struct PartAndWhole {
   double part = 0, whole = 0;
 };

@@ -18,7 +18,7 @@ struct StepShare {
   double value = 0, low = 0, high = 0;
   std::string evidence;
 };
-/// Bounds hold what cannot be told apart: whether the main thread's own processor time is the step, whether it was the step that
+/// Bounds hold what cannot be distinguished: whether the main thread's own processor time is the step, whether it was the step that
 /// got no processor or interpreter lock, and what looks leave open.
 StepShare find_step_share(const Observation& seen, const OwnTime& own, const LooksAtLead& looks);
 

@@ -11,13 +11,13 @@ namespace headrace::observe {
 struct Steps {
   double count = 0;        // of one process that takes batches, on average; 0 = not known
   double uncertainty = 0;  // relative
-  // Times `count`, besides: where two batches that were taken together cannot be told from one; 1: they can.
+  // Times `count`, besides: where two batches that were taken together cannot be distinguished from one; 1: they can.
   double fewest = 1, most = 1;
   double calls = 0;  // read() calls that one batch is taken by; 0: not known
   Confidence confidence = Confidence::guess;
   std::string evidence;
 
-  bool told_apart() const { return fewest == 1 && most == 1; }
+  bool distinguished() const { return fewest == 1 && most == 1; }
 };
 
 /// The number that counts of calls grow by for one batch: the largest of which nine in ten jumps are a multiple. 0: too

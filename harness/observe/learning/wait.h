@@ -1,4 +1,4 @@
-// What a thread waits for, from what the kernel tells of it: /proc/PID/task/TID/syscall.
+// What a thread waits for, from what the kernel reports on it: /proc/PID/task/TID/syscall.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ enum class Wait : std::uint8_t {
   fault,      // outside of any call and not running: a page of a mapped file, or of memory, is fetched
   hand_over,  // a lock, pipe, socket or other process: what is to come, or to be taken, is another's
   lock,       // Python's interpreter lock: another thread of the process computes
-  gpu,        // a call into a GPU's driver, or a wait for what it tells
+  gpu,        // a call into a GPU's driver, or a wait for what it reports
   sleep,      // a pause of its own
   other,      // any other call
 };
@@ -53,7 +53,7 @@ FdKind fd_kind(std::string_view link) noexcept;
 enum class CallKind : std::uint8_t { read, write, name, change, hand_over, sleep, ioctl, files_in_flight, other };
 CallKind call_kind(long number) noexcept;
 
-/// Does it take the descriptor to tell what it waits for?
+/// Does it take the descriptor to show what it waits for?
 inline bool needs_fd(CallKind kind) {
   return kind == CallKind::read || kind == CallKind::write || kind == CallKind::ioctl;
 }

@@ -297,39 +297,39 @@ std::string_view to_string(Lag lag) {
   return "later";
 }
 
-NcclTold find_behind(const NcclSeen& seen, double elapsed_s) {
-  NcclTold told{.address = seen.address, .answers = seen.answers, .facts = seen.facts};
+NcclSummary find_behind(const NcclSeen& seen, double elapsed_s) {
+  NcclSummary reported{.address = seen.address, .answers = seen.answers, .facts = seen.facts};
   if (!seen.looks.empty()) {
     const NcclLook& last = seen.looks.back();
-    told.version = last.version;
-    told.communicators = last.communicators.size();
+    reported.version = last.version;
+    reported.communicators = last.communicators.size();
     std::set<Where> ranks;
     for (const NcclCommunicator& one : last.communicators) {
       for (const NcclRank& rank : one.ranks) ranks.insert({rank.host, rank.pid});
       for (const NcclMissing& rank : one.missing) ranks.insert({rank.host, rank.pid});
     }
-    told.processes = ranks.size();
+    reported.processes = ranks.size();
   }
   const std::map<std::string, Course> courses = courses_of(seen);
-  find_silent(courses, told.behind);
-  find_stopped(courses, elapsed_s, told.behind, told.facts);
-  find_waited_for(seen.timed, told.behind);
-  find_later(courses, told.behind);
-  keep_each_once(told.behind);
-  for (RankBehind& one : told.behind) one.decides = decides(one, elapsed_s);
-  return told;
+  find_silent(courses, reported.behind);
+  find_stopped(courses, elapsed_s, reported.behind, reported.facts);
+  find_waited_for(seen.timed, reported.behind);
+  find_later(courses, reported.behind);
+  keep_each_once(reported.behind);
+  for (RankBehind& one : reported.behind) one.decides = decides(one, elapsed_s);
+  return reported;
 }
 
 void apply_nccl(Observation& seen) {
-  const NcclTold& told = seen.nccl;
-  for (const std::string& fact : told.facts) seen.notes.push_back(fact);
+  const NcclSummary& reported = seen.nccl;
+  for (const std::string& fact : reported.facts) seen.notes.push_back(fact);
   const RankBehind* cause = nullptr;
-  for (std::size_t i = 0; i < told.behind.size(); ++i) {
-    if (cause == nullptr && told.behind[i].decides) cause = &told.behind[i];
-    if (i < kMostNamed) seen.limit.proof.push_back("NCCL: " + told.behind[i].sentence);
+  for (std::size_t i = 0; i < reported.behind.size(); ++i) {
+    if (cause == nullptr && reported.behind[i].decides) cause = &reported.behind[i];
+    if (i < kMostNamed) seen.limit.proof.push_back("NCCL: " + reported.behind[i].sentence);
   }
-  if (told.behind.size() > kMostNamed)
-    seen.limit.proof.push_back(fmt::format("NCCL: {} more ranks are behind", told.behind.size() - kMostNamed));
+  if (reported.behind.size() > kMostNamed)
+    seen.limit.proof.push_back(fmt::format("NCCL: {} more ranks are behind", reported.behind.size() - kMostNamed));
   if (cause == nullptr) return;
   const std::string& id = seen.limit.id;
   const bool stands_still = cause->lag != Lag::waited_for;

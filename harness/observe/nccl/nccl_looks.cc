@@ -53,14 +53,14 @@ struct NcclLooks::Found {
   std::set<int> own;  // numbers of the job's processes in their own containers
   NcclSeen seen;
   system::UniqueFd folder;  // of Inspector's files
-  std::set<std::string> told;
+  std::set<std::string> reported;
   bool absent = false;  // the job has settings of NCCL's, and nobody listens
 
   Found(std::string at, std::uint64_t began) : proc(std::move(at)), began_ns(began) {}
   /// Each once.
-  void tell(const std::string& fact) {
+  void report(const std::string& fact) {
     const std::lock_guard lock(mutex);
-    if (seen.facts.size() < 8 && told.insert(fact).second) seen.facts.push_back(fact);
+    if (seen.facts.size() < 8 && reported.insert(fact).second) seen.facts.push_back(fact);
   }
 };
 
@@ -124,7 +124,7 @@ class NcclLooks::Asking {
       const NcclSettings settings = nccl_settings(*environment);
       look_for_inspector(pid, settings);
       if (!settings.ras)
-        found_->tell("NCCL's RAS service is off (NCCL_RAS_ENABLE=0): NCCL was not asked about its ranks");
+        found_->report("NCCL's RAS service is off (NCCL_RAS_ENABLE=0): NCCL was not asked about its ranks");
       any_settings_ = any_settings_ || settings.any;
       if (place || !settings.ras || settings.port == 0) continue;
       if (const auto at = ras_address(found_->proc, pid, settings.port)) place = Place{pid, *at};
@@ -137,7 +137,7 @@ class NcclLooks::Asking {
 
   void look_for_inspector(int pid, const NcclSettings& settings) {
     if (settings.inspector_for_prometheus)
-      found_->tell("NCCL's Inspector writes for Prometheus (NCCL_INSPECTOR_PROM_DUMP=1): its files were not read");
+      found_->report("NCCL's Inspector writes for Prometheus (NCCL_INSPECTOR_PROM_DUMP=1): its files were not read");
     if (settings.inspector_folder.empty()) return;
     const std::lock_guard lock(found_->mutex);
     if (!found_->folder) found_->folder = open_for_process(found_->proc, pid, settings.inspector_folder);
@@ -153,7 +153,7 @@ class NcclLooks::Asking {
     if (its.empty() || its == network("thread-self")) return true;
     const system::UniqueFd there(::open(fmt::format("{}/{}/ns/net", found_->proc, pid).c_str(), O_RDONLY | O_CLOEXEC));
     if (there && ::setns(there.get(), CLONE_NEWNET) == 0) return true;
-    found_->tell(
+    found_->report(
         fmt::format("process {} has a network of its own (a container), which only root may enter: its NCCL was "
                     "not asked how far ranks are ({})",
                     pid, errno_text(errno)));
@@ -165,7 +165,7 @@ class NcclLooks::Asking {
     if (!silent && answers_ > 0) return;  // what answered before goes away with its job
     if (silent && ++silent_ < kPatientAsks) return;
     refused_ = true;
-    found_->tell(
+    found_->report(
         fmt::format("process {} listens at {}, where NCCL's RAS service is: {}", place.pid, place.at.text(), why));
   }
 

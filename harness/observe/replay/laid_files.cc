@@ -78,7 +78,7 @@ CleanReport remove_files(const files::Folder& folder) {
 /// Saves, too.
 CleanReport remove_all(const files::Folder& folder) {
   CleanReport report = checkpoint::remove_left_over(folder), rest = remove_files(folder);
-  // What is left of the saves was told already.
+  // What is left of the saves was reported already.
   if (!report.left.empty())
     std::erase_if(rest.left, [](const std::string& one) { return one.starts_with("checkpoint:"); });
   report.add(rest);

@@ -168,7 +168,7 @@ Plan plan(const calls::Log& log, bool writes) {
   for (const Call& call : log.calls) {
     Following& thread = following[call.thread];
     const double gap = thread.end_s >= 0 ? std::max(0.0, call.begin_s - thread.end_s) : 0;
-    // Between two calls a thread computes, or waits: its own processor time tells, or the waits among the calls do.
+    // Between two calls a thread computes, or waits: its own processor time reports, or the waits among the calls do.
     thread.gaps_s += gap;
     if (call.processor_s >= 0) {
       thread.think_s += std::min(thread.gaps_s, call.processor_s);

@@ -14,7 +14,7 @@ struct Fed {
   double value = 0, low = 0, high = 0;
 };
 /// From the trace; or, where it does not hold what they waited for, from an observe.json beside it, if that is of the same
-/// processes. Nothing: neither tells.
+/// processes. Nothing: neither reports.
 std::optional<Fed> observed_fed(const calls::Log& log, const std::string& trace);
 
 /// Training needs `fed` of `observed_s` for itself; the loader's accesses take `replayed_s` when nobody waits for others. The

@@ -1,4 +1,4 @@
-// What lay ready at moments, counted by traced calls: looks from outside cannot tell a sample from a library that is loaded.
+// What lay ready at moments, counted by traced calls: looks from outside cannot show a sample from a library that is loaded.
 #pragma once
 
 #include "harness/observe/calls/call_log.h"

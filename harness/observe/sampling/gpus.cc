@@ -20,11 +20,11 @@ PartAndWhole busy_in(const Slice& slice, std::uint32_t gpu) {
   return {};
 }
 
-GpuTold told(const Recording& recording, const std::vector<const Slice*>& slices, std::uint32_t gpu) {
+GpuSummary describe(const Recording& recording, const std::vector<const Slice*>& slices, std::uint32_t gpu) {
   const GpuSeen& seen = recording.gpus[gpu];
-  GpuTold one{.pci_address = seen.pci_address, .name = seen.name, .busy = {}, .memory_busy = {}, .own_busy = {}};
+  GpuSummary one{.pci_address = seen.pci_address, .name = seen.name, .busy = {}, .memory_busy = {}, .own_busy = {}};
   double own = 0, memory_busy = 0, looks = 0;
-  bool own_told = false;
+  bool own_reported = false;
   for (const GpuUserSeen& user : seen.users) {
     if (!is_of_the_job(recording, user.pid)) {
       one.shared = true;
@@ -33,9 +33,9 @@ GpuTold told(const Recording& recording, const std::vector<const Slice*>& slices
     one.memory += user.memory;
     if (user.busy_looks == 0) continue;
     own += user.busy / user.busy_looks;
-    own_told = true;
+    own_reported = true;
   }
-  if (own_told) one.own_busy = std::min(1.0, own);
+  if (own_reported) one.own_busy = std::min(1.0, own);
   for (const Slice* slice : slices)
     for (const GpuSlice& part : slice->gpus)
       if (part.gpu == gpu) {
@@ -55,7 +55,7 @@ void find_gpus(const Recording& recording, const std::vector<const Slice*>& slic
     const std::vector<GpuUserSeen>& users = recording.gpus[g].users;
     if (std::any_of(users.begin(), users.end(),
                     [&](const GpuUserSeen& user) { return is_of_the_job(recording, user.pid); }))
-      seen.gpus.push_back(told(recording, slices, g));
+      seen.gpus.push_back(describe(recording, slices, g));
   }
   if (!recording.gpus.empty() && seen.gpus.empty())
     seen.notes.push_back(
@@ -67,7 +67,7 @@ void find_gpus(const Recording& recording, const std::vector<const Slice*>& slic
 std::optional<Share> gpus_busy(const Observation& seen) {
   Share mean{.name = "busy"};
   double known = 0;
-  for (const GpuTold& one : seen.gpus) {
+  for (const GpuSummary& one : seen.gpus) {
     if (!one.busy_known) continue;
     mean.value += one.busy.value;
     mean.low += one.busy.low;

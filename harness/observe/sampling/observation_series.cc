@@ -71,7 +71,7 @@ std::vector<double> gpus_over_time(const Recording& recording, const Observation
     for (const GpuSlice& one : slice.gpus) {
       const std::string& address = recording.gpus[one.gpu].pci_address;
       if (std::none_of(seen.gpus.begin(), seen.gpus.end(),
-                       [&](const GpuTold& told) { return told.pci_address == address; }))
+                       [&](const GpuSummary& reported) { return reported.pci_address == address; }))
         continue;
       busy += one.busy;
       looks += one.looks;

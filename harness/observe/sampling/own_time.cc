@@ -11,7 +11,7 @@
 namespace headrace::observe {
 namespace {
 
-constexpr double kTick = 0.01;  // processor time is told in [s]
+constexpr double kTick = 0.01;  // processor time is reported in [s]
 constexpr double kClose = 0.1;  // of the processor time: what the GPU's computing leaves open is no matter
 
 /// What the kernel counted of all threads of those who take batches. Those that run beside the first are in it, too.
@@ -63,7 +63,7 @@ OwnTime find_own_time(const Recording& recording, const std::vector<const Slice*
     return own;
   }
   own.known = false;
-  own.low = 0;  // drivers tell how busy a GPU is in whole percent of their own moments
+  own.low = 0;  // drivers show how busy a GPU is in whole percent of their own moments
   own.evidence =
       gpu ? fmt::format("its GPU computed for {:.1f} % of it: the share of spinning for the GPU is unknown",
                         gpu->value * 100)

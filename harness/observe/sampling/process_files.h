@@ -19,7 +19,7 @@ std::string_view read_at_start(int fd, std::span<char> buffer) noexcept;
 
 /// Counters of /proc/PID/io, added to `into`. False: no such text.
 bool parse_io(std::string_view text, ProcessCounters& into) noexcept;
-/// What /proc/PID/stat tells. False: no such text. `ticks_per_s`: sysconf(_SC_CLK_TCK).
+/// What /proc/PID/stat reports. False: no such text. `ticks_per_s`: sysconf(_SC_CLK_TCK).
 struct Stat {
   char state = '?';
   int parent = 0;

@@ -162,12 +162,12 @@ struct HandOvers {
 /// A process that had memory of a GPU.
 struct GpuUserSeen {
   int pid = 0;
-  std::uint64_t memory = 0;      // most at once [B]; 0: not told
+  std::uint64_t memory = 0;      // most at once [B]; 0: not reported
   double busy = 0;               // share of the time that its kernels had multiprocessors, added up over ...
-  std::uint32_t busy_looks = 0;  // ... the looks that told it
+  std::uint32_t busy_looks = 0;  // ... the looks that reported it
 };
 
-/// A GPU that the driver told of, the job's or not.
+/// A GPU that the driver reported about, the job's or not.
 struct GpuSeen {
   std::string pci_address, name;
   std::vector<GpuUserSeen> users{};

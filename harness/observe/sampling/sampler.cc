@@ -128,7 +128,7 @@ void Sampler::look_for_processes() {
       one.gone = true;
       continue;
     }
-    // Files that memory serves never keep a thread waiting: of a few processes, those that are open tell.
+    // Files that memory serves never keep a thread waiting: of a few processes, those that are open report.
     if ((i + trees_) % std::max<std::size_t>(kOpenFilesEvery, watched_.size() / 4) == 0) note_files(one);
     if (!everybody && !one.has_children && watched_.size() > kFewProcesses) continue;
     const std::vector<int> children = one.files.children();
@@ -220,7 +220,7 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
     return wait;
   }
   if (is_futex(line->number) && waits_for_python(one, line->arguments[0])) return Wait::lock;
-  // As a thread waits for its GPU that was told not to spin (cudaDeviceScheduleBlockingSync).
+  // As a thread waits for its GPU that was asked not to spin (cudaDeviceScheduleBlockingSync).
   if (is_poll(line->number) && one.files.polls_gpu(line->arguments[0], line->arguments[1])) return Wait::gpu;
   if (const PathArgument at = path_argument(line->number); at.path >= 0) {
     path = one.files.text_at(line->arguments[static_cast<std::size_t>(at.path)], name);

@@ -21,7 +21,7 @@ namespace headrace::observe {
 struct SamplerOptions {
   std::string proc = "/proc", sys = "/sys";
   double most_cpu = 0.03;  // of one processor
-  GpuLooks::Begin gpus{};  // who tells of GPUs; empty: nobody is asked
+  GpuLooks::Begin gpus{};  // who reports on GPUs; empty: nobody is asked
   bool nccl = false;       // NCCL's services are asked, where the job has them
 };
 
@@ -96,7 +96,7 @@ class Sampler {
   std::unordered_map<std::string, std::uint32_t> paths_;  // into recording_.files
   std::string key_;                                       // kept, so that looking a path up allocates nothing
   system::UniqueFd loadavg_;
-  std::string newest_;  // process, as loadavg_ tells it
+  std::string newest_;  // process, as loadavg_ reports it
   MachineCounters machine_;
   DevicePaces paces_;
   std::unique_ptr<GpuLooks> gpus_;

@@ -28,15 +28,15 @@ void sleep_until_due(std::uint64_t due_ns) {
 
 /// Looks until `over` says so.
 template <class Over>
-void look_until(Sampler& sampler, const WatchOptions& options, const Told& told, const Over& over) {
-  const auto step = static_cast<std::uint64_t>(options.told_every_s * 1e9);
-  std::uint64_t told_due = now_ns() + step;
+void look_until(Sampler& sampler, const WatchOptions& options, const OnRecording& reported, const Over& over) {
+  const auto step = static_cast<std::uint64_t>(options.report_every_s * 1e9);
+  std::uint64_t reported_due = now_ns() + step;
   while (!over()) {
     const std::uint64_t now = now_ns();
     const std::uint64_t due = sampler.look(now);
-    if (step > 0 && now >= told_due) {
-      told(sampler.recorded());
-      told_due = now + step;
+    if (step > 0 && now >= reported_due) {
+      reported(sampler.recorded());
+      reported_due = now + step;
     }
     sleep_until_due(due);
   }
@@ -44,17 +44,17 @@ void look_until(Sampler& sampler, const WatchOptions& options, const Told& told,
 
 }  // namespace
 
-Recording watch(Command& command, const WatchOptions& options, const Told& told) {
+Recording watch(Command& command, const WatchOptions& options, const OnRecording& reported) {
   raise_open_files();
   Sampler sampler(options.sampler);
   sampler.watch(command.pid());  // may be over already
-  look_until(sampler, options, told, [&] { return command.ended(); });
+  look_until(sampler, options, reported, [&] { return command.ended(); });
   Recording recording = sampler.finish(now_ns());
   if (!sampler.refused().empty() && recording.processes.empty()) recording.refused.push_back(sampler.refused());
   return recording;
 }
 
-WatchedProcess watch(int pid, const WatchOptions& options, const Told& told) {
+WatchedProcess watch(int pid, const WatchOptions& options, const OnRecording& reported) {
   raise_open_files();
   Sampler sampler(options.sampler);
   if (!sampler.watch(pid)) throw UsageError("observe: " + sampler.refused());
@@ -62,7 +62,7 @@ WatchedProcess watch(int pid, const WatchOptions& options, const Told& told) {
   WatchedProcess watched;
   const std::uint64_t until =
       options.most_s ? now_ns() + static_cast<std::uint64_t>(*options.most_s * 1e9) : UINT64_MAX;
-  look_until(sampler, options, told, [&] {
+  look_until(sampler, options, reported, [&] {
     watched.signal = stop.came();
     watched.gone = sampler.all_gone();
     return watched.signal != 0 || watched.gone || now_ns() >= until;

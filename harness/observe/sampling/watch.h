@@ -12,13 +12,13 @@ namespace headrace::observe {
 struct WatchOptions {
   SamplerOptions sampler;
   std::optional<double> most_s;  // of a process of somebody else's: for so long
-  double told_every_s = 0;       // how often `told` is called; 0: never
+  double report_every_s = 0;     // how often `reported` is called; 0: never
 };
 
-using Told = std::function<void(const Recording&)>;
+using OnRecording = std::function<void(const Recording&)>;
 
 /// Until the command ends, which it then has.
-Recording watch(Command& command, const WatchOptions& options, const Told& told);
+Recording watch(Command& command, const WatchOptions& options, const OnRecording& reported);
 
 struct WatchedProcess {
   Recording recording;
@@ -26,6 +26,6 @@ struct WatchedProcess {
   bool gone = false;  // the process ended meanwhile
 };
 /// Until the process ends, the time is over, or a signal comes. Throws UsageError where it may not be looked at.
-WatchedProcess watch(int pid, const WatchOptions& options, const Told& told);
+WatchedProcess watch(int pid, const WatchOptions& options, const OnRecording& reported);
 
 }  // namespace headrace::observe

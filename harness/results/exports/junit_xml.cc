@@ -75,7 +75,7 @@ struct Suite {
                     xml_escaped(name), xml_escaped(j.id), xml_escaped(j.scope), seconds, properties(j), result(j, as));
   }
 
-  /// What went wrong, and no need tells of.
+  /// What went wrong, and no need reports on.
   void add_error(std::string_view workload, std::string_view name, double seconds, std::string_view message) {
     ++tests;
     ++errors;
@@ -94,9 +94,9 @@ std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
     suites[workload].add(j, workload, point ? point->elapsed_s : 0, inconclusive);
   }
   for (const StoredPoint& point : run.points) {
-    const bool told = std::ranges::any_of(
+    const bool reported = std::ranges::any_of(
         run.judgements, [&](const Judgement& j) { return j.outcome == Outcome::error && j.point == point.id; });
-    if (point.status == "error" && !told)
+    if (point.status == "error" && !reported)
       suites[point.workload].add_error(point.workload, point.id, point.elapsed_s, point.reason);
   }
   if (run.signal != 0)

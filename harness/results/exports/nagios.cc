@@ -26,24 +26,24 @@ std::string performance(const Judgement& j) {
   if (!j.measured || j.need <= 0) return "";
   const double scale = to_base_unit(j.unit), need = j.need * scale;
   const std::string_view unit = base_unit(j.unit);
-  const std::string_view told = unit == "s" || unit == "B" ? unit : "";
+  const std::string_view reported = unit == "s" || unit == "B" ? unit : "";
   const std::string label = plain(j.scope.empty() ? j.id : j.id + "@" + j.scope, "'=|");
   // "a:" alerts below a, "a" alerts above.
   return j.higher_is_better
-             ? fmt::format(" '{}'={:.9g}{};{:.9g}:;{:.9g}:", label, *j.measured * scale, told, need * kThin, need)
-             : fmt::format(" '{}'={:.9g}{};{:.9g};{:.9g}", label, *j.measured * scale, told, need / kThin, need);
+             ? fmt::format(" '{}'={:.9g}{};{:.9g}:;{:.9g}:", label, *j.measured * scale, reported, need * kThin, need)
+             : fmt::format(" '{}'={:.9g}{};{:.9g};{:.9g}", label, *j.measured * scale, reported, need / kThin, need);
 }
 
 /// Names of the needs with this outcome, three at most.
 std::string named(const StoredVerdict& verdict, Outcome outcome) {
   std::string out;
-  unsigned told = 0;
+  unsigned reported = 0;
   const unsigned count = verdict.count(outcome);
   for (const Judgement& j : verdict.judgements) {
-    if (j.outcome != outcome || told == 3) continue;
-    out += (told++ == 0 ? "" : ", ") + (judging::of_a_part(j) ? j.scope : j.id);
+    if (j.outcome != outcome || reported == 3) continue;
+    out += (reported++ == 0 ? "" : ", ") + (judging::of_a_part(j) ? j.scope : j.id);
   }
-  return count > told ? fmt::format("{} and {} more", out, count - told) : out;
+  return count > reported ? fmt::format("{} and {} more", out, count - reported) : out;
 }
 
 }  // namespace

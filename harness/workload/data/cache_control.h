@@ -29,12 +29,12 @@ void establish(CacheState state, const FileTable& files, const CacheOptions& opt
                const DataProgress& progress = {});
 
 /// Share of the data set's bytes in the page cache, 0..1 (every file when there are few, else a
-/// seeded sample of 2,000); -1 when the kernel does not tell: for other owners' files that this
+/// seeded sample of 2,000); -1 when the kernel does not report: for other owners' files that this
 /// process may not write.
 double resident_share(const FileTable& files, std::string& method, std::uint64_t seed = 0);
 
 /// Advises a file or a block device out of the page cache, and returns how many of its bytes are still there; nothing where
-/// this process may not read it, or the kernel does not tell.
+/// this process may not read it, or the kernel does not report.
 std::optional<std::uint64_t> drop_file(const std::string& path);
 
 }  // namespace headrace

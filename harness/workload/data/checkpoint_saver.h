@@ -53,7 +53,7 @@ struct SaveTimes {
 /// Latency channels that save() fills, besides the writes themselves: opening, syncing, renaming.
 std::vector<std::string> save_parts();
 
-/// Is told on a rank's thread, before its asynchronous save is written, that training can go on.
+/// Is reported on a rank's thread, before its asynchronous save is written, that training can go on.
 class Staged {
  public:
   virtual void staged() noexcept = 0;
@@ -87,7 +87,7 @@ class Saver {
   void again() noexcept;
   /// What could not be done as asked.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Reads back what the last fill() and save() left, and tells what differs.
+  /// Reads back what the last fill() and save() left, and shows what differs.
   std::vector<WrongBlock> verify(const DataProgress& progress, std::size_t most = 8) const;
 
  private:

@@ -96,7 +96,7 @@ void HeldSamples::load(Node& node, const DataProgress& progress, decode::SampleD
   }
 }
 
-void HeldSamples::tell(std::vector<std::string>& notes) const {
+void HeldSamples::report(std::vector<std::string>& notes) const {
   if (bad_count_ > 0)
     notes.push_back(fmt::format("cannot be decoded and left out: {} of the samples: {}{}", bad_count_,
                                 fmt::join(bad_, "; "), bad_count_ > bad_.size() ? "; and more" : ""));

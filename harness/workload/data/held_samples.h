@@ -34,10 +34,10 @@ class HeldSamples {
 
   const std::vector<Sample>& all() const noexcept { return samples_; }
   std::uint64_t bad() const noexcept { return bad_count_; }
-  void tell(std::vector<std::string>& notes) const;
+  void report(std::vector<std::string>& notes) const;
 
  private:
-  static constexpr std::size_t kNamed = 8;  // bad samples that are told by name
+  static constexpr std::size_t kNamed = 8;  // bad samples that are reported by name
 
   void keep(std::vector<unsigned char> stored, const std::string& name, decode::SampleDecoder& decoder);
   void refuse(const std::string& what);

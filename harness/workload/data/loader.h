@@ -28,9 +28,9 @@ class Loader {
   static Loader declare(Params& params) { return declare(params, Kind::none); }
   /// Of a workload that has a consumer: there is a loader, and it gives batches, in whichever order.
   static Loader declare_with_consumer(Params& params) { return declare(params, Kind::pytorch); }
-  /// What the workers of such a loader read with, unless told otherwise; "" = what all read with.
+  /// What the workers of such a loader read with, unless asked otherwise; "" = what all read with.
   std::string engine() const { return kind_ == Kind::in_flight ? queueing_engine() : ""; }
-  /// Tells what cannot be together with this loader: other engines, an open loop, tuning.
+  /// Reports what cannot be together with this loader: other engines, an open loop, tuning.
   void check(Params& params, const StorageParams& io, const OpenLoop& open_loop, bool tuned) const;
 
   Kind kind() const { return kind_; }

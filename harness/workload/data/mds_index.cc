@@ -20,19 +20,19 @@ constexpr std::uint64_t kLargestIndex = 64 << 20;  // [B]
 constexpr std::string_view kIndex = "index.json";
 
 /// What an index says of one file.
-struct Told {
+struct Reported {
   std::string name;
   std::uint64_t bytes = 0;
 };
 
 /// `key`: raw_data, or zip_data of shards that are compressed.
-std::optional<Told> told(const nlohmann::json& shard, const char* key) {
+std::optional<Reported> describe(const nlohmann::json& shard, const char* key) {
   if (!shard.is_object() || !shard.contains(key) || !shard[key].is_object()) return std::nullopt;
   const nlohmann::json& file = shard[key];
   const auto name = file.find("basename"), bytes = file.find("bytes");
   if (name == file.end() || !name->is_string() || bytes == file.end() || !bytes->is_number_unsigned())
     return std::nullopt;
-  return Told{.name = name->get<std::string>(), .bytes = bytes->get<std::uint64_t>()};
+  return Reported{.name = name->get<std::string>(), .bytes = bytes->get<std::uint64_t>()};
 }
 
 class Check {
@@ -73,7 +73,7 @@ class Check {
   }
 
   void shard(const std::string& index, const std::string& folder, std::size_t number, const nlohmann::json& one) {
-    const auto raw = told(one, "raw_data"), zip = told(one, "zip_data");
+    const auto raw = describe(one, "raw_data"), zip = describe(one, "zip_data");
     if (!raw) return add(index, fmt::format("shards[{}] has no raw_data with basename and bytes", number));
     auto found = shards_.find(folder + raw->name);
     const bool zipped = found == shards_.end() && zip;

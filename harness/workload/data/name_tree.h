@@ -49,7 +49,7 @@ class NameTree {
   /// Throws RunError, which names it, when a folder of the tree is not in its place. Untimed, before
   /// files are made, renamed or removed there by their names.
   void require_in_place() const;
-  /// Makes an empty file. False: errno; `made` tells whether it is there all the same.
+  /// Makes an empty file. False: errno; `made` shows whether it is there all the same.
   bool create(const char* path, bool& made) const noexcept { return files::create_empty(files_.root_fd(), path, made); }
   bool rename(const char* from, const char* to) const noexcept {
     return files::rename_within(files_.root_fd(), from, to);

@@ -172,8 +172,8 @@ void OpenLoop::report(const PhaseResult& phase, MetricSink& sink) const {
 std::vector<std::string> OpenLoop::notes() {
   std::vector<std::string> notes;
   if (!ramp_note_.empty()) notes.push_back(ramp_note_);
-  if (told_) return notes;
-  told_ = not_sustained_ + beyond_limit_ > 0;
+  if (reported_) return notes;
+  reported_ = not_sustained_ + beyond_limit_ > 0;
   if (not_sustained_ > 0)
     notes.push_back(
         fmt::format("rate of {} not sustained in {} of {} repetitions: {} were served, and the queue grew by "

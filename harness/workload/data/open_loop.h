@@ -1,6 +1,6 @@
 // Open loop: requests are sent when they are due, not when the one before has come back, as a
 // training job does not read less because storage is slow. Latency counts from the intended start,
-// so that a stall is told with all the requests that it kept waiting (no coordinated omission).
+// so that a stall is reported with all the requests that it kept waiting (no coordinated omission).
 #pragma once
 
 #include <algorithm>
@@ -66,7 +66,7 @@ class alignas(128) Lane {
   /// On the worker's thread, first thing in its timed region.
   void begin(Recorder& recorder) noexcept;
 
-  /// Is a request to be sent now? If so, use() tells its intended start and goes on to the next.
+  /// Is a request to be sent now? If so, use() reports its intended start and goes on to the next.
   bool due(std::uint64_t now_ns) noexcept {
     if (!open()) return false;
     if (next_ns_ == 0) next_ns_ = arrivals_.take(random_);
@@ -168,7 +168,7 @@ class OpenLoop {
   LatencyTrend trend() const;
   /// Puts kMetrics; nothing in a closed loop.
   void report(const PhaseResult& phase, MetricSink& sink) const;
-  /// Tells what a ramp found and, once, that a rate was not sustained.
+  /// Reports what a ramp found and, once, that a rate was not sustained.
   std::vector<std::string> notes();
 
  private:
@@ -179,10 +179,10 @@ class OpenLoop {
   std::string ramp_note_;  // "" before ramp()
   std::unique_ptr<Arrivals> arrivals_;
   std::vector<Lane> lanes_;
-  // Found in report(), told in notes().
+  // Found in report(), reported in notes().
   mutable unsigned repetitions_ = 0, not_sustained_ = 0, beyond_limit_ = 0;
   mutable OpenLoopResult worst_;
-  bool told_ = false;
+  bool reported_ = false;
 };
 
 /// A workload's metrics and those of an open loop.

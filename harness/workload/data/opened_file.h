@@ -16,7 +16,7 @@ class OpenedFile {
   /// `advice`: of posix_fadvise, for a file. `store`: of objects.
   OpenedFile(const FileTable& files, std::uint32_t file, int advice, ObjectStore* store);
 
-  /// Up to `length` bytes from `offset` on; 0: it ends there. Nothing can be read: -1, and why() tells.
+  /// Up to `length` bytes from `offset` on; 0: it ends there. Nothing can be read: -1, and why() reports.
   std::int64_t read(std::uint64_t offset, unsigned char* to, std::uint64_t length);
   bool is_open() const { return store_ != nullptr || fd_; }
   const std::string& why() const { return why_; }

@@ -8,7 +8,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::uint64_t kStall = 1'000'000'000;      // [ns] a wait that is told although its step never ended
+constexpr std::uint64_t kStall = 1'000'000'000;      // [ns] a wait that is reported although its step never ended
 constexpr std::uint64_t kPipelineLook = 20'000'000;  // between two looks whether to stop [ns]
 constexpr std::uint64_t kCopyLook = 20'000;          // between two looks whether a batch has arrived [ns]
 

@@ -36,7 +36,7 @@ class Pipeline {
     std::uint64_t taking_ns = 0;    // of a processor, that a GPU's own process takes for each batch; 0 = there is none
     std::uint64_t growing = 0;      // of what each worker hands over first comes while a buffer of its own still grows
     pipeline::Order order = pipeline::Order::by_turns;
-    std::size_t kept_steps = 0;  // that are told one by one, beside the first and the slowest
+    std::size_t kept_steps = 0;  // that are reported one by one, beside the first and the slowest
   };
   /// `saves`: checkpoints on the way; `others`: the nodes that step with this one; `copies`: of each batch to its GPU. They
   /// outlive it; nullptr: none.
@@ -60,7 +60,7 @@ class Pipeline {
   /// After they ended: their mean share of the time in which they were busy taking batches; 0 where there are none.
   double taking_share() const noexcept;
 
-  /// The GPUs, on one thread, until data, time or patience end. Tells `recorder` the latencies kWait, kStep and kLate of
+  /// The GPUs, on one thread, until data, time or patience end. Reports `recorder` the latencies kWait, kStep and kLate of
   /// each step, as parts from `first_part` on.
   void train(Recorder& recorder, unsigned first_part) noexcept;
   static constexpr unsigned kWait = 0, kStep = 1, kLate = 2;

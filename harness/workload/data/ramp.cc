@@ -45,13 +45,13 @@ Climb climb(double start, const std::function<Rung(double)>& attempt) {
 }
 
 std::string to_string(const Climb& climb) {
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   for (const Rung& rung : climb.rungs) {
-    told.push_back(
+    reported.push_back(
         fmt::format("{} ({})", format_quantity(rung.rate, Dimension::per_second),
                     rung.held ? "p99 " + format_quantity(rung.p99_s, Dimension::seconds) : "no: " + rung.why));
   }
-  return fmt::format("{}", fmt::join(told, ", "));
+  return fmt::format("{}", fmt::join(reported, ", "));
 }
 
 }  // namespace headrace

@@ -120,7 +120,7 @@ double resident_share(const FileTable& files, std::string& method, std::uint64_t
     const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
     struct stat status;
     if (!fd || ::fstat(fd.get(), &status) != 0) return;
-    const auto size = S_ISBLK(status.st_mode) ? files.size(file)  // a device's status tells none
+    const auto size = S_ISBLK(status.st_mode) ? files.size(file)  // a device's status reports none
                                               : static_cast<std::uint64_t>(status.st_size);
     if (size == 0) return;
     Seen& own = seen[worker];

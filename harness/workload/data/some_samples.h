@@ -10,7 +10,7 @@
 
 namespace headrace {
 
-/// By the names of its files or objects; where those do not tell, by what the first one begins with.
+/// By the names of its files or objects; where those do not report, by what the first one begins with.
 formats::Format format_of(const DataSet& data);
 
 /// Up to `most`, from all over it. Of shards (tar, TFRecord, MDS) the part of each sample that begins as one of `beginnings`, out of

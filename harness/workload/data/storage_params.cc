@@ -43,7 +43,7 @@ StorageParams StorageParams::declare(Params& params, const Defaults& defaults) {
   const bool objects = defaults.objects && params.leads_to_objects("path");
   if (defaults.objects) engines.push_back(object_engine());
   if (objects) usual = object_engine();
-  p.engine = params.choice("engine", usual, engines, told_storage(engines));
+  p.engine = params.choice("engine", usual, engines, list_storage_engines(engines));
   if (p.traits().objects != objects)
     params.conflict("engine", objects ? fmt::format("objects are read by engine {}", either(kObjects))
                                       : fmt::format("engine {} reads objects: path: s3://bucket/prefix", p.engine));

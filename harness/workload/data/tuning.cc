@@ -102,11 +102,11 @@ void Tuning::run(const RunTrial& trial, const Backends& backends, const std::fun
   };
   const std::vector<Tried> tried = search(ways(backends), rate);
   use(tried.front().way);
-  const auto told = [](const Tried& t) {
+  const auto describe = [](const Tried& t) {
     return fmt::format("{}: {}", to_string(t.way), format_quantity(t.bytes_per_s, Dimension::bytes_per_second));
   };
-  note_ = "tuned: " + told(tried.front());
-  if (tried.size() > 1) note_ += "; next: " + told(tried[1]);
+  note_ = "tuned: " + describe(tried.front());
+  if (tried.size() > 1) note_ += "; next: " + describe(tried[1]);
 }
 
 }  // namespace headrace

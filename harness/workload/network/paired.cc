@@ -71,7 +71,7 @@ void Paired::before_run(Worker& worker) {
 void Paired::report(const Repetition& repetition, MetricSink& sink) const {
   step("conclude");
   const_cast<Paired*>(this)->conclude();
-  tell(repetition, sink);
+  report_pair(repetition, sink);
 }
 
 void Paired::cleanup(Node& node) {

@@ -1,5 +1,5 @@
 // A workload that needs a second process: the ranks of the point's team, or the follower that `headrace run --serve` is. Both
-// ends go through the same life; a leader tells its follower each step of it.
+// ends go through the same life; a leader reports its follower each step of it.
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class Paired : public Workload {
   void report(const Repetition& repetition, MetricSink& sink) const final;
   void cleanup(Node& node) final;
 
-  /// What both ends do after a repetition, untimed: checks its data, tells its figures to the other end.
+  /// What both ends do after a repetition, untimed: checks its data, reports its figures to the other end.
   virtual void conclude() = 0;
 
  protected:
@@ -35,7 +35,7 @@ class Paired : public Workload {
   virtual void set_up(Node&, Ranks&, const DataProgress&) = 0;
   virtual void make_ready(unsigned phase, std::uint64_t seed) = 0;
   virtual void start(Worker&) {}
-  virtual void tell(const Repetition&, MetricSink&) const = 0;
+  virtual void report_pair(const Repetition&, MetricSink&) const = 0;
   virtual void take_down(Node&) = 0;
 
   /// The peer where there is one; else nullptr.

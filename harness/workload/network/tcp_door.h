@@ -19,7 +19,7 @@ inline constexpr std::size_t kMostAddresses = 128;  // of a door; a host that ha
 /// Where somebody is called.
 struct TcpDoor {
   std::vector<std::string> addresses;  // numeric
-  std::uint16_t port = 0;              // 0: it could not open one, and tells itself why
+  std::uint16_t port = 0;              // 0: it could not open one, and reports itself why
   std::string token;                   // what who calls must know
 
   /// As bytes for another process of this build.

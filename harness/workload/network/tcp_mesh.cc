@@ -209,19 +209,19 @@ struct Making {
   }
 };
 
-/// What one rank tells the others of its connections.
-struct Told {
+/// What one rank sends the others about its connections.
+struct Reported {
   std::string trouble;                   // it has no door at all
   std::vector<std::string> wrong, back;  // of each of the team
 
   std::string packed() const { return wire::Writer().put(trouble).put(wrong).put(back).bytes(); }
-  static Told unpacked(const std::string& bytes) {
-    Told told;
+  static Reported unpacked(const std::string& bytes) {
+    Reported reported;
     wire::Reader in(bytes);
-    in.get(told.trouble);
-    in.get(told.wrong);
-    in.get(told.back);
-    return told;
+    in.get(reported.trouble);
+    in.get(reported.wrong);
+    in.get(reported.back);
+    return reported;
   }
 };
 
@@ -234,7 +234,7 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
   for (const auto& some : {partners.to_call, partners.callers})
     for (const unsigned partner : some) sockets_[partner].resize(options.streams);
   Making making{ranks, team, options, sockets_, addresses_};
-  Told own{making.open(), std::vector<std::string>(team.size()), {}};
+  Reported own{making.open(), std::vector<std::string>(team.size()), {}};
   const auto doors = ranks.gather("TCP addresses", team, making.own.packed(), options.timeout_s);
   try {
     if (own.trouble.empty()) own.wrong = making.connect(partners, self, doors);
@@ -242,14 +242,14 @@ TcpMesh::TcpMesh(Ranks& ranks, const std::vector<unsigned>& team,
     own.trouble = e.what();
   }
   own.back = making.back;
-  std::vector<Told> told;
+  std::vector<Reported> reported;
   for (const std::string& bytes : ranks.gather("TCP connections", team, own.packed(), 3 * options.timeout_s + 10))
-    told.push_back(Told::unpacked(bytes));
-  for (std::size_t i = 0; i < told.size(); ++i)
-    if (!told[i].trouble.empty()) throw RunError(ranks.who(team[i]) + " " + told[i].trouble);
+    reported.push_back(Reported::unpacked(bytes));
+  for (std::size_t i = 0; i < reported.size(); ++i)
+    if (!reported[i].trouble.empty()) throw RunError(ranks.who(team[i]) + " " + reported[i].trouble);
   for (const auto& [a, b] : pairs) {
-    const bool by_caller = !told[a].wrong[b].empty();
-    const std::string &why = by_caller ? told[a].wrong[b] : told[b].wrong[a], &back = told[b].back[a];
+    const bool by_caller = !reported[a].wrong[b].empty();
+    const std::string &why = by_caller ? reported[a].wrong[b] : reported[b].wrong[a], &back = reported[b].back[a];
     if (!why.empty())
       unreached_.push_back({a, b, ranks.who(team[by_caller ? a : b]) + " " + why});
     else if (!back.empty())

@@ -23,8 +23,8 @@ class TcpMesh {
     std::string interface;     // "eth1": its address is used; "" = any that answers
     bool bind = false;         // nothing comes or goes but by `interface`, whatever routes say
     double timeout_s = 10;     // for all connections together
-    bool partial = false;      // a pair that cannot be connected is left out, and told
-    bool both_ways = false;    // whoever is called calls back, once: what fails is told, and leaves no pair out
+    bool partial = false;      // a pair that cannot be connected is left out, and reported
+    bool both_ways = false;    // whoever is called calls back, once: what fails is reported, and leaves no pair out
   };
   /// Of team indices.
   struct Unreached {

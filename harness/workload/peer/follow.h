@@ -1,4 +1,4 @@
-// The follower's life: makes the other end of the workloads that a leader measures, step by step, as it is told.
+// The follower's life: makes the other end of the workloads that a leader measures, step by step, as it is asked.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 namespace headrace::peer {
 
 /// Until the leader says goodbye, hangs up, or says nothing for `silence_s`; `log` hears of each workload and of what
-/// failed, which the leader is told, too. Only workloads that are Paired are made, only from parameters that they
+/// failed, which the leader learns, too. Only workloads that are Paired are made, only from parameters that they
 /// declare, and nothing else is done. Never throws for what a leader asks.
 void follow(TcpPeer& leader, Node& node, double silence_s, const std::function<void(const std::string&)>& log);
 

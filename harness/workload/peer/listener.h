@@ -22,8 +22,8 @@ class Listener {
 
   /// "10.0.0.2:18620".
   const std::string& address() const { return address_; }
-  /// The next leader that has the token and the version; while it is served, others are told who it is. Those that do
-  /// not fit are told why, and so is `log`. Null when nobody came within `timeout_s`, or `stop` said so.
+  /// The next leader that has the token and the version; while it is served, others learn who it is. Those that do
+  /// not fit learn why, and so is `log`. Null when nobody came within `timeout_s`, or `stop` said so.
   std::unique_ptr<TcpPeer> accept(double timeout_s, const std::function<void(const std::string&)>& log,
                                   const std::function<bool()>& stop);
 

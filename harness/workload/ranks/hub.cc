@@ -65,12 +65,12 @@ struct Hub::Impl {
   double silence_s;
   HubAddress address;
   system::UniqueFd listener, wake_read, wake_write;
-  system::UniqueFd spare;  // given up for a moment, to tell who comes that there is no open file left
+  system::UniqueFd spare;  // given up for a moment, to report who comes that there is no open file left
   std::vector<Peer> peers;
   std::vector<Stranger> strangers;
   unsigned gone = 0;  // peers that were here and are not any more
   std::map<std::string, Exchange> exchanges;
-  /// Why exchanges failed, for who comes to one afterwards: those who were told may have left since,
+  /// Why exchanges failed, for who comes to one afterwards: those who know may have left since,
   /// and would be blamed for it.
   std::map<std::string, std::string> failures;
   std::uint64_t pinged_ns = 0;
@@ -139,7 +139,7 @@ struct Hub::Impl {
   }
 
   bool ended(Exchange& exchange) const {
-    // Asked at each word of each rank: the ranks are looked through only where that can tell anything.
+    // Asked at each word of each rank: the ranks are looked through only where that can show anything.
     if (!exchange.failure.empty() || exchange.said.size() == exchange.first.group.size()) return true;
     for (const unsigned rank : gone > 0 ? std::span(exchange.first.group) : std::span<const unsigned>()) {
       const Peer& peer = peers[rank];
@@ -195,7 +195,7 @@ struct Hub::Impl {
     }
   }
 
-  /// Tells the next who waits that nobody can be let in. False: nobody waits, or not even that goes.
+  /// Reports the next who waits that nobody can be let in. False: nobody waits, or not even that goes.
   bool turn_away() {
     if (!spare) return false;
     spare = system::UniqueFd();

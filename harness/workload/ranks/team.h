@@ -8,7 +8,7 @@
 
 namespace headrace::ranks {
 
-/// Members count from 0 in the order given; who() tells their numbers in the whole run.
+/// Members count from 0 in the order given; who() reports their numbers in the whole run.
 class Team final : public Ranks {
  public:
   /// `members`: ranks of `all`, ascending, this one among them. `all` outlives the team.

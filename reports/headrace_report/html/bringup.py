@@ -21,7 +21,7 @@ WIDE_SCOPES = ("rack", "switch")
 MOST_NODES = 150
 MOST_ROWS = 200
 DATA_BUDGET = 900_000
-# Of a node's state: the symbol and the tone that it is told in; those that want something first.
+# Of a node's state: the symbol and the tone that it is reported in; those that want something first.
 STATES = {"confirmed": ("\u2718", "fail"), "drained": ("\u2718", "fail"), "flapping": ("\u2718", "fail"), "missing": ("!", "error"), "suspect": ("?", "inconclusive"),
           "new": ("\u2013", "skipped"), "retested": ("\u2714", "pass"), "accepted": ("\u2714", "pass")}
 QUALITIES = {"rate": "rate", "latency": "latency", "resent": "segments sent again"}
@@ -46,7 +46,7 @@ class NodeRow:
     rate_sort: float
     latency: str
     resent: str
-    told: List[str]
+    reported: List[str]
 
 
 @dataclass
@@ -159,16 +159,16 @@ def _met(bringup: Bringup) -> List[Met]:
 
 def _nodes(bringup: Bringup) -> List[NodeRow]:
     """Those that want something first."""
-    told: Dict[str, List[str]] = {}
+    reported: Dict[str, List[str]] = {}
     for fault in bringup.faults:
-        told.setdefault(fault.node, []).append(fault.told)
+        reported.setdefault(fault.node, []).append(fault.reported)
     order = list(STATES)
     numbered = sorted(enumerate(bringup.nodes), key=lambda item: order.index(cluster.state_of(item[1])))
     met = _met(bringup)
     rows = []
     for number, node in numbered:
         state, one = cluster.state_of(node), met[number]
-        said = [*told.get(node.name, []), *([node.missing.why] if node.missing else []), *(d.told for d in node.differences if not d.fault)]
+        said = [*reported.get(node.name, []), *([node.missing.why] if node.missing else []), *(d.reported for d in node.differences if not d.fault)]
         rate = min(map(median, one.rates.values()), default=None)  # of its worst rail
         rows.append(NodeRow(node, state, *STATES[state], len(one.partners), share(rate) if rate is not None else "\u2013",
                             rate if rate is not None else -1.0, quantity(median(one.latencies), "s") if one.latencies else "\u2013",
@@ -203,14 +203,14 @@ def _tested(bringup: Bringup) -> List[Tuple[str, str, str]]:
 
 
 def _alone(bringup: Bringup) -> List[Tuple[str, ...]]:
-    """Of each metric of the newest tests: how many nodes told it, the middle, and the worst of them."""
+    """Of each metric of the newest tests: how many nodes reported it, the middle, and the worst of them."""
     tests = next((tests for session in reversed(bringup.sessions) for tests in reversed(session.tests)), None)
     rows = []
     for number, metric in enumerate(tests.metrics if tests else []):
-        told = [(one.values[number], bringup.nodes[one.node].name) for one in tests.nodes if number < len(one.values) and one.values[number] is not None]
-        if told:
-            worst, name = max(told) if metric.better == "lower" else min(told)
-            rows.append((f"{metric.point}.{metric.metric}", str(len(told)), quantity(median(value for value, _ in told), metric.unit),
+        reported = [(one.values[number], bringup.nodes[one.node].name) for one in tests.nodes if number < len(one.values) and one.values[number] is not None]
+        if reported:
+            worst, name = max(reported) if metric.better == "lower" else min(reported)
+            rows.append((f"{metric.point}.{metric.metric}", str(len(reported)), quantity(median(value for value, _ in reported), metric.unit),
                          quantity(worst, metric.unit), name))
     return rows
 

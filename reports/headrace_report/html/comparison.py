@@ -25,7 +25,7 @@ DATA_BUDGET = 2_000_000  # bytes of embedded data, of a page of at most 5 MB
 
 @dataclass
 class MetricRow:
-    """One compared metric as the table tells it."""
+    """One compared metric as the table reports it."""
 
     row: Row
     symbol: str
@@ -92,13 +92,13 @@ def _section(comparison: Comparison, number: int, pair: Pair, page: Page) -> Sec
 
 
 def _metric_row(pair: Pair, row: Row, same: List[Row]) -> MetricRow:
-    def told(values) -> Tuple[str, str]:
+    def reported(values) -> Tuple[str, str]:
         binary = is_memory(row.metric, row.unit)
         scale = scale_of(values.typical, row.unit, binary)
         return quantity(values.typical, row.unit, binary), \
             f"{bounds(values.low, values.high, scale)}, n = {values.n}" if values.n > 1 else f"n = {values.n}"
-    (base, base_bounds), (other, other_bounds) = told(row.base), told(row.other)
-    interval = f"[{change(row.low)}, {change(row.high)}]".replace(f"{NBSP}%", "") if row.told and not row.fact else ""
+    (base, base_bounds), (other, other_bounds) = reported(row.base), reported(row.other)
+    interval = f"[{change(row.low)}, {change(row.high)}]".replace(f"{NBSP}%", "") if row.reported and not row.fact else ""
     facts = [("what", row.description)]
     if row.points[1] != row.points[0]:
         facts += [(f"point of {pair.base}", row.points[0]), (f"point of {pair.other}", row.points[1])]
@@ -128,17 +128,17 @@ def _steps(pair: Pair) -> List[str]:
 
 def _headline(comparison: Comparison) -> Tuple[str, str]:
     design = comparison.design
-    told = f"a change matters from {100 * design.delta_rate:g}{NBSP}%, of tails from {100 * design.delta_tail:g}{NBSP}%"
+    reported = f"a change matters from {100 * design.delta_rate:g}{NBSP}%, of tails from {100 * design.delta_tail:g}{NBSP}%"
     if len(comparison.pairs) == 1:
         summary = comparison.pairs[0].summary
         return _sentence(summary.about_gates), (
-            f"{summary.sentence} (of {summary.compared}, in {plural(summary.metrics, 'metric')}); {told}; at most "
+            f"{summary.sentence} (of {summary.compared}, in {plural(summary.metrics, 'metric')}); {reported}; at most "
             f"{summary.expected_by_chance:.2g} expected by chance")
     failed = [pair.other for pair in comparison.pairs if pair.summary.word == "FAIL"]
     base = comparison.pairs[0].base
     sides = plural(len(comparison.pairs), "side")
     return (f"{len(failed)} of {sides} worse than {base}: {', '.join(failed)}" if failed else
-            f"None of {sides} is surely worse than {base}", told)
+            f"None of {sides} is surely worse than {base}", reported)
 
 
 def _sentence(text: str) -> str:
@@ -146,7 +146,7 @@ def _sentence(text: str) -> str:
 
 
 def _subject(comparison: Comparison) -> str:
-    """What is held against what: "B against A: workers: 1 \u2192 4"; "" for several pairs, which tell it each."""
+    """What is held against what: "B against A: workers: 1 \u2192 4"; "" for several pairs, which report it each."""
     if len(comparison.pairs) > 1:
         return ""
     pair = comparison.pairs[0]
@@ -176,22 +176,22 @@ def _facts(comparison: Comparison) -> List[Tuple[str, str]]:
 def _statistics(comparison: Comparison) -> List[str]:
     design = comparison.design
     level = f"{100 * design.level:g}{NBSP}%"
-    told = []
+    reported = []
     if design.interleaved:
         looks = " and ".join(map(str, design.looks))
-        told.append(f"Each block measures both sides in the order {design.order}, the next one turned round, so that a drift "
+        reported.append(f"Each block measures both sides in the order {design.order}, the next one turned round, so that a drift "
                     f"of the machine falls on both. A block gives one ratio; Student\u2019s t over their logarithms bounds "
                     f"the ratio at {level}. The first {looks} blocks decide, no others. A value is the geometric mean over "
                     f"the blocks, so that {comparison.pairs[0].other} \u00f7 {comparison.pairs[0].base} is the change.")
     elif comparison.history.sessions:
-        told.append(f"Two stored runs: the ratio of the medians, bounded at {level} by Student\u2019s t on logarithms. "
+        reported.append(f"Two stored runs: the ratio of the medians, bounded at {level} by Student\u2019s t on logarithms. "
                     f"The spread of {comparison.history.sessions} past sessions of the same configuration and machine widens the bounds.")
     else:
-        told.append(f"Two stored runs without a history: sessions of one system differ by more than repetitions do, "
+        reported.append(f"Two stored runs without a history: sessions of one system differ by more than repetitions do, "
                     f"by an unknown amount. The bounds ({level}) assume a spread of "
                     f"{percent(comparison.history.assumed_spread)}; a change says that these two sessions "
                     f"differ, which need not be a regression.")
-    told += [
+    reported += [
         "Worse, better, different: the bounds exclude no change, and the ratio lies beyond \u03b4. Small: they exclude it, and "
         "the ratio lies within. Same: the bounds lie within. Anything else is inconclusive, with a reason.",
         f"Gates decide the exit code. Of all other metrics Benjamini and Hochberg\u2019s rule at "
@@ -199,7 +199,7 @@ def _statistics(comparison: Comparison) -> List[str]:
         "Metrics of one point whose values are the same multiple of each other (or of its inverse) in every repetition "
         "of both sides are one finding. Facts (cores, memory, space) are compared exactly.",
         "When machines, settings or programs differ without a declaration, a change is fingerprint-differs."]
-    return told
+    return reported
 
 
 def _sections(environment: Dict[str, str]) -> Dict[str, Dict[str, str]]:

@@ -1,4 +1,4 @@
-"""What would feed more GPUs, as the pages of a sizing and of a qualification tell it alike."""
+"""What would feed more GPUs, as the pages of a sizing and of a qualification report it alike."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def fix_rows(sizing: Sizing) -> List[FixRow]:
 
 
 def fed_count(count: float, gpus: float) -> str:
-    """Far more than the job has is told as just that."""
+    """Far more than the job has is reported as just that."""
     return f"more than {MANY} times" if count > MANY * gpus else f"{count:g}"
 
 

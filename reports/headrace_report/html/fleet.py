@@ -92,10 +92,10 @@ def _nodes(fleet: Fleet) -> List[NodeRow]:
             findings[one.node] = findings.get(one.node, 0) + 1
     rows = []
     for node in fleet.nodes:
-        told = [(nodes.worse(fleet, d, m), m) for m, d in enumerate(node.deviation) if d is not None]
-        worst, metric = min(told) if told else (0.0, -1)
-        rows.append(NodeRow(node, _where(node.attributes), change(1 + node.deviation[metric]) if told else "\u2013",
-                            f"{fleet.metrics[metric].point}.{fleet.metrics[metric].metric}" if told else "", worst,
+        reported = [(nodes.worse(fleet, d, m), m) for m, d in enumerate(node.deviation) if d is not None]
+        worst, metric = min(reported) if reported else (0.0, -1)
+        rows.append(NodeRow(node, _where(node.attributes), change(1 + node.deviation[metric]) if reported else "\u2013",
+                            f"{fleet.metrics[metric].point}.{fleet.metrics[metric].metric}" if reported else "", worst,
                             findings.get(node.node, 0)))
     return sorted(rows, key=lambda row: (-row.findings, row.worst_sort, row.node.node))
 

@@ -47,8 +47,8 @@ def render(history: History, paper: str = "summary") -> str:
 
 
 def _row(series: Series) -> SeriesRow:
-    told = [series.levels[-1].median] if series.levels else series.median[-1:]
-    level = quantity(told[0], series.unit) if told else "\u2013"
+    reported = [series.levels[-1].median] if series.levels else series.median[-1:]
+    level = quantity(reported[0], series.unit) if reported else "\u2013"
     runs = len(series.run) + len(series.left_out)
     if series.gone:
         return SeriesRow(series, "worse", words.STATUS_SYMBOL["worse"], words.STATUS_TONE["worse"], quantity(0, series.unit), runs, "\u2013",

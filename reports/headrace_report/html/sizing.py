@@ -20,7 +20,7 @@ from .page import Page
 
 @dataclass
 class PhaseRow:
-    """One phase as the table tells it."""
+    """One phase as the table reports it."""
 
     phase: Phase
     need: str
@@ -148,7 +148,7 @@ def _command(sizing: Sizing) -> str:
 
 
 def _statistics(sizing: Sizing) -> List[str]:
-    told = ["A session gives bytes \u00f7 time of its repetitions, with bounds as verdicts have them. Sessions are the unit: supply "
+    reported = ["A session gives bytes \u00f7 time of its repetitions, with bounds as verdicts have them. Sessions are the unit: supply "
             "is the mean over them (of logarithms). With fewer than 8 sessions the bounds include each one\u2019s own and 3 % between "
             "sessions, or their spread, if that is larger. From 8 on they follow Student\u2019s t over the sessions. Each bound is wrong in at "
             "most 5 %; they go through G8 to the number of GPUs.",
@@ -160,4 +160,4 @@ def _statistics(sizing: Sizing) -> List[str]:
             "has. A run on fewer nodes is compared with the need of those nodes, and never passes. A run of one node on "
             "local storage never fails the shared storage.",
             "Measured: as it would be used. Modelled: by a formula, from measured parts. Extrapolated: beyond the measurement."]
-    return told
+    return reported

@@ -16,7 +16,7 @@ DASH = "\u2013"
 
 @dataclass
 class NeedRow:
-    """One need as the first table tells it."""
+    """One need as the first table reports it."""
 
     judgement: Judgement
     name: str
@@ -50,13 +50,13 @@ def need_rows(run: Run, anchors: Dict[str, str]) -> List[NeedRow]:
 
 def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
     binary = is_memory(j.id, j.unit)
-    measured, told_bounds, ratio_bounds = DASH, "", ""
+    measured, reported_bounds, ratio_bounds = DASH, "", ""
     if j.measured is not None:
         scale = scale_of(j.measured, j.unit, binary)
-        told_bounds = bounds(j.low, j.high, scale)
+        reported_bounds = bounds(j.low, j.high, scale)
         measured = quantity(j.measured, j.unit, binary)
         if j.lost_to_stalls is not None and j.typical is not None:
-            told_bounds += (f", typical {quantity(j.typical, j.unit, binary)}: "
+            reported_bounds += (f", typical {quantity(j.typical, j.unit, binary)}: "
                             f"stalls cost {100 * j.lost_to_stalls:.0f}{NBSP}%")
         sides = [headroom(side) if side is not None else "no bound" for side in j.ratio_bounds]
         if any(side is not None for side in j.ratio_bounds):
@@ -68,7 +68,7 @@ def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
     ratio = j.headroom if j.headroom is not None else j.ratio(j.measured)
     return NeedRow(j, words.need_name(j), "" if j.id in words.PARTS else words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
                    words.tone(j.outcome), f"{limit}{NBSP}{quantity(j.need, j.unit, binary)}", margin, measured,
-                   told_bounds, headroom(ratio), ratio_bounds, *words.way(j), anchors.get(j.point, ""))
+                   reported_bounds, headroom(ratio), ratio_bounds, *words.way(j), anchors.get(j.point, ""))
 
 
 def steps(run: Run) -> List[Step]:
@@ -87,19 +87,19 @@ def steps(run: Run) -> List[Step]:
 
 def first_step(run: Run) -> str:
     """Of a tuned rehearsal the loader's setting."""
-    if run.rehearsal and len(run.rehearsal.told) > 1 and re.match(r"DataLoader\(|dataset\.map\(", run.rehearsal.told[1]):
-        return run.rehearsal.told[1]
+    if run.rehearsal and len(run.rehearsal.reported) > 1 and re.match(r"DataLoader\(|dataset\.map\(", run.rehearsal.reported[1]):
+        return run.rehearsal.reported[1]
     return next((step.text for step in steps(run)), "")
 
 
 def facts(run: Run) -> List[Tuple[str, str]]:
     """What stands beside the headline: name and text."""
-    told = [("job", run.job.description if run.job else ""), ("node", run.run.node), ("started", started(run)),
+    reported = [("job", run.job.description if run.job else ""), ("node", run.run.node), ("started", started(run)),
             ("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_line(run)),
             ("cache state", words.cache_line(run.points)), ("disturbed", words.disturbed_line(run.points)),
             ("noise floor", words.noise_line(run.noise_floor)),
             ("run", run.run.id), ("exit code", str(run.summary.exit_code))]
-    return [(name, text) for name, text in told if text]
+    return [(name, text) for name, text in reported if text]
 
 
 @dataclass
@@ -309,12 +309,12 @@ def client_rows(point: Point) -> List[ClientRow]:
         for place, one in enumerate(calls.operations[:4]):
             of_one = [quantity(1e9 * s / one.requests, "ns") if one.requests and counted else DASH for s, counted in
                       ((one.queue_s, of_nfs), (one.round_trip_s, True), (one.execution_s, of_nfs))]
-            told = [f"{one.repeats:,}", f"{one.errors:,}"] if of_nfs else [DASH, DASH]
+            reported = [f"{one.repeats:,}", f"{one.errors:,}"] if of_nfs else [DASH, DASH]
             where = [f"{slots}; {calls.waiting:.3g} waiting"] if of_nfs else [slots] if calls.sent else []
             where += [plural(calls.connections, "connection")] if calls.connections else []
             where += [] if of_nfs else [f"by {calls.counter} (parsed, never run here)"]
             rows.append(ClientRow(str(repetition.index + 1) if place == 0 else "", one.operation, f"{one.requests:,}",
-                                  *told, *of_one, "; ".join(where) if place == 0 else ""))
+                                  *reported, *of_one, "; ".join(where) if place == 0 else ""))
     return rows
 
 
@@ -344,7 +344,7 @@ def unmeasured(run: Run) -> List[Unmeasured]:
 
 
 def wrong_block(block: Any) -> str:
-    """A wrong block in words, whatever the run file tells of it."""
+    """A wrong block in words, whatever the run file reports on it."""
     if isinstance(block, dict):
         return ", ".join(f"{key} {value}" for key, value in block.items())
     return str(block)
@@ -356,15 +356,15 @@ def command(run: Run) -> str:
 
 def look_texts(run: Run) -> List[str]:
     """"after 5, 10, 15 repetitions the 1st, 2nd, 4th worst", once for each plan of looks."""
-    told = []
+    reported = []
     for point in run.points:
         if point.looks:
             looks = ", ".join(map(str, point.looks))
             ranks = ", ".join(_ordinal(rank) if rank else "no bound" for rank in point.ranks)
             text = f"after {looks} repetitions" + (f": the {ranks} worst value" if point.ranks else "")
-            if text not in told:
-                told.append(text)
-    return told
+            if text not in reported:
+                reported.append(text)
+    return reported
 
 
 def _ordinal(number: int) -> str:

@@ -26,16 +26,16 @@ def draw(sizing: Sizing) -> Optional[Figure]:
             _draw_one(axes, assumption)
     return Figure(_finding(sizing), "Which assumption flips the verdict?",
                   "The smallest headroom of all phases over each input. " + " ".join(
-                      f"{a.assumption}: flips at {_told(a, a.flips_at)}." if a.flips_at else f"{a.assumption}: never here."
+                      f"{a.assumption}: flips at {_reported(a, a.flips_at)}." if a.flips_at else f"{a.assumption}: never here."
                       for a in chosen),
                   drawing, Table(["assumption", "now", "flips at", "value", "headroom"], [
-                      [a.assumption, _told(a, a.value), _told(a, a.flips_at) if a.flips_at else "\u2013", _told(a, value),
+                      [a.assumption, _reported(a, a.value), _reported(a, a.flips_at) if a.flips_at else "\u2013", _reported(a, value),
                        headroom(ratio)] for a in chosen for value, ratio in zip(a.values, a.headroom)]),
                   [Key("none", "\u25cf value of the job"), Key("none", "\u25c7 where it flips"),
                    Key("none", "the line: just enough")])
 
 
-def _told(assumption: Assumption, value: float) -> str:
+def _reported(assumption: Assumption, value: float) -> str:
     return quantity(value, assumption.unit or "count")
 
 
@@ -56,7 +56,7 @@ def _draw_one(axes, assumption: Assumption) -> None:
     ticks = [tick for tick in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50) if low / 1.15 <= tick <= high * 1.15]
     axes.set_yticks(ticks, [f"{tick:g}\u00d7" for tick in ticks])
     ends = [values.min(), assumption.value, values.max()]
-    axes.set_xticks(ends, [_told(assumption, value) for value in ends])
+    axes.set_xticks(ends, [_reported(assumption, value) for value in ends])
     for label, align in zip(axes.get_xticklabels(), ("left", "center", "right")):
         label.set_horizontalalignment(align)
     axes.minorticks_off()
@@ -68,4 +68,4 @@ def _finding(sizing: Sizing) -> str:
     if not flips:
         return "No single assumption, varied fourfold either way, flips the verdict"
     first = flips[0]
-    return f"{first.assumption} is the nearest to flip it: {_told(first, first.flips_at)} instead of {_told(first, first.value)}"
+    return f"{first.assumption} is the nearest to flip it: {_reported(first, first.flips_at)} instead of {_reported(first, first.value)}"

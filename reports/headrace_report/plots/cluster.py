@@ -20,7 +20,7 @@ FEWEST_BESIDE = 9  # px of a cell from which on names stand beside their nodes
 MOST_MARKS = 1500
 BAD = ("confirmed", "drained", "flapping")
 ORDER = (*BAD, "missing", "suspect", "retested", "new", "accepted")
-# Of each state: colour, opacity, and the mark that tells it from others without colour.
+# Of each state: colour, opacity, and the mark that distinguishes it from others without colour.
 LOOKS = {"confirmed": ("fail", 1.0, "X"), "drained": ("fail", 0.45, "s"), "flapping": ("fail", 0.45, "^"), "missing": ("muted", 0.0, "_"), "suspect": ("inconclusive", 0.6, "D"),
          "retested": ("series-1", 0.6, "o"), "new": ("grid", 1.0, ""), "accepted": ("pass", 0.4, "")}
 MARK_COLOUR = {"confirmed": "paper", "drained": "ink", "flapping": "ink", "missing": "ink", "suspect": "ink", "retested": "ink"}

@@ -23,7 +23,7 @@ GPU = "bandwidth_gpu"
 
 
 def value(point: Point, name: str) -> Optional[float]:
-    """The median of a metric; None when the point does not tell it."""
+    """The median of a metric; None when the point does not report it."""
     return next((median(metric.values) for metric in point.metrics if metric.name == name and metric.values), None)
 
 
@@ -119,14 +119,14 @@ def _size_finding(curves: List[Curve], ceiling: Optional[float], workload: str) 
     by_kind = {curve.kind: curve for curve in curves}
     best = max(curves, key=lambda curve: max(curve.rates))
     way = "from" if workload == "h2d" else "into"
-    told = (f"Copies {DIRECTIONS[workload]} reach {quantity(max(best.rates), 'B/s')} "
+    reported = (f"Copies {DIRECTIONS[workload]} reach {quantity(max(best.rates), 'B/s')} "
             f"{way} {best.kind.replace('_', '-')} memory")
     if ceiling:
-        told += f", {share(max(best.rates) / ceiling)} of the link"
+        reported += f", {share(max(best.rates) / ceiling)} of the link"
     if "pinned" in by_kind and "pageable" in by_kind:
         factor = by_kind["pinned"].rates[-1] / by_kind["pageable"].rates[-1]
-        told += f"; pinning is worth {factor:.1f}\u00d7 at {quantity(by_kind['pinned'].sizes[-1], 'B', True)}"
-    return told
+        reported += f"; pinning is worth {factor:.1f}\u00d7 at {quantity(by_kind['pinned'].sizes[-1], 'B', True)}"
+    return reported
 
 
 @dataclass

@@ -58,5 +58,5 @@ def _finding(sizing: Sizing, whole: float) -> str:
         return "No time is lost to storage"
     worst = max((s for s in sizing.cycle if s.what in ("input_wait", "checkpoint_stall")), key=lambda s: s.to_s - s.from_s)
     share = 100 * lost / whole
-    told = f"{share:.0f}" if share >= 9.5 else f"{share:.1f}"
-    return f"{told}{NBSP}% of a cycle is lost to storage, most of it {NAMES[worst.what]}"
+    reported = f"{share:.0f}" if share >= 9.5 else f"{share:.1f}"
+    return f"{reported}{NBSP}% of a cycle is lost to storage, most of it {NAMES[worst.what]}"

@@ -95,7 +95,7 @@ def _labels(predicted: Dict[str, float], near: float, numbers: np.ndarray) -> li
 
 
 def predictions(point: Point) -> Dict[str, float]:
-    """Name on the page -> predicted hit ratio, from the metrics of the workload whose names tell the formula."""
+    """Name on the page -> predicted hit ratio, from the metrics of the workload whose names report the formula."""
     result = {}
     for suffix, name in PREDICTIONS:
         for metric in point.metrics:
@@ -118,10 +118,10 @@ def _epochs(point: Point) -> List[Epoch]:
 
 def _finding(epochs: List[Epoch], predicted: Dict[str, float]) -> str:
     first, last = median(epochs[0].rates), median(epochs[-1].rates)
-    told = f"From {quantity(first, 'B/s')} cold to {quantity(last, 'B/s')} in epoch {len(epochs)}"
-    told += f"; the cache serves {median(epochs[-1].hits):.2f} of the bytes"
+    reported = f"From {quantity(first, 'B/s')} cold to {quantity(last, 'B/s')} in epoch {len(epochs)}"
+    reported += f"; the cache serves {median(epochs[-1].hits):.2f} of the bytes"
     best = predicted.get("C7 Linux page cache", predicted.get("C2 least recently used"))
-    return told + (f", predicted {best:.2f}" if best is not None else "")
+    return reported + (f", predicted {best:.2f}" if best is not None else "")
 
 
 def _describe(epochs: List[Epoch], predicted: Dict[str, float]) -> str:

@@ -106,8 +106,8 @@ def _finding(judgements: List[Judgement], rows: List[Judgement]) -> str:
                 f"{worst.ratio(worst.measured):.2f} of the requirement")
     if undecided:
         names = [words.need_name(judgement) for judgement in undecided]
-        told = listing(names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"])
-        return f"No need is missed, but {told} could not be decided"
+        reported = listing(names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"])
+        return f"No need is missed, but {reported} could not be decided"
     tightest = min(rows, key=lambda judgement: judgement.ratio(judgement.measured))
     return (f"{'The need is' if len(rows) == 1 else 'All needs are'} met; {words.need_name(tightest)} has the least "
             f"headroom, {headroom(tightest.headroom or tightest.ratio(tightest.measured))}")
@@ -119,9 +119,9 @@ def _describe(rows: List[Judgement]) -> str:
 
 
 def _table(rows: List[Judgement]) -> Table:
-    def told(value):
+    def reported(value):
         return "\u2013" if value is None else f"{value:.3f}"
     return Table(["need", "ratio", "worse bound", "better bound", "measured", "needed", "verdict"], [
-        [words.need_name(j), told(j.ratio(j.measured)), told(j.ratio_bounds[0]), told(j.ratio_bounds[1]),
+        [words.need_name(j), reported(j.ratio(j.measured)), reported(j.ratio_bounds[0]), reported(j.ratio_bounds[1]),
          quantity(j.measured, j.unit), quantity(j.need, j.unit), f"{words.SYMBOL[j.outcome]} {j.outcome}"]
         for j in rows])

@@ -135,18 +135,18 @@ def _finding(stages: List[Stage], need: Optional[Judgement]) -> str:
 
 
 def _describe(stages: List[Stage], need: Optional[Judgement]) -> str:
-    told = [f"{stage.name}, {stage.how}: at most {quantity(stage.rate, 'B/s')}." for stage in stages]
+    reported = [f"{stage.name}, {stage.how}: at most {quantity(stage.rate, 'B/s')}." for stage in stages]
     if need:
-        told.append(f"Achieved: {quantity(need.measured, 'B/s')}; needed: {quantity(need.need, 'B/s')}.")
-    return " ".join(told)
+        reported.append(f"Achieved: {quantity(need.measured, 'B/s')}; needed: {quantity(need.need, 'B/s')}.")
+    return " ".join(reported)
 
 
 def _table(stages: List[Stage], need: Optional[Judgement]) -> Table:
-    def told(value: Optional[float]) -> str:
+    def reported(value: Optional[float]) -> str:
         return quantity(value, "B/s")
-    rows = [[stage.name, stage.how, told(stage.rate), told(stage.metric.low), told(stage.metric.high),
+    rows = [[stage.name, stage.how, reported(stage.rate), reported(stage.metric.low), reported(stage.metric.high),
              share(need.measured / stage.rate) if need else "\u2013", stage.point.id] for stage in stages]
     if need:
-        rows.append(["achieved", need.id, told(need.measured), told(need.low), told(need.high), "\u2013", need.point])
-        rows.append(["needed", need.id, told(need.need), "\u2013", "\u2013", "\u2013", "\u2013"])
+        rows.append(["achieved", need.id, reported(need.measured), reported(need.low), reported(need.high), "\u2013", need.point])
+        rows.append(["needed", need.id, reported(need.need), "\u2013", "\u2013", "\u2013", "\u2013"])
     return Table(["stage", "how", "rate", "low", "high", "achieved of it", "measured at"], rows)

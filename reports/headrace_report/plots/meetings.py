@@ -46,12 +46,12 @@ def draw(document: Bringup) -> Optional[Figure]:
     least = min(slowest.rate) / document.usual(slowest.rail)
     names = document.nodes[slowest.nodes[0]].name, document.nodes[slowest.nodes[1]].name
     finding = f"The slowest of {plural(len(met), 'pair')} that met reached {share(least)} of the usual rate: {names[0]} and {names[1]}"
-    tells = f" Each cell is the lowest rate of up to {per} by {per} nodes." if per > 1 else ""
+    reports = f" Each cell is the lowest rate of up to {per} by {per} nodes." if per > 1 else ""
     described = (f"{len(met)} of {all_pairs} pairs met. Usual: " +
                  ", ".join(f"{quantity(rate, 'B/s')}{_rail(document, rail)}" for rail, rate in enumerate(document.usual_rate)) + ".")
     marked = len(document.faults) <= MOST_MARKED and any(fault.scope in ("node", "NIC", "link") for fault in document.faults)
     keys = [Key("shade-grey", "did not meet")] + ([Key("cross", "line or cross: bad")] if marked else [])
-    return Figure(finding, f"Which node, or which way between two, is slower than others?{tells}", described, drawing, _table(document, pairs), keys)
+    return Figure(finding, f"Which node, or which way between two, is slower than others?{reports}", described, drawing, _table(document, pairs), keys)
 
 
 def _rail(document: Bringup, rail: int) -> str:

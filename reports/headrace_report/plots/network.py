@@ -19,7 +19,7 @@ from .style import COLOUR, DASHES, MARKERS, WIDTH, canvas, place, series, styled
 MOST_CURVES = 6
 MOST_NAMES = 32  # of a matrix whose rows are named
 NAME_PX = 6.6  # of one character of such a name, generous: the reader's font is not known
-MOST_MOMENTS = 280  # of a rate over time: more would not be told apart
+MOST_MOMENTS = 280  # of a rate over time: more would not be distinguished
 
 
 def _name(point: Point) -> str:
@@ -35,10 +35,10 @@ def _curves(points: Sequence[Point], metric: str) -> Dict[str, List[Tuple[int, f
     """Per workload the values over message sizes, at least two of them; a label of its own is a curve of its own."""
     curves: Dict[str, Dict[int, float]] = {}
     for point in points:
-        size, told = point.params.get("message_size"), value(point, metric)
-        if point.status != "ok" or told is None or not isinstance(size, int):
+        size, reported = point.params.get("message_size"), value(point, metric)
+        if point.status != "ok" or reported is None or not isinstance(size, int):
             continue
-        curves.setdefault(_name(point), {}).setdefault(size, told)
+        curves.setdefault(_name(point), {}).setdefault(size, reported)
     sized = {name: sorted(curve.items()) for name, curve in curves.items() if len(curve) > 1}
     # The same order, and so the same colours, in all figures: the fastest first, which takes the least time.
     sign = 1 if metric == "time_s" else -1
@@ -59,10 +59,10 @@ def _fits(points: Sequence[Point], collectives: Sequence[Collective], metric: st
     for collective in collectives:
         for size in collective.sizes:
             point = named.get(size.point)
-            told = value(point, metric) if point else None
-            if point is None or told is None or size.fitted_s <= 0:
+            reported = value(point, metric) if point else None
+            if point is None or reported is None or size.fitted_s <= 0:
                 continue
-            fitted = size.fitted_s if metric == "time_s" else told * size.measured_s / size.fitted_s
+            fitted = size.fitted_s if metric == "time_s" else reported * size.measured_s / size.fitted_s
             fits.setdefault(_name(point), []).append((size.message_bytes, fitted))
     return {name: sorted(curve) for name, curve in fits.items()}
 
@@ -160,32 +160,32 @@ TRAFFIC = {"network.gradient_busbw": "gradients", "network.tensor_busbw": "tenso
 
 def step_time(collectives: Sequence[Collective]) -> Optional[Figure]:
     """What the job's collectives take per step by the fitted links, and how much of it nothing hides."""
-    told = [(collective, prediction) for collective in collectives for prediction in collective.job][:MOST_CURVES * 2]
-    if not told:
+    reported = [(collective, prediction) for collective in collectives for prediction in collective.job][:MOST_CURVES * 2]
+    if not reported:
         return None
-    scale = scale_of(max(prediction.step_s for _, prediction in told), "s")
+    scale = scale_of(max(prediction.step_s for _, prediction in reported), "s")
     names = [f"{TRAFFIC.get(prediction.need, prediction.need)}\n{collective.workload}, {collective.ranks} ranks"
-             for collective, prediction in told]
+             for collective, prediction in reported]
     with styled():
-        drawing = canvas(WIDTH, 60 + 44 * len(told))
+        drawing = canvas(WIDTH, 60 + 44 * len(reported))
         axes = drawing.add_axes(place(drawing, 170, 14, 10, 46))
-        rows = np.arange(len(told))
-        hidden = np.array([prediction.hidden_s for _, prediction in told]) / scale.factor
-        exposed = np.array([prediction.exposed_s for _, prediction in told]) / scale.factor
+        rows = np.arange(len(reported))
+        hidden = np.array([prediction.hidden_s for _, prediction in reported]) / scale.factor
+        exposed = np.array([prediction.exposed_s for _, prediction in reported]) / scale.factor
         axes.barh(rows, hidden, height=0.55, color=COLOUR["muted"], zorder=3)
         axes.barh(rows, exposed, left=hidden, height=0.55, color=COLOUR["fail"], zorder=3)
         axes.set_yticks(rows, names)
         axes.invert_yaxis()
         axes.set_xlim(0, float(max(hidden + exposed)) * 1.05)
         axes.set_xlabel(f"predicted time of one step, {scale.label}")
-    collective, worst = max(told, key=lambda item: item[1].exposed_s)
+    collective, worst = max(reported, key=lambda item: item[1].exposed_s)
     name = TRAFFIC.get(worst.need, worst.need)
     finding = (f"{name[0].upper()}{name[1:]} would make a step {quantity(worst.exposed_s, 's')} longer, by what {collective.workload} "
                "measured" if worst.exposed_s > 0 else "The job's communication hides behind its computation")
     table = [[prediction.need, collective.workload, f"{prediction.calls:.0f}", quantity(prediction.message_bytes, "B", True),
               f"{prediction.ranks:.0f}", quantity(prediction.ring_s, "s"), quantity(prediction.tree_s, "s"),
               quantity(prediction.crossover_bytes, "B", True), quantity(prediction.step_s, "s"), quantity(prediction.hidden_s, "s"),
-              quantity(prediction.exposed_s, "s")] for collective, prediction in told]
+              quantity(prediction.exposed_s, "s")] for collective, prediction in reported]
     fabrics = [fabric for fabric in (collective.fabric for collective in collectives) if fabric]
     description = "; ".join(f"{row[0]} by {row[1]}: {row[2]} calls of {row[3]}, {row[8]} a step, {row[10]} exposed" for row in table)
     description += "".join(f". Over {quantity(fabric.intra_bytes_per_s, 'B/s')} within nodes and "
@@ -339,10 +339,10 @@ def ranks(point: Point) -> Optional[Figure]:
 
 def slowest(point: Point) -> Optional[Figure]:
     """The slowest rank's rate over time beside the mean of all; nothing where there are no series of both."""
-    told = point.slowest_rank
+    reported = point.slowest_rank
     phases = [phase for repetition in point.finished for phase in repetition.phases
               if len(phase.ranks) > 1 and phase.series.time_s and phase.slowest_series.time_s]
-    if told is None or not phases:
+    if reported is None or not phases:
         return None
     unit = "B/s" if any(phase.bytes for phase in phases) else "1/s"
 
@@ -369,8 +369,8 @@ def slowest(point: Point) -> Optional[Figure]:
         axes.set_ylim(0, highest / scale.factor * 1.1)
         axes.set_xlabel("measured time, one repetition after another (s)")
         axes.set_ylabel(scale.label)
-    finding = (f"Rank {told.rank} ({told.host}) is the slowest in {told.times} of {told.of}" if told.of > 1
-               else f"Rank {told.rank} ({told.host}) is the slowest")
+    finding = (f"Rank {reported.rank} ({reported.host}) is the slowest in {reported.times} of {reported.of}" if reported.of > 1
+               else f"Rank {reported.rank} ({reported.host}) is the slowest")
     return Figure(finding=finding, question="Is the slowest rank slow all the time, or now and then?",
                   description=f"{finding}; its rate over time and the mean of all ranks.", drawing=drawing,
                   keys=[Key("line", "mean of all ranks"), Key("dash", "the slowest rank of each repetition")],

@@ -129,8 +129,8 @@ def _finding(fleet: Fleet) -> str:
         return f"{effect.attribute[0].upper()}{effect.attribute[1:]} {effect.name} is {away} as a whole{more}"
     if bad:
         nodes = list(dict.fromkeys(o.node for o in bad))
-        told = nodes[0] if len(nodes) == 1 else f"{len(nodes)} nodes"
-        return f"{told} {'is' if len(nodes) == 1 else 'are'} unlike the rest: {change(1 + bad[0].deviation)}"
+        reported = nodes[0] if len(nodes) == 1 else f"{len(nodes)} nodes"
+        return f"{reported} {'is' if len(nodes) == 1 else 'are'} unlike the rest: {change(1 + bad[0].deviation)}"
     suspects = [o for o in fleet.outliers if o.status == "suspected"]
     if suspects:
         return f"{suspects[0].node} may be unlike the rest ({change(1 + suspects[0].deviation)}): not measured again"
@@ -145,8 +145,8 @@ def _describe(fleet: Fleet, nodes) -> str:
 def _table(fleet: Fleet, nodes) -> Table:
     """The nodes with the largest deviation for the worse."""
     def worst(node):
-        told = [worse(fleet, d, m) for m, d in enumerate(node.deviation) if d is not None]
-        return min(told) if told else 0
+        reported = [worse(fleet, d, m) for m, d in enumerate(node.deviation) if d is not None]
+        return min(reported) if reported else 0
     chosen = sorted(nodes, key=lambda node: (worst(node), node.node))[:40]
     metrics = list(range(min(len(fleet.metrics), MOST_METRICS)))
     return Table(["node", *[_name(fleet, m) for m in metrics]], [

@@ -53,6 +53,6 @@ def _each(point: Point, name: str) -> List[float]:
 def _finding(point: Point, stages: List[Tuple[str, float, List[float]]]) -> str:
     (_, read, _), (_, copy, _), (_, whole, _) = stages
     slower = "storage" if read < copy else "the link"
-    told = f"{quantity(whole, 'B/s')} from storage to GPU, {share(whole / min(read, copy))} of what {slower} alone gives"
+    reported = f"{quantity(whole, 'B/s')} from storage to GPU, {share(whole / min(read, copy))} of what {slower} alone gives"
     cpu = [metric for metric in point.metrics if metric.name == "cpu_time_per_gb_s" and metric.values]
-    return told + (f"; {quantity(median(cpu[0].values), 's')} of processor time per GB" if cpu else "")
+    return reported + (f"; {quantity(median(cpu[0].values), 's')} of processor time per GB" if cpu else "")

@@ -23,10 +23,10 @@ TICKS = (0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0, 1.01, 1
 
 def draw(pair: Pair) -> Optional[Figure]:
     """Nothing when no metric has bounds."""
-    told = [row for row in pair.findings if row.told and 0 < row.low]
-    if not told:
+    reported = [row for row in pair.findings if row.reported and 0 < row.low]
+    if not reported:
         return None
-    rows = chosen(told)
+    rows = chosen(reported)
     low, high = _limits(rows)
     with styled():
         drawing = canvas(WIDTH, ROW_PX * len(rows) + 72)
@@ -51,14 +51,14 @@ def draw(pair: Pair) -> Optional[Figure]:
         axes.set_xlabel(f"change, {pair.other} \u00f7 {pair.base} (%, log)")
     keys = [Key("bar", "bounds that decided"), Key("shade-grey", "too small to matter (\u00b1\u03b4)"),
             Key("none", "\u2191 higher is better, \u2193 lower is better")]
-    if len(rows) < len(told):
-        keys.append(Key("none", f"{plural(len(told) - len(rows), 'metric')} more in the table"))
+    if len(rows) < len(reported):
+        keys.append(Key("none", f"{plural(len(reported) - len(rows), 'metric')} more in the table"))
     return Figure(finding=_finding(pair), question="Which differences are real and large enough?",
                   description=_describe(rows), drawing=drawing, table=_table(pair, rows), keys=keys)
 
 
 def chosen(rows: List[Row], most: int = MOST_ROWS) -> List[Row]:
-    """Those to look at first, in the order in which they are told."""
+    """Those to look at first, in the order in which they are reported."""
     if len(rows) <= most:
         return rows
     first = sorted(range(len(rows)), key=lambda i: (
@@ -118,7 +118,7 @@ def _finding(pair: Pair) -> str:
         if rows:
             worst = rows[0]
             more = f", and {plural(len(rows) - 1, 'finding')} more" if len(rows) > 1 else ""
-            by = f", {change(worst.ratio)}" if worst.told else ": one side gave nothing"  # which has no ratio
+            by = f", {change(worst.ratio)}" if worst.reported else ": one side gave nothing"  # which has no ratio
             return f"{worst.metric} is {verb}{by}{more}"
     open_rows = [row for row in pair.findings if row.status == "inconclusive"]
     if not open_rows:

@@ -78,9 +78,9 @@ def curves(run: Run) -> List[Curve]:
     for (workload, cache, same), sizes in groups.items():
         sizes.sort(key=lambda one: one.size)
         if len({round(math.log2(one.size), 1) for one in sizes}) >= FEWEST:
-            told = dict(same)
-            how = [told.get("engine", ""), f"{told['queue_depth']} in flight" if "queue_depth" in told else "",
-                   plural(int(told["workers"]), "worker") if "workers" in told else ""]
+            reported = dict(same)
+            how = [reported.get("engine", ""), f"{reported['queue_depth']} in flight" if "queue_depth" in reported else "",
+                   plural(int(reported["workers"]), "worker") if "workers" in reported else ""]
             result.append(Curve(", ".join([workload, cache, *filter(None, how)]), sizes))
     return result
 
@@ -93,8 +93,8 @@ def _request_size(point: Point) -> float:
 
 def sample_size(run: Run) -> Optional[float]:
     """The job's own request size [B], when it says one: "130 kB"."""
-    told = str(run.job.values.get("dataset.sample_size", "")) if run.job else ""
-    match = re.fullmatch(r"([\d.]+)\s*([kKMGT]?)(i?)B?", told.replace("\u00a0", " ").strip())
+    reported = str(run.job.values.get("dataset.sample_size", "")) if run.job else ""
+    match = re.fullmatch(r"([\d.]+)\s*([kKMGT]?)(i?)B?", reported.replace("\u00a0", " ").strip())
     if not match:
         return None
     power = " kMGT".index(match[2].replace("K", "k") or " ")
@@ -162,15 +162,15 @@ def _near(size: float) -> str:
 def _finding(curve: Curve, own: Optional[float]) -> str:
     first, last = curve.sizes[0].size, curve.sizes[-1].size
     if curve.knee <= first:
-        told = f"Bandwidth limits at every size from {_near(first)} on: {quantity(curve.roof, 'B/s')}"
+        reported = f"Bandwidth limits at every size from {_near(first)} on: {quantity(curve.roof, 'B/s')}"
     elif last <= curve.knee * 1.001 and curve.sizes[-1].requests >= curve.most_requests * 0.9:
-        told = f"Latency limits up to {_near(last)}: {quantity(curve.most_requests, '1/s')} requests"
+        reported = f"Latency limits up to {_near(last)}: {quantity(curve.most_requests, '1/s')} requests"
     else:
-        told = (f"Latency limits below about {_near(curve.knee)}, bandwidth above: at most "
+        reported = (f"Latency limits below about {_near(curve.knee)}, bandwidth above: at most "
                 f"{quantity(curve.most_requests, '1/s')} and {quantity(curve.roof, 'B/s')}")
     if own and first <= own <= last:
-        told += f"; the job\u2019s samples are {'below' if own < curve.knee else 'above'}"
-    return told
+        reported += f"; the job\u2019s samples are {'below' if own < curve.knee else 'above'}"
+    return reported
 
 
 def _describe(curve: Curve) -> str:

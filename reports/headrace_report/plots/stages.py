@@ -56,8 +56,8 @@ def _finding(spans: List[StageSpan], names: List[str], elapsed: float, count: in
     shorter = min(range(len(names)), key=lambda i: _length(busy[i]))
     others = _union([stretch for i, stretches in enumerate(busy) if i != shorter for stretch in stretches])
     hidden = _common(busy[shorter], others) / _length(busy[shorter]) if _length(busy[shorter]) > 0 else 0.0
-    told = "wholly" if hidden > 0.995 else f"for {share(hidden)}" if hidden > 0.005 else "not at all"
-    return f"{count} blocks in {_time(elapsed)}: {names[shorter]} overlaps with the rest {told}"
+    reported = "wholly" if hidden > 0.995 else f"for {share(hidden)}" if hidden > 0.005 else "not at all"
+    return f"{count} blocks in {_time(elapsed)}: {names[shorter]} overlaps with the rest {reported}"
 
 
 def _time(seconds: float) -> str:

@@ -138,10 +138,10 @@ def shares(point: Point) -> Optional[Figure]:
         axes.set_yticks(range(len(bars)), [name for name, _ in bars])
         axes.grid(axis="y", visible=False)
         axes.set_xlabel("share of the time (%)")
-    told = "; ".join(f"{who}: " + ", ".join(f"{name} {share(value)}" for name, value in parts) for who, parts in bars)
+    reported = "; ".join(f"{who}: " + ", ".join(f"{name} {share(value)}" for name, value in parts) for who, parts in bars)
     largest = max(bars[0][1], key=lambda part: part[1])
     return Figure(finding=f"Workers spend most of their time {_doing(largest[0])}: {share(largest[1])}",
-                  question="Where does the time go, of who reads and of who computes?", description=told + ".", drawing=drawing,
+                  question="Where does the time go, of who reads and of who computes?", description=reported + ".", drawing=drawing,
                   keys=[Key(marks[name], name) for name in narrow],
                   table=Table(["who", "what", "share"], [[who, name, share(value)] for who, parts in bars for name, value in parts]))
 
@@ -185,7 +185,7 @@ def _scale(seconds: float) -> Tuple[float, str]:
 
 def _gantt_finding(steps: Steps) -> str:
     slowest = max(steps.slowest, key=_took)
-    told = f"The slowest step after the first took {quantity(_took(slowest), 's')}"
+    reported = f"The slowest step after the first took {quantity(_took(slowest), 's')}"
     if steps.compute_s > 0:
-        told += f", where computing takes {quantity(steps.compute_s, 's')}"
-    return told
+        reported += f", where computing takes {quantity(steps.compute_s, 's')}"
+    return reported

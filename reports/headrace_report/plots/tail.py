@@ -149,17 +149,17 @@ def _finding(lines: List[Tuple[str, Typical]], several: bool) -> str:
     elif several:  # operations of different kinds
         name, whole = max(lines, key=lambda line: line[1].percentile(0.99))
         many = f"the longest tail is that of {name}: "
-    told = [f"99\u00a0% of operations end within {quantity(whole.percentile(0.99), 'ns')}"]
+    reported = [f"99\u00a0% of operations end within {quantity(whole.percentile(0.99), 'ns')}"]
     if whole.fewest >= 10_000:
-        told.append(f"99.9\u00a0% within {quantity(whole.percentile(0.999), 'ns')}")
-    sentence = many + ", ".join(told)
+        reported.append(f"99.9\u00a0% within {quantity(whole.percentile(0.999), 'ns')}")
+    sentence = many + ", ".join(reported)
     return sentence[0].upper() + sentence[1:]
 
 
 def _table(lines: List[Tuple[str, Typical]]) -> Table:
-    def told(typical: Typical, percent: float) -> str:
+    def reported(typical: Typical, percent: float) -> str:
         few = typical.fewest * (1 - percent / 100) < ENOUGH * 0.999
         return "too few" if few else quantity(typical.percentile(percent / 100), "ns")
     return Table(["", "operations", *(f"p{percent:g}" for percent in TABLE), "largest"], [
-        [name, f"{typical.total:,}".replace(",", "\u202f"), *(told(typical, percent) for percent in TABLE),
+        [name, f"{typical.total:,}".replace(",", "\u202f"), *(reported(typical, percent) for percent in TABLE),
          quantity(typical.max_ns, "ns")] for name, typical in lines])

@@ -14,10 +14,10 @@ from ..units import Scale, duration, listing, plural, quantity, scale_of
 from . import Figure, Key, Table
 from .style import COLOUR, WIDTH, canvas, place, series, styled
 
-MOST_POINTS = 280  # of all repetitions together: more would not be told apart
+MOST_POINTS = 280  # of all repetitions together: more would not be distinguished
 LEFT_PX, RIGHT_PX = 56, 10
 PLOT_PX = WIDTH - LEFT_PX - RIGHT_PX
-OFF_SCALE = 3.0  # a need above this multiple of the highest rate is told, not drawn
+OFF_SCALE = 3.0  # a need above this multiple of the highest rate is reported, not drawn
 
 
 @dataclass
@@ -198,7 +198,7 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
 
 
 def _draw_need(axes, judgements: List[Judgement], segments: List[Segment], scale: Scale) -> bool:
-    """The highest need in bytes/s on this point, as a line; told in words when it is far above the picture."""
+    """The highest need in bytes/s on this point, as a line; reported in words when it is far above the picture."""
     highest = max(float(segment.rate.max()) for segment in segments)
     axes.set_ylim(0, highest / scale.factor * 1.12)
     if segments[0].unit != "B/s":  # phases of different operations: a need is of some of them
@@ -250,18 +250,18 @@ def _finding(point: Point, segments: List[Segment]) -> str:
     rate = _mean_over_time([phase for repetition in repetitions for phase in repetition.phases], unit)
     several = len({segment.phase.name for segment in segments}) > 1
     if unsteady:
-        told = f"Not steady in {len(unsteady)} of {plural(len(repetitions), 'repetition')}"
+        reported = f"Not steady in {len(unsteady)} of {plural(len(repetitions), 'repetition')}"
         if unsteady[0].steady_why:
-            told += f": {unsteady[0].steady_why}"
+            reported += f": {unsteady[0].steady_why}"
     elif _saves(repetitions):
-        told = _beside_a_save(repetitions)
+        reported = _beside_a_save(repetitions)
     elif several and unit == "1/s":  # a rate of different operations together would say nothing
-        told = f"One after the other: {listing(list(dict.fromkeys(segment.phase.name for segment in segments)))}"
+        reported = f"One after the other: {listing(list(dict.fromkeys(segment.phase.name for segment in segments)))}"
     elif several:
-        told = f"{quantity(rate, unit)} over all phases"
+        reported = f"{quantity(rate, unit)} over all phases"
     else:
-        told = f"Steady at {quantity(rate, unit)} in {'all ' if len(repetitions) > 1 else ''}{plural(len(repetitions), 'repetition')}"
-    return told + (f"; {disturbed} disturbed" if disturbed else "")
+        reported = f"Steady at {quantity(rate, unit)} in {'all ' if len(repetitions) > 1 else ''}{plural(len(repetitions), 'repetition')}"
+    return reported + (f"; {disturbed} disturbed" if disturbed else "")
 
 
 def _mean_over_time(phases: List[Phase], unit: str) -> float:

@@ -68,8 +68,8 @@ def _name_marks(axes, calendar) -> None:
 
 def _finding(sizing: Sizing) -> str:
     calendar = sizing.calendar
-    told = f"{100 * calendar.lost:.2g}{NBSP}%" if calendar.lost is not None else "some"
-    every = f"Saving every {duration(calendar.interval_s)} loses {told} of the time"
+    reported = f"{100 * calendar.lost:.2g}{NBSP}%" if calendar.lost is not None else "some"
+    every = f"Saving every {duration(calendar.interval_s)} loses {reported} of the time"
     if not calendar.best_interval_s or abs(calendar.best_interval_s / calendar.interval_s - 1) < 0.1:
         return f"{every}, about as little as any interval"
     return f"{every}; every {duration(calendar.best_interval_s)} would lose the least"

@@ -19,7 +19,7 @@ MOST_PERCENT = 60.0
 
 def draw(pair: Pair) -> Optional[Figure]:
     """Nothing when nothing could have been seen: no metric has bounds."""
-    rows = chosen([row for row in pair.findings if row.told and row.smallest_visible is not None])
+    rows = chosen([row for row in pair.findings if row.reported and row.smallest_visible is not None])
     if not rows:
         return None
     rows = sorted(rows, key=lambda row: -row.smallest_visible / row.delta)

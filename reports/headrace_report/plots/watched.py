@@ -49,29 +49,29 @@ def _mean(values: List[float]) -> float:
 def waits(seen: Observation, who: str) -> Optional[Figure]:
     """Of "consumer" or "workers": shares of their first threads' time, on each other. Nothing where there are none."""
     shares: Dict[str, List[float]] = getattr(seen.series, who)
-    told = [one for one in (CONSUMER if who == "consumer" else WORKERS) if any(shares.get(one[0], []))]
-    if len(seen.series.time_s) < 2 or not told or not getattr(seen, who):
+    reported = [one for one in (CONSUMER if who == "consumer" else WORKERS) if any(shares.get(one[0], []))]
+    if len(seen.series.time_s) < 2 or not reported or not getattr(seen, who):
         return None
-    time, lists = _thinned(seen.series.time_s, [shares[name] for name, _, _, _ in told])
+    time, lists = _thinned(seen.series.time_s, [shares[name] for name, _, _, _ in reported])
     with styled():
         drawing = canvas(WIDTH, HEIGHT + 62)
         axes = drawing.add_axes(place(drawing, 58, 26, 14, 48))
         base = np.zeros(len(time))
-        for (_, _, colour, hatch), share in zip(told, lists):
+        for (_, _, colour, hatch), share in zip(reported, lists):
             axes.fill_between(time, 100 * base, 100 * (base + share), step="pre", color=colour_of(colour), alpha=0.75, linewidth=0,
                               hatch=hatch, edgecolor=COLOUR["paper"])
             base = base + share
         _saves(axes, seen)
         axes.set_ylim(0, 100)
         _framed(axes, seen, "of their time (%)")
-    largest = max(told, key=lambda one: _mean(shares[one[0]]))
+    largest = max(reported, key=lambda one: _mean(shares[one[0]]))
     subject = "Those who take batches" if who == "consumer" else "Workers"
     finding = f"{subject} were mostly {largest[1]}: {100 * _mean(shares[largest[0]]):.0f}{NBSP}% of the time"
-    rows = [[text, f"{100 * _mean(shares[name]):.1f} %", f"{100 * max(shares[name]):.1f} %"] for name, text, _, _ in told]
+    rows = [[text, f"{100 * _mean(shares[name]):.1f} %", f"{100 * max(shares[name]):.1f} %"] for name, text, _, _ in reported]
     return Figure(finding, "What did they wait for, and when?" if who == "workers" else "When did training starve?",
-                  f"Areas on each other, shares of time of their first threads. {finding}.{_saves_told(seen)}", drawing,
+                  f"Areas on each other, shares of time of their first threads. {finding}.{_saves_reported(seen)}", drawing,
                   Table(["found", "mean share", "largest"], rows),
-                  [Key(f"series-{colour + 1}", text) for _, text, colour, _ in told] + _saves_key(seen))
+                  [Key(f"series-{colour + 1}", text) for _, text, colour, _ in reported] + _saves_key(seen))
 
 
 def rates(seen: Observation) -> Optional[Figure]:
@@ -101,7 +101,7 @@ def rates(seen: Observation) -> Optional[Figure]:
         if waits_s:
             rows.append(["wait of one, where there were some", quantity(_mean(waits_s), "s"), quantity(max(waits_s), "s")])
     return Figure(finding[:1].upper() + finding[1:], "What was read and written, and what did the device give?",
-                  f"Lines over time.{_saves_told(seen)} {finding}.", drawing, Table(["what", "mean", "most"], rows),
+                  f"Lines over time.{_saves_reported(seen)} {finding}.", drawing, Table(["what", "mean", "most"], rows),
                   [Key(f"series-{number + 1}", text) for number, (text, _, _) in enumerate(lines)] + _saves_key(seen))
 
 
@@ -130,12 +130,12 @@ def steps(seen: Observation) -> Optional[Figure]:
     keys = [Key("series-1", "from batch to batch")] + ([Key("bar", "a step alone")] if step else []) + _saves_key(seen)
     rows = [["mean", quantity(mean, "s")], ["longest of a part", quantity(float(np.nanmax(period)), "s")],
             ["batches", f"{seen.batches.steps:.0f}"]] + ([["a step alone", step.text]] if step else [])
-    return Figure(finding, "How long did steps take, and when longer?", f"A line over time. {finding}.{_saves_told(seen)}", drawing,
+    return Figure(finding, "How long did steps take, and when longer?", f"A line over time. {finding}.{_saves_reported(seen)}", drawing,
                   Table(["what", "value"], rows), keys)
 
 
 def gpus(seen: Observation) -> Optional[Figure]:
-    """How busy the job's GPUs were. Nothing where no driver told of them."""
+    """How busy the job's GPUs were. Nothing where no driver reported about them."""
     if len(seen.series.time_s) < 2 or not seen.series.gpu_busy:
         return None
     time, (busy,) = _thinned(seen.series.time_s, [seen.series.gpu_busy])
@@ -149,7 +149,7 @@ def gpus(seen: Observation) -> Optional[Figure]:
     finding = f"The job's {plural(len(seen.gpus), 'GPU')} computed {100 * _mean(seen.series.gpu_busy):.0f}{NBSP}% of the time"
     rows = [[f"{gpu.pci_address} {gpu.name}", f"{100 * gpu.busy.share:.0f} % [{100 * gpu.busy.low:.0f}, {100 * gpu.busy.high:.0f}]" if gpu.busy else "not reported",
              quantity(gpu.memory_bytes, "B") if gpu.memory_bytes else "not reported", "yes" if gpu.shared else "no"] for gpu in seen.gpus]
-    return Figure(finding, "When did the GPUs compute?", f"A line over time. {finding}.{_saves_told(seen)}", drawing,
+    return Figure(finding, "When did the GPUs compute?", f"A line over time. {finding}.{_saves_reported(seen)}", drawing,
                   Table(["GPU", "busy while batches were taken", "memory of the job", "others use it, too"], rows),
                   [Key("series-3", "a kernel ran, mean of the job's GPUs")] + _saves_key(seen))
 
@@ -171,14 +171,14 @@ def client(seen: Observation) -> Optional[Figure]:
         _saves(axes, seen)
         axes.set_ylim(bottom=0)
         _framed(axes, seen, scale.label if scale else "requests")
-    told = (lambda value: quantity(value, "s")) if reads else (lambda value: f"{value:.1f}")
+    reported = (lambda value: quantity(value, "s")) if reads else (lambda value: f"{value:.1f}")
     # Of reads those parts of the time in which there were some.
     means = [(text, _mean([v for v in values if v > 0] if reads else values), max(values)) for text, values, _ in lines]
-    finding = "; ".join(f"{text}: {told(mean)}" for text, mean, _ in means)
-    rows = [[text, told(mean), told(most)] for text, mean, most in means]
+    finding = "; ".join(f"{text}: {reported(mean)}" for text, mean, _ in means)
+    rows = [[text, reported(mean), reported(most)] for text, mean, most in means]
     if any(series.client_bytes_per_s):
         rows.append(["got from servers", quantity(_mean(series.client_bytes_per_s), "B/s"), quantity(max(series.client_bytes_per_s), "B/s")])
-    return Figure(finding[:1].upper() + finding[1:], "What did the file system's client wait for?", f"Lines over time. {finding}.{_saves_told(seen)}",
+    return Figure(finding[:1].upper() + finding[1:], "What did the file system's client wait for?", f"Lines over time. {finding}.{_saves_reported(seen)}",
                   drawing, Table(["what", "mean", "most"], rows),
                   [Key(f"series-{number + 1}", text) for number, (text, _, _) in enumerate(lines)] + _saves_key(seen))
 
@@ -187,5 +187,5 @@ def _saves_key(seen: Observation) -> List[Key]:
     return [Key("none", "grey: a checkpoint is written")] if seen.saves else []
 
 
-def _saves_told(seen: Observation) -> str:
+def _saves_reported(seen: Observation) -> str:
     return f" Grey where one of {plural(len(seen.saves), 'checkpoint')} was written." if seen.saves else ""

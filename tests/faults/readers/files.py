@@ -1,4 +1,4 @@
-"""Reads files as a training loop's own code does.  files.py FILE...   One epoch for each line on its input; tells when it
+"""Reads files as a training loop's own code does.  files.py FILE...   One epoch for each line on its input; reports when it
 began and ended [s, CLOCK_MONOTONIC]."""
 
 import sys

@@ -1,5 +1,5 @@
 """A PyTorch DataLoader with its consumer: each sample is read and takes processor time, each step is slept through.
-trainer.py WORKERS BATCH PREFETCH STEP_S CPU_S FILE...   As files.py, but that an epoch tells accelerator utilization (A21: the
+trainer.py WORKERS BATCH PREFETCH STEP_S CPU_S FILE...   As files.py, but that an epoch reports accelerator utilization (A21: the
 first step left out) and samples per second with the first step."""
 
 import sys

@@ -119,7 +119,7 @@ TEST_P(Codecs, SmallerImagesShowTheSame) {
   EXPECT_LT(off / (kWidth * kHeight / 4), 4);
 }
 
-TEST_P(Codecs, TellWhereAFileEnds) {
+TEST_P(Codecs, ReportWhereAFileEnds) {
   const auto data = file();
   ASSERT_GT(data.size(), 400u);
   const std::size_t end = data.size() * 2 / 3;

@@ -160,12 +160,12 @@ TEST_F(CudaStream, KernelsRunOnTheGpuOfTheirStream) {
   }
 }
 
-TEST(CudaErrors, SayWhatToDoWhereTheCodeTells) {
-  const auto told = [](cudaError_t code) { return std::string(cuda_error("use", "gpu0", code).what()); };
-  EXPECT_NE(told(cudaErrorDevicesUnavailable).find("exclusive-process mode"), std::string::npos);
-  EXPECT_NE(told(cudaErrorSystemNotReady).find("nvidia-fabricmanager"), std::string::npos);
-  EXPECT_NE(told(cudaErrorUnknown).find("79: it has fallen off the bus"), std::string::npos);
-  EXPECT_EQ(told(cudaErrorInvalidValue), "use gpu0: what it says (cudaErrorOfTheTest)");
+TEST(CudaErrors, SayWhatToDoWhereTheCodeReports) {
+  const auto describe = [](cudaError_t code) { return std::string(cuda_error("use", "gpu0", code).what()); };
+  EXPECT_NE(describe(cudaErrorDevicesUnavailable).find("exclusive-process mode"), std::string::npos);
+  EXPECT_NE(describe(cudaErrorSystemNotReady).find("nvidia-fabricmanager"), std::string::npos);
+  EXPECT_NE(describe(cudaErrorUnknown).find("79: it has fallen off the bus"), std::string::npos);
+  EXPECT_EQ(describe(cudaErrorInvalidValue), "use gpu0: what it says (cudaErrorOfTheTest)");
 }
 
 TEST(CudaEnvironment, BlockingLaunchesAreRefused) {

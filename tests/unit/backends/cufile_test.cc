@@ -1,4 +1,4 @@
-// Which way reads into a GPU's memory go, as told of a libcufile of the test's (fakes/cufile.cc) and of nvidia-fs.
+// Which way reads into a GPU's memory go, as reported about a libcufile of the test's (fakes/cufile.cc) and of nvidia-fs.
 #include <gtest/gtest.h>
 
 #ifdef HEADRACE_HAS_CUFILE
@@ -54,7 +54,7 @@ struct CuFiles : ::testing::Test {
     const std::vector<std::uint32_t> all{0, 1, 2};
     return CuFile::instance().reader(files, all, memory, kUuid);
   }
-  /// What is told of three files.
+  /// What is reported about three files.
   std::string way(const std::string& uuid = kUuid) {
     FileTable files(::open(folder.path().c_str(), O_DIRECTORY | O_RDONLY), folder.path());
     for (const char* name : {"a", "b", "c"}) {
@@ -78,7 +78,7 @@ TEST_F(CuFiles, AreDirectWhereReadsAreCountedSo) {
   EXPECT_EQ(fake->level, 0);
 }
 
-TEST_F(CuFiles, ThatFallBackAreToldAlthoughTheModuleIsThere) {
+TEST_F(CuFiles, ThatFallBackAreReportedAlthoughTheModuleIsThere) {
   fake->through_host = 3;
   EXPECT_EQ(way(),
             "through host memory, as cuFile counted, although the kernel has nvidia-fs 2.24: the file system, the file "
@@ -122,7 +122,7 @@ std::string straight(GpuFileReader& reader, Played& memory, gpu::ReadCalls calls
                      std::int64_t* failed = nullptr) {
   gpu::StraightReads reads(reader, stream, calls, 4, kPage);
   unsigned given = 0;
-  std::string told;
+  std::string reported;
   reads.run(
       [&](GpuRead& read) {
         if (given == 6) return false;
@@ -134,10 +134,10 @@ std::string straight(GpuFileReader& reader, Played& memory, gpu::ReadCalls calls
       [&](unsigned slot, const GpuRead& read, std::uint64_t begin_ns, std::uint64_t end_ns) {
         EXPECT_LE(begin_ns, end_ns);
         if (failed && read.result < 0) *failed = read.result;
-        told += read.result == kPage ? std::string(1, static_cast<char>(memory.begin()[slot * kPage])) : "!";
+        reported += read.result == kPage ? std::string(1, static_cast<char>(memory.begin()[slot * kPage])) : "!";
       });
-  std::sort(told.begin(), told.end());
-  return told;
+  std::sort(reported.begin(), reported.end());
+  return reported;
 }
 
 TEST_F(CuFiles, AreReadOneByOneInBatchesAndInStreams) {
@@ -163,9 +163,9 @@ TEST_F(CuFiles, AReadThatFailsAmongOthersIsTheOnlyOne) {
       fake->fails = 3;
       fake->failure = failure;
       std::int64_t failed = 0;
-      const std::string told = straight(*of, memory, calls, {}, &failed);
-      EXPECT_EQ(told.size(), 6u);
-      EXPECT_EQ(std::count(told.begin(), told.end(), '!'), 1) << told;
+      const std::string reported = straight(*of, memory, calls, {}, &failed);
+      EXPECT_EQ(reported.size(), 6u);
+      EXPECT_EQ(std::count(reported.begin(), reported.end(), '!'), 1) << reported;
       EXPECT_EQ(failed, -EIO);
     }
   }
@@ -190,7 +190,7 @@ TEST_F(CuFiles, ReadsThatAreQueuedAreWaitedForWhateverFails) {
   EXPECT_EQ(straight(*of, memory, gpu::ReadCalls::stream), "aabbcc") << "the next run goes well";
 }
 
-TEST(NvidiaFs, CountsReadsWhereItIsTold) {
+TEST(NvidiaFs, CountsReadsWhereItIsReported) {
   const testing::TemporaryFolder root;
   const auto stats = [&](const std::string& io) {
     std::filesystem::create_directories(root.path() + "/proc/driver/nvidia-fs");

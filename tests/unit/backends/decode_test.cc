@@ -79,7 +79,7 @@ TEST(CostFit, FindsWhatTimesWereMadeOf) {
   EXPECT_LT(fit_costs(costs)->r2, 0.6);
 }
 
-TEST(CostFit, TellsNothingOfImagesThatAreAlike) {
+TEST(CostFit, ReportsNothingOfImagesThatAreAlike) {
   std::vector<Cost> costs;
   for (int i = 1; i < 20; ++i) costs.push_back({.bytes = 1e4 * i, .pixels = 3e4 * i, .seconds = 1e-3 * i});
   EXPECT_FALSE(fit_costs(costs));

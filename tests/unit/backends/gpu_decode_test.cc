@@ -33,7 +33,7 @@ struct GpuDecoding : testing::GpuRun {
   bool wrong = false;
 };
 
-TEST_F(GpuDecoding, TellsImagesPerSecondOfEachGpu) {
+TEST_F(GpuDecoding, ReportsImagesPerSecondOfEachGpu) {
   settings.gpus.push_back(settings.gpus.front());
   settings.gpus.back().image_ns = 2'000'000;
   const PointResult p = run_one("use: gpu_decode, images: 3, width: 64, batch: 4, passes: 4, verify: true");
@@ -118,7 +118,7 @@ struct BatchesToGpus : testing::GpuRun {
       "duration: 300ms, file_size: 4kB, files: 4000";
 };
 
-TEST_F(BatchesToGpus, EachIsCopiedAndItsTimeIsTold) {
+TEST_F(BatchesToGpus, EachIsCopiedAndItsTimeIsReported) {
   settings.gpus.front().h2d = 10e9;  // a batch of 10 MB in 1 ms
   settings.gpus.push_back(settings.gpus.front());
   const PointResult p = run_one(kPipeline);

@@ -1,4 +1,4 @@
-// What doctor and the fingerprint tell of GPUs, and of network cards near them.
+// What doctor and the fingerprint report on GPUs, and of network cards near them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ TEST_F(GpuExamine, AHealthyGpuIsGood) {
   EXPECT_EQ(find(all, "cuFile")->level, Level::missing);
 }
 
-TEST_F(GpuExamine, WhoMayNotUseAGpuIsTold) {
+TEST_F(GpuExamine, WhoMayNotUseAGpuIsReported) {
   testing::HostGpuSettings gpu;
   gpu.facts.refuses = "a second process";
   auto all = look(gpu);
@@ -51,7 +51,7 @@ TEST_F(GpuExamine, WhoMayNotUseAGpuIsTold) {
   EXPECT_FALSE(find(look({}), "gpu0 compute mode"));
 }
 
-TEST_F(GpuExamine, ASleepingLinkIsToldAndANarrowOneWarnedOf) {
+TEST_F(GpuExamine, ASleepingLinkIsReportedAndANarrowOneWarnedOf) {
   testing::HostGpuSettings gpu;
   gpu.state.link = {1, 16};
   EXPECT_EQ(find(look(gpu), "gpu0 link")->level, Level::note);

@@ -300,7 +300,7 @@ TEST_F(NcclGroups, RunOnEveryProcessorWhateverThreadMadeThem) {
   EXPECT_EQ(library->processors, CPU_COUNT(&all));
 }
 
-TEST_F(NcclGroups, ALibraryThatWasToldNotToBlockIsWaitedFor) {
+TEST_F(NcclGroups, ALibraryThatIsAskedNotToBlockIsWaitedFor) {
   library->answers_in_progress = true;
   const auto group = join_alone();
   group->start({.count = 8, .times = 1, .batch = 1}, one);

@@ -14,7 +14,7 @@ std::map<std::string, std::string> facts(std::string_view text) {
 
 /// 2.19: several nodes without RDMA.
 TEST(NcclLog, OverSockets) {
-  const auto told = facts(R"(
+  const auto reported = facts(R"(
 instance-8g-96c-3:2744870:2744870 [0] NCCL INFO Bootstrap : Using ens7:10.128.0.32<0>
 instance-8g-96c-3:2744870:2744870 [0] NCCL INFO cudaDriverVersion 12000
 NCCL version 2.19.3+cuda12.3
@@ -27,18 +27,18 @@ instance-8g-96c-3:2744870:2745046 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [rec
 instance-8g-96c-3:2744870:2745046 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/Socket/0
 instance-8g-96c-3:2744870:2745046 [0] NCCL INFO Connected all rings
 )");
-  EXPECT_EQ(told.at("transport"), "TCP");
-  EXPECT_EQ(told.at("connections"), "NET/Socket x1");
-  EXPECT_EQ(told.at("network"), "Socket");
-  EXPECT_EQ(told.at("interfaces"), "ens7:10.128.0.32<0>");
-  EXPECT_EQ(told.at("ring"), "0 1");
-  EXPECT_EQ(told.count("devices"), 0u);
-  EXPECT_EQ(told.count("algorithm"), 0u);
+  EXPECT_EQ(reported.at("transport"), "TCP");
+  EXPECT_EQ(reported.at("connections"), "NET/Socket x1");
+  EXPECT_EQ(reported.at("network"), "Socket");
+  EXPECT_EQ(reported.at("interfaces"), "ens7:10.128.0.32<0>");
+  EXPECT_EQ(reported.at("ring"), "0 1");
+  EXPECT_EQ(reported.count("devices"), 0u);
+  EXPECT_EQ(reported.count("algorithm"), 0u);
 }
 
 /// 2.12: no channel's connection index, no [send] of P2P, what is chosen by number.
 TEST(NcclLog, OverInfinibandWithGpuDirect) {
-  const auto told = facts(
+  const auto reported = facts(
       "[1,0]<stdout>:nodea:26799:27030 [4] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB ; OOB "
       "ib0:10.0.0.1<0>\n"
       "nodea:26799:27030 [4] NCCL INFO Channel 01 : 12[8d000] -> 4[89000] [receive] via NET/IB/0/GDRDMA\n"
@@ -47,12 +47,12 @@ TEST(NcclLog, OverInfinibandWithGpuDirect) {
       "nodea:26799:27030 [4] NCCL INFO Channel 01 : 4[89000] -> 12[8d000] [send] via NET/IB/0/GDRDMA\n"
       "nodea:26799:27025 [0] NCCL INFO 2 coll channels, 2 p2p channels, 1 p2p channels per peer\n"
       "nodea:26799:27025 [0] NCCL INFO 805306368 Bytes -> Algo 1 proto 2 time 3970.683594\n");
-  EXPECT_EQ(told.at("transport"), "InfiniBand with GPUDirect, P2P");
-  EXPECT_EQ(told.at("connections"), "NET/IB/GDRDMA x2, P2P/direct pointer x1");
-  EXPECT_EQ(told.at("devices"), "mlx5_0:1/IB, mlx5_1:1/IB");
-  EXPECT_EQ(told.at("algorithm"), "Ring");
-  EXPECT_EQ(told.at("protocol"), "Simple");
-  EXPECT_EQ(told.at("channels_made"), "2 coll channels, 2 p2p channels, 1 p2p channels per peer");
+  EXPECT_EQ(reported.at("transport"), "InfiniBand with GPUDirect, P2P");
+  EXPECT_EQ(reported.at("connections"), "NET/IB/GDRDMA x2, P2P/direct pointer x1");
+  EXPECT_EQ(reported.at("devices"), "mlx5_0:1/IB, mlx5_1:1/IB");
+  EXPECT_EQ(reported.at("algorithm"), "Ring");
+  EXPECT_EQ(reported.at("protocol"), "Simple");
+  EXPECT_EQ(reported.at("channels_made"), "2 coll channels, 2 p2p channels, 1 p2p channels per peer");
 }
 
 /// 2.20 to 2.30: words for what is chosen, NVLS, virtual devices, RoCE.
@@ -77,32 +77,32 @@ TEST(NcclLog, OverRoceAndNvlink) {
       "p2p channels per peer\n"
       "gpu-a3:47021:47095 [0] NCCL INFO AllReduce: 26214400 Bytes -> Algo NVLS_TREE proto SIMPLE "
       "channel{Lo..Hi}={0..15}\n");
-  std::map<std::string, std::string> told;
-  for (auto& [name, value] : facts_of(log)) told[name] = value;
-  EXPECT_EQ(told.at("transport"), "NVLink, NVLink SHARP, RoCE with GPUDirect, shared memory");
-  EXPECT_EQ(told.at("connections"), "P2P/CUMEM x2, NET/IB/GDRDMA x1, SHM x1");
-  EXPECT_EQ(told.at("gpu_direct"), "disabled for mlx5_1, enabled for mlx5_0");
-  EXPECT_EQ(told.at("nvls"), "available");
-  EXPECT_EQ(told.at("topology"), "16 ranks, 2 nodes, 8 on each");
-  EXPECT_EQ(told.at("paths"), "NVL/PIX");
-  EXPECT_EQ(told.at("algorithm"), "NVLSTree");
-  EXPECT_EQ(told.at("protocol"), "Simple");
-  EXPECT_EQ(told.at("channels"), "16");
+  std::map<std::string, std::string> reported;
+  for (auto& [name, value] : facts_of(log)) reported[name] = value;
+  EXPECT_EQ(reported.at("transport"), "NVLink, NVLink SHARP, RoCE with GPUDirect, shared memory");
+  EXPECT_EQ(reported.at("connections"), "P2P/CUMEM x2, NET/IB/GDRDMA x1, SHM x1");
+  EXPECT_EQ(reported.at("gpu_direct"), "disabled for mlx5_1, enabled for mlx5_0");
+  EXPECT_EQ(reported.at("nvls"), "available");
+  EXPECT_EQ(reported.at("topology"), "16 ranks, 2 nodes, 8 on each");
+  EXPECT_EQ(reported.at("paths"), "NVL/PIX");
+  EXPECT_EQ(reported.at("algorithm"), "NVLSTree");
+  EXPECT_EQ(reported.at("protocol"), "Simple");
+  EXPECT_EQ(reported.at("channels"), "16");
   EXPECT_EQ(in_short(log), "NVLink, NVLink SHARP, RoCE with GPUDirect, shared memory; NVLSTree Simple");
 }
 
 /// A network plugin's name, and GPUs of one host without NVLink.
 TEST(NcclLog, OverAPluginAndPcie) {
-  const auto told = facts(
+  const auto reported = facts(
       "host:1:2 [0] NCCL INFO Using network AWS Libfabric\n"
       "host:1:2 [0] NCCL INFO Pattern 4, crossNic 0, nChannels 1, bw 12.0/12.0, type PHB/PIX, sameChannels 1\n"
       "host:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/IPC\n"
       "hostname-test:987:1260 [7] NCCL INFO Channel 03/0 : 47[7] -> 39[7] [send] via NET/IBext_v8/2\n"
       "host:1:2 [0] NCCL INFO AllGather: 1048576 Bytes -> Algo Ring proto LL128 channel{Lo..Hi}={0..3}\n"
       "host:1:2 [0] NCCL INFO AllGather: 1048576 Bytes -> Algo PAT proto Simple channel{Lo..Hi}={0..3}\n");
-  EXPECT_EQ(told.at("transport"), "InfiniBand or RoCE, PCIe P2P");
-  EXPECT_EQ(told.at("network"), "AWS Libfabric");
-  EXPECT_EQ(told.at("algorithm"), "PAT, Ring");
+  EXPECT_EQ(reported.at("transport"), "InfiniBand or RoCE, PCIe P2P");
+  EXPECT_EQ(reported.at("network"), "AWS Libfabric");
+  EXPECT_EQ(reported.at("algorithm"), "PAT, Ring");
 }
 
 TEST(NcclLog, OtherTextSaysNothing) {
@@ -129,11 +129,11 @@ TEST(NcclLog, PairsOfGpuAndNicSymmetricKernelsAndNvlinkOverNodes) {
       "n1:1:2 [0] NCCL INFO GPU Direct RDMA Enabled for GPU 0 / HCA 0 (distance 4 <= 5), read 0 mode Default\n"
       "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 2 localRanks 4 localRank 0 MNNVL 1\n"
       "n1:1:2 [0] NCCL INFO AllReduce [Symmetric]: 4194304 Bytes -> Kernel AllReduce_AGxLLMC_R nchannels 32\n";
-  const auto told = facts(text);
-  EXPECT_EQ(told.at("gpu_direct_pairs"), "disabled x3, enabled x1");
-  EXPECT_FALSE(told.contains("gpu_direct"));
-  EXPECT_EQ(told.at("nvlink_over_nodes"), "yes");
-  EXPECT_EQ(told.at("algorithm"), "symmetric AllReduce_AGxLLMC_R");
+  const auto reported = facts(text);
+  EXPECT_EQ(reported.at("gpu_direct_pairs"), "disabled x3, enabled x1");
+  EXPECT_FALSE(reported.contains("gpu_direct"));
+  EXPECT_EQ(reported.at("nvlink_over_nodes"), "yes");
+  EXPECT_EQ(reported.at("algorithm"), "symmetric AllReduce_AGxLLMC_R");
 }
 
 }  // namespace

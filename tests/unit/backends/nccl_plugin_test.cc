@@ -28,7 +28,7 @@ TEST(NcclPlugin, SaysWhatIsMissing) {
   EXPECT_THROW(backends.nccl(), RunError);
 }
 
-TEST(NcclPlugin, TellsTheLibrarysVersionAndNamesGroups) {
+TEST(NcclPlugin, ReportsTheLibrarysVersionAndNamesGroups) {
   Backends backends;
   if (const std::string why = backends.why_not("nccl"); !why.empty()) GTEST_SKIP() << why;
   EXPECT_TRUE(backends.nccl().version().starts_with("2.")) << backends.nccl().version();

@@ -190,7 +190,7 @@ TEST(Settings, RolesOfTheEnvironmentAreNamed) {
 
 TEST(Settings, WithoutKeysNothingIsSigned) { EXPECT_FALSE(settings({{"HOME", "/h"}}, {}).is_signed()); }
 
-TEST(Settings, TellWhatIsWrongAndNoSecret) {
+TEST(Settings, ReportWhatIsWrongAndNoSecret) {
   const std::map<std::string, std::string> files{{"/h/.aws/config", kConfig}, {"/h/.aws/credentials", kKeys}};
   EXPECT_NE(why_not({{"AWS_ACCESS_KEY_ID", "hidden"}}, {}).find("only one of the two keys"), std::string::npos);
   EXPECT_EQ(why_not({{"AWS_ACCESS_KEY_ID", "hidden"}}, {}).find("hidden"), std::string::npos);
@@ -244,7 +244,7 @@ TEST(Settings, KnowWhatMustNotComeBack) {
       "<Error><Code>AccessDenied</Code><Message>AWS4-HMAC-SHA256 Credential=AKIAIOSFODNN7EXAMPLE/20130524/us-east-1, "
       "Signature=f0e8bdb87c964420e857bd35b5d6ed310bd44f0170aba48dd91039c6036bdb41 token IQoJb3JpZ2luX2VjEJr&#x2F;/ and "
       "Basic bWU6cEBzc3cwcmQ= or p@ssw0rd</Message></Error>";
-  const std::string text = told("get s3://b/k", answer, s, Address(s, "b"));
+  const std::string text = describe("get s3://b/k", answer, s, Address(s, "b"));
   for (const char* secret : {"AKIAIOSF", "f0e8bdb8", "IQoJb3Jp", "bWU6cEBz", "p@ssw0rd"})
     EXPECT_EQ(text.find(secret), std::string::npos) << text;
   EXPECT_EQ(text.rfind("get s3://b/k: the server answered 403 AccessDenied (AWS4-HMAC-SHA256 Credential=****", 0), 0u)
@@ -278,7 +278,7 @@ TEST(Addresses, AreEncodedAsTheyAreSigned) {
   EXPECT_THROW(parse_url("s3:///p"), RunError);
 }
 
-TEST(Answers, TellTheServersCodeAndWhatToDo) {
+TEST(Answers, ReportTheServersCodeAndWhatToDo) {
   Settings s;
   s.endpoint = "http://h";
   const Address address(s, "b");
@@ -286,7 +286,7 @@ TEST(Answers, TellTheServersCodeAndWhatToDo) {
     Answer answer;
     answer.status = status;
     answer.error = body;
-    return told("get k", answer, s, address);
+    return describe("get k", answer, s, address);
   };
   EXPECT_NE(words(301, "<Error><Code>PermanentRedirect</Code><Region>eu-1</Region></Error>").find("AWS_REGION=eu-1"),
             std::string::npos);
@@ -304,7 +304,7 @@ TEST(Answers, TellTheServersCodeAndWhatToDo) {
 TEST(Answers, VersionsDifferWithTheETag) {
   EXPECT_EQ(version_of("\"abc\""), version_of("abc"));
   EXPECT_NE(version_of("abc"), version_of("abd"));
-  EXPECT_EQ(version_of(""), 0u);  // a store that tells none
+  EXPECT_EQ(version_of(""), 0u);  // a store that reports none
 }
 
 std::vector<std::string> keys_of(std::string text, std::string* next = nullptr) {

@@ -35,7 +35,7 @@ class StorageEngineTest : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(StorageEngineTest, ReadsWholeFiles) { testing::reads_whole_files(whole(), options_); }
-TEST_P(StorageEngineTest, TellsFailures) { testing::tells_failures(whole(), options_); }
+TEST_P(StorageEngineTest, ReportsFailures) { testing::reports_failures(whole(), options_); }
 TEST_P(StorageEngineTest, ReadsBlocks) { testing::reads_blocks(blocks(), options_); }
 TEST_P(StorageEngineTest, Waits) { testing::waits(blocks(), whole(), options_); }
 TEST_P(StorageEngineTest, ReadsInOrdinaryPages) {
@@ -144,7 +144,7 @@ TEST(MmapEngineTest, ReadsBlocksAndNothingElse) {
 INSTANTIATE_TEST_SUITE_P(Engines, StorageEngineTest, ::testing::Values("posix", "io_uring"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(BackendsTest, TellsOfEveryBackendInAFixedOrder) {
+TEST(BackendsTest, ReportsOfEveryBackendInAFixedOrder) {
   const Backends backends;
   std::vector<std::string> names;
   for (const BackendStatus& status : backends.status()) {

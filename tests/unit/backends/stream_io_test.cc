@@ -85,7 +85,7 @@ TEST_P(StreamIo, SilenceEndsACallAndTheNextGoesOn) {
   EXPECT_EQ(std::string(word, 4), "word");
 }
 
-TEST_P(StreamIo, AClosedConnectionIsTold) {
+TEST_P(StreamIo, AClosedConnectionIsReported) {
   Ends ends;
   const auto mover = engine_->mover();
   mover->attach();

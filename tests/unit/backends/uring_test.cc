@@ -29,8 +29,8 @@ class UringTest : public ::testing::TestWithParam<bool> {
 TEST_P(UringTest, ReadsWholeFilesAtEveryDepth) {
   for (const std::uint32_t depth : {1u, 2u, 8u, 64u}) testing::reads_whole_files(whole(), {.queue_depth = depth});
 }
-TEST_P(UringTest, TellsFailuresAtEveryDepth) {
-  for (const std::uint32_t depth : {1u, 3u, 16u}) testing::tells_failures(whole(), {.queue_depth = depth});
+TEST_P(UringTest, ReportsFailuresAtEveryDepth) {
+  for (const std::uint32_t depth : {1u, 3u, 16u}) testing::reports_failures(whole(), {.queue_depth = depth});
 }
 
 TEST_P(UringTest, ReadsOnThroughTheRingWhereTheCacheEnds) {

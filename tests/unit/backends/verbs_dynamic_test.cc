@@ -155,7 +155,7 @@ TEST_F(DynamicEndpoint, HasAnInitiatorAndATargetForEachQueuePair) {
     EXPECT_EQ(made.dynamic.dc_init_attr.dc_type, initiator ? MLX5DV_DCTYPE_DCI : MLX5DV_DCTYPE_DCT);
     EXPECT_EQ(made.wanted.srq != nullptr, i % 2 == 1);
   }
-  // What the driver wants of a target: it has its number only then, and that is what the other end is told.
+  // What the driver wants of a target: it has its number only then, and that is what the other end receives.
   const auto& [target, mask] = asked.changes.at(2);
   EXPECT_EQ(target.qp_state, IBV_QPS_RTR);
   EXPECT_EQ(mask, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV | IBV_QP_MIN_RNR_TIMER);
@@ -197,7 +197,7 @@ TEST_F(DynamicEndpoint, EachRequestNamesItsTarget) {
 }
 
 TEST_F(DynamicEndpoint, OtherCardsHaveNone) {
-  const auto told = [] {
+  const auto describe = [] {
     try {
       open();
     } catch (const Unsupported& e) {
@@ -206,10 +206,10 @@ TEST_F(DynamicEndpoint, OtherCardsHaveNone) {
     return std::string();
   };
   fake->supported = false;
-  EXPECT_EQ(told(), "transport: dc: mlx5_0/1 is no card of the mlx5 driver: only those have it");
+  EXPECT_EQ(describe(), "transport: dc: mlx5_0/1 is no card of the mlx5 driver: only those have it");
   fake->supported = true;
   fake->refuses = EOPNOTSUPP;
-  EXPECT_EQ(told(), "transport: dc: mlx5_0/1 does not have it");
+  EXPECT_EQ(describe(), "transport: dc: mlx5_0/1 does not have it");
   fake->refuses = ENOMEM;
   EXPECT_THROW(open(), RunError);
 }

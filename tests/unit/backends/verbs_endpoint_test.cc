@@ -134,7 +134,7 @@ struct VerbsEndpoint : ::testing::Test {
   static std::unique_ptr<RdmaEndpoint> open(const RdmaPort& port, const RdmaSettings& settings = {}) {
     return make_endpoint(Device(&device(), [](ibv_context*) {}), port, settings);
   }
-  /// To another end on the same kind of port; `subnet` tells its address's from this one's.
+  /// To another end on the same kind of port; `subnet` reports its address's from this one's.
   static void connect(RdmaEndpoint& end, bool other_subnet = false) {
     RdmaAddress other = end.address();
     other.lid = 9;
@@ -276,7 +276,7 @@ TEST_F(VerbsEndpoint, DatagramsOfAllQueuePairsHaveRoom) {
 }
 
 /// Whatever the card says of the queue pair: what was posted comes back.
-TEST_F(VerbsEndpoint, ACompletionTellsItsQueuePairAndWhatItIs) {
+TEST_F(VerbsEndpoint, ACompletionReportsItsQueuePairAndWhatItIs) {
   for (const RdmaTransport transport : {RdmaTransport::reliable, RdmaTransport::datagram}) {
     asked = {};
     const auto end = open(infiniband(), {.transport = transport, .queue_pairs = 3});

@@ -41,7 +41,7 @@ struct ManagedConnections : ::testing::Test {
   }
   void TearDown() override {
     EXPECT_EQ(fake->made, fake->destroyed) << "identifiers";
-    EXPECT_EQ(fake->told, fake->acknowledged) << "an event that is not acknowledged keeps its identifier for ever";
+    EXPECT_EQ(fake->reported, fake->acknowledged) << "an event that is not acknowledged keeps its identifier for ever";
     EXPECT_EQ(fake->channels, 0);
   }
   static RdmaPort port() {
@@ -138,11 +138,11 @@ TEST_F(ManagedConnections, GiveEverythingBackWhateverFails) {
   EXPECT_NE(testing::failure_of([&] { connect(*own, false); }).find("accept a connection"), std::string::npos);
 }
 
-TEST_F(ManagedConnections, ThatAreRefusedAreTold) {
+TEST_F(ManagedConnections, ThatAreRefusedAreReported) {
   fake->answer = RDMA_CM_EVENT_REJECTED;
   const auto own = manager();
-  const std::string told = testing::failure_of([&] { connect(*own, true); });
-  EXPECT_NE(told.find("what happened"), std::string::npos) << told;
+  const std::string reported = testing::failure_of([&] { connect(*own, true); });
+  EXPECT_NE(reported.find("what happened"), std::string::npos) << reported;
 }
 
 /// One device may have two ports, and an address leads to one of them.

@@ -1,4 +1,4 @@
-// Copies of batches on the way to GPUs: what a pipeline waits for them, and how it tells that apart.
+// Copies of batches on the way to GPUs: what a pipeline waits for them, and how it distinguishes that.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -67,7 +67,7 @@ TEST(BatchCopiesTest, GpusWaitForEachCopyAndThatIsNeitherDataNorHost) {
   EXPECT_NEAR(u.rule + u.copy + u.host, 1, 1e-9);
 }
 
-TEST(BatchCopiesTest, WithoutCopiesNoneIsTold) {
+TEST(BatchCopiesTest, WithoutCopiesNoneIsReported) {
   const pipeline::Utilization u = pipeline::utilization(trained(nullptr), 0);
   EXPECT_EQ(u.copy, 0);
   EXPECT_NEAR(u.rule + u.host, 1, 1e-9);

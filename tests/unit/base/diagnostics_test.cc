@@ -23,7 +23,7 @@ TEST(Diagnostics, AProblemIsOneLineWithoutCommandsToTheTerminal) {
   EXPECT_EQ(problems.errors()[0].text, "use: 'x\\ny\\u001b[31m\\t'");
 }
 
-TEST(Diagnostics, TellsAllInTheOrderOfTheFile) {
+TEST(Diagnostics, ReportsAllInTheOrderOfTheFile) {
   Diagnostics problems;
   EXPECT_NO_THROW(problems.throw_if_any());
   problems.error({"job.yaml", 9, 1}, "late");

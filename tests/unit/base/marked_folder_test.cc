@@ -122,7 +122,7 @@ TEST(MarkedFolder, IsMadeByManyAtOnce) {
   EXPECT_EQ(failed, 0);
 }
 
-TEST(MarkedFolder, TellsWhoHasIt) {
+TEST(MarkedFolder, ReportsWhoHasIt) {
   const TemporaryFolder tmp;
   const MarkedFolder held = MarkedFolder::make_alone(tmp / "run", "run");
   try {
@@ -165,7 +165,7 @@ TEST(Folder, ManyMayShareAndOneMayHaveItAlone) {
   EXPECT_FALSE(other.lock_alone());
 }
 
-TEST(Folder, PutNewTellsWhetherItWasThere) {
+TEST(Folder, PutNewShowsWhetherItWasThere) {
   const TemporaryFolder tmp;
   const files::Folder folder = files::Folder::at(tmp.path());
   EXPECT_TRUE(folder.put_new("note", "first"));

@@ -1,4 +1,4 @@
-// Real hosts brought up: their file, what they tell of themselves, what their pairs say together, and what is kept.
+// Real hosts brought up: their file, what they report on themselves, what their pairs say together, and what is kept.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -44,47 +44,47 @@ Answered host(std::size_t number, const std::string& memory, double clock_s = 0)
   return one;
 }
 
-std::vector<std::string> told(const std::vector<Answered>& all, bool faults = true) {
+std::vector<std::string> describe(const std::vector<Answered>& all, bool faults = true) {
   std::vector<std::string> out;
   for (const Difference& one : differences(all))
     if (one.fault == faults) out.push_back(std::to_string(one.host) + " " + one.what);
   return out;
 }
 
-TEST(BringUpHosts, WhoIsUnlikeMostOthersIsTold) {
+TEST(BringUpHosts, WhoIsUnlikeMostOthersIsReported) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "502 GiB"), host(3, "503 GiB", 0.02)};
-  EXPECT_TRUE(told(all).empty());  // what the kernel keeps, and a clock a little off
+  EXPECT_TRUE(describe(all).empty());  // what the kernel keeps, and a clock a little off
   all[1].facts.facts["memory.total"] = "440 GiB";
   all[2].facts.facts.erase("gpu1.name");
   all[3].clock_s = -0.5;
   all[0].facts.paths[0].source = "/dev/sda1";
   all[3].facts.facts["kernel.release"] = "6.2";
-  EXPECT_EQ(told(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "0 path /data", "3 clock"}));
-  EXPECT_EQ(told(all, false), (std::vector<std::string>{"3 kernel.release"}));
+  EXPECT_EQ(describe(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "0 path /data", "3 clock"}));
+  EXPECT_EQ(describe(all, false), (std::vector<std::string>{"3 kernel.release"}));
   all[3].clock_error_s = 0.45;  // its answer took so long that its clock may be right
   all[2].facts.paths[0].there = false;
-  EXPECT_EQ(told(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "2 path /data", "0 path /data"}));
+  EXPECT_EQ(describe(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "2 path /data", "0 path /data"}));
 }
 
 TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
-  EXPECT_TRUE(told({host(0, "503 GiB"), host(1, "251 GiB")}).empty());
-  EXPECT_TRUE(told({host(0, "503 GiB"), host(1, "503 GiB"), host(2, "251 GiB"), host(3, "251 GiB")}).empty());
-  EXPECT_EQ(told({host(0, "503 GiB"), host(1, "600 GiB"), host(2, "503 GiB")}, false),
+  EXPECT_TRUE(describe({host(0, "503 GiB"), host(1, "251 GiB")}).empty());
+  EXPECT_TRUE(describe({host(0, "503 GiB"), host(1, "503 GiB"), host(2, "251 GiB"), host(3, "251 GiB")}).empty());
+  EXPECT_EQ(describe({host(0, "503 GiB"), host(1, "600 GiB"), host(2, "503 GiB")}, false),
             std::vector<std::string>{"1 memory.total"});  // more is no fault
 }
 
 /// One host alone, two, or all of them: nobody needs to be compared for it.
-TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersTell) {
+TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersReport) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB")};
-  EXPECT_TRUE(told(all).empty());
+  EXPECT_TRUE(describe(all).empty());
   all[1].facts.facts["gpu1.fault_remap_failed"] = "a row of memory failed, and no spare row was left";
   all[1].facts.facts["gpus.fault_lost"] = "GPU at 0000:43:00.0: it is on the PCI bus, but the driver cannot use it";
-  EXPECT_EQ(told(all), (std::vector<std::string>{"1 gpu1", "1 gpus"}));
+  EXPECT_EQ(describe(all), (std::vector<std::string>{"1 gpu1", "1 gpus"}));
   for (const Difference& one : differences(all)) EXPECT_NE(one.fix.find("drain the node"), std::string::npos);
   all[0].facts.facts = all[1].facts.facts;  // all of them are broken
-  EXPECT_EQ(told(all).size(), 4u);
+  EXPECT_EQ(describe(all).size(), 4u);
   all.erase(all.begin());
-  EXPECT_EQ(told(all).size(), 2u);
+  EXPECT_EQ(describe(all).size(), 2u);
 }
 
 TEST(BringUpHosts, PortsAndSettingsOfNcclAreHeldAgainstTheOthers) {
@@ -96,25 +96,25 @@ TEST(BringUpHosts, PortsAndSettingsOfNcclAreHeldAgainstTheOthers) {
     one.facts.facts["port eth0.10.mtu"] = "9000";
     one.facts.facts["nccl.NCCL_IB_HCA"] = "mlx5 (/etc/nccl.conf)";
   }
-  EXPECT_TRUE(told(all).empty() && told(all, false).empty());
+  EXPECT_TRUE(describe(all).empty() && describe(all, false).empty());
   all[1].facts.facts["port mlx5_0/1.rate"] = "200 Gbit/s";
   all[2].facts.facts["port eth0.10.mtu"] = "1500";
   all[2].facts.facts["port mlx5_0/1.firmware"] = "28.38.1900";
   all[3].facts.facts.erase("nccl.NCCL_IB_HCA");
   all[0].facts.facts["gpu1.past_errors"] = "Xid 79 (the GPU has fallen off the bus)";
-  EXPECT_EQ(told(all), (std::vector<std::string>{"2 port eth0.10.mtu", "1 port mlx5_0/1.rate"}));
-  EXPECT_EQ(told(all, false), (std::vector<std::string>{"0 gpu1", "2 port mlx5_0/1.firmware", "3 NCCL_IB_HCA"}));
+  EXPECT_EQ(describe(all), (std::vector<std::string>{"2 port eth0.10.mtu", "1 port mlx5_0/1.rate"}));
+  EXPECT_EQ(describe(all, false), (std::vector<std::string>{"0 gpu1", "2 port mlx5_0/1.firmware", "3 NCCL_IB_HCA"}));
   all[2].facts.facts["port eth0.10.mtu"] = "9216";  // larger costs nothing
-  EXPECT_EQ(told(all), std::vector<std::string>{"1 port mlx5_0/1.rate"});
+  EXPECT_EQ(describe(all), std::vector<std::string>{"1 port mlx5_0/1.rate"});
 }
 
 TEST(BringUpHosts, OwnNamesAreLookedForBeforeFirstLabels) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB")};
   for (Answered& one : all) one.name = one.facts.host = "worker." + std::to_string(one.host + 1) + ".cluster.net";
-  EXPECT_TRUE(told(all, false).empty());
+  EXPECT_TRUE(describe(all, false).empty());
   all[1].facts.host = "n7";
   all[2].name = "n7.cluster.net";
-  EXPECT_EQ(told(all, false), std::vector<std::string>{"1 name"}) << "another one is called so in the file";
+  EXPECT_EQ(describe(all, false), std::vector<std::string>{"1 name"}) << "another one is called so in the file";
 }
 
 TEST(BringUpHosts, ASchedulerIsGivenNamesAndNoAddresses) {
@@ -126,14 +126,14 @@ TEST(BringUpHosts, ASchedulerIsGivenNamesAndNoAddresses) {
   EXPECT_NE(commands.drain[0].find("10.0.0.1,n1"), std::string::npos) << commands.drain[0];
 }
 
-TEST(BringUpHosts, WhatSlowsAGpuDownIsToldAndItsPowerLimitIsNot) {
+TEST(BringUpHosts, WhatSlowsAGpuDownIsReportedAndItsPowerLimitIsNot) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
   for (Answered& one : all) one.facts.facts["gpu0.held_back"] = "power limit";
-  EXPECT_TRUE(told(all).empty() && told(all, false).empty());
+  EXPECT_TRUE(describe(all).empty() && describe(all, false).empty());
   all[2].facts.facts["gpu0.held_back"] = "power limit, thermal, by hardware";
   all[3].facts.facts["gpu1.fabric"] = "in progress";
-  EXPECT_TRUE(told(all).empty());
-  EXPECT_EQ(told(all, false), (std::vector<std::string>{"2 gpu0", "3 gpu1"}));
+  EXPECT_TRUE(describe(all).empty());
+  EXPECT_EQ(describe(all, false), (std::vector<std::string>{"2 gpu0", "3 gpu1"}));
 }
 
 Answered accepted(Answered one, bool kept) {
@@ -143,39 +143,40 @@ Answered accepted(Answered one, bool kept) {
 }
 
 TEST(BringUpHosts, ARepairedOneIsHeldAgainstAcceptedOnesAlone) {
-  // One partner that is there, and what two others told when they were accepted.
+  // One partner that is there, and what two others reported when they were accepted.
   std::vector<Answered> all{host(0, "440 GiB"), accepted(host(1, "503 GiB"), false), accepted(host(2, "503 GiB"), true),
                             accepted(host(3, "503 GiB"), true)};
-  EXPECT_EQ(told(all), std::vector<std::string>{"0 memory.total"});
+  EXPECT_EQ(describe(all), std::vector<std::string>{"0 memory.total"});
   all[0] = host(0, "503 GiB");
-  EXPECT_TRUE(told(all).empty());
+  EXPECT_TRUE(describe(all).empty());
   all[0].facts.paths[0].source = "/dev/sda1";
-  EXPECT_EQ(told(all), std::vector<std::string>{"0 path /data"});
+  EXPECT_EQ(describe(all), std::vector<std::string>{"0 path /data"});
   // Two repaired ones alike are no majority against an accepted one.
-  EXPECT_EQ(told({host(0, "440 GiB"), host(1, "440 GiB"), accepted(host(2, "503 GiB"), false)}),
+  EXPECT_EQ(describe({host(0, "440 GiB"), host(1, "440 GiB"), accepted(host(2, "503 GiB"), false)}),
             (std::vector<std::string>{"0 memory.total", "1 memory.total"}));
 }
 
 TEST(BringUpHosts, WhatChangedSinceOthersWereAcceptedIsNobodysFault) {
   std::vector<Answered> all{host(0, "440 GiB"), accepted(host(1, "440 GiB"), false), accepted(host(2, "503 GiB"), true),
                             accepted(host(3, "503 GiB"), true), accepted(host(4, "503 GiB"), true)};
-  EXPECT_TRUE(told(all).empty());
+  EXPECT_TRUE(describe(all).empty());
   all[0] = host(0, "503 GiB");  // the partner alone has lost some
-  EXPECT_EQ(told(all), std::vector<std::string>{"1 memory.total"});
-  for (std::size_t i = 2; i < 5; ++i) all[i].facts.facts.erase("kernel.release");  // of a headrace that did not tell it
+  EXPECT_EQ(describe(all), std::vector<std::string>{"1 memory.total"});
+  for (std::size_t i = 2; i < 5; ++i)
+    all[i].facts.facts.erase("kernel.release");  // of a headrace that did not report it
   all[0].facts.facts["kernel.release"] = "6.2";
   all[1].facts.facts["memory.total"] = "503 GiB";
-  EXPECT_EQ(told(all, false), std::vector<std::string>{"0 kernel.release"});
+  EXPECT_EQ(describe(all, false), std::vector<std::string>{"0 kernel.release"});
 }
 
 TEST(BringUpHosts, AClockIsHeldAgainstThoseOfThisMoment) {
   std::vector<Answered> all{host(0, "1 GiB", 5), accepted(host(1, "1 GiB"), false), accepted(host(2, "1 GiB"), true)};
-  EXPECT_EQ(told(all), std::vector<std::string>{"0 clock"});
+  EXPECT_EQ(describe(all), std::vector<std::string>{"0 clock"});
   all[0].clock_s = 0;
   all[1].clock_s = 5;  // the partner's is off, and the collector's agrees with the repaired one's
-  EXPECT_TRUE(told(all).empty());
+  EXPECT_TRUE(describe(all).empty());
   all[0].clock_s = 5;  // the collector's own
-  EXPECT_TRUE(told(all).empty());
+  EXPECT_TRUE(describe(all).empty());
 }
 
 TEST(BringUpHosts, OneMachineUnderTwoNames) {
@@ -196,7 +197,7 @@ std::vector<std::string> shared(const std::vector<HostAddresses>& of_hosts) {
   std::vector<std::string> out;
   for (const Difference& one : same_addresses(all)) {
     EXPECT_TRUE(one.fault);
-    out.push_back(fmt::format("{} {}", one.host, one.told));
+    out.push_back(fmt::format("{} {}", one.host, one.reported));
   }
   return out;
 }
@@ -379,18 +380,18 @@ TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
   wrong = text;
   const std::size_t at = wrong.rfind("accepted");
   wrong.replace(at, 8, "accptd");
-  std::string told;
+  std::string reported;
   try {
     record_from(wrong, "x.json");
   } catch (const UsageError& e) {
-    told = e.what();
+    reported = e.what();
   }
   const std::size_t last = wrong.rfind('\n', at);
   EXPECT_EQ(
-      told.substr(0, told.find(" (one of new, suspect,")),
+      reported.substr(0, reported.find(" (one of new, suspect,")),
       fmt::format("x.json:{}:{}: nodes[2].state: 'accptd' is no state of a node",
                   std::count(wrong.begin(), wrong.begin() + static_cast<std::ptrdiff_t>(at), '\n') + 1, at - last - 1));
-  EXPECT_NE(told.find("did you mean 'accepted'?"), told.npos) << told;
+  EXPECT_NE(reported.find("did you mean 'accepted'?"), reported.npos) << reported;
 }
 
 /// Of node 1 in each session: passed, failed, or was not measured; how many passes in a row are still wanted, 0: it does not

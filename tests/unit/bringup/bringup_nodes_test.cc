@@ -68,7 +68,8 @@ TEST(BringUpNodes, ASlowNodeIsSuspectedByOneTestAndNamedByTwo) {
   EXPECT_TRUE(twice.differences[0].fault && twice.differences[0].tested);
   EXPECT_EQ(twice.differences[0].host, 3u);
   EXPECT_EQ(twice.differences[0].what, "memory_copy.copy_bandwidth");
-  EXPECT_NE(twice.differences[0].told.find("810 B/s, usual 1.01 kB/s"), std::string::npos) << twice.differences[0].told;
+  EXPECT_NE(twice.differences[0].reported.find("810 B/s, usual 1.01 kB/s"), std::string::npos)
+      << twice.differences[0].reported;
   // Slow once, and as fast as the others then: nothing is held against it.
   const TestsJudged passing = judge_tests(record_of({healthy(kFirst), with(3, 800, kAgain)}));
   EXPECT_TRUE(passing.suspects.empty());
@@ -85,7 +86,7 @@ TEST(BringUpNodes, WhatARackSharesIsTheRacks) {
   ASSERT_EQ(judged.shared.size(), 1u);
   EXPECT_EQ(judged.shared[0].title(), "rack r1");
   EXPECT_EQ(judged.shared[0].fault.scope, Finding::Scope::shared);
-  for (const Difference& one : judged.differences) EXPECT_FALSE(one.fault) << one.told;
+  for (const Difference& one : judged.differences) EXPECT_FALSE(one.fault) << one.reported;
 }
 
 TEST(BringUpNodes, WhoLacksWhatTheOthersHaveIsNamed) {
@@ -96,8 +97,8 @@ TEST(BringUpNodes, WhoLacksWhatTheOthersHaveIsNamed) {
   tests.nodes[6].values.clear();
   const TestsJudged judged = judge_tests(record_of({tests}));
   ASSERT_EQ(judged.differences.size(), 2u);
-  EXPECT_EQ(judged.differences[0].told, "memory_copy: error: no memory; the others measured it");
-  EXPECT_EQ(judged.differences[1].told, "node tests: no result within 180 s; the others measured it");
+  EXPECT_EQ(judged.differences[0].reported, "memory_copy: error: no memory; the others measured it");
+  EXPECT_EQ(judged.differences[1].reported, "node tests: no result within 180 s; the others measured it");
   EXPECT_TRUE(judged.differences[0].fault && judged.differences[1].fault);
   // A point that nobody could measure says nothing of anybody.
   NodeTests none = healthy(kFirst);
@@ -105,7 +106,7 @@ TEST(BringUpNodes, WhoLacksWhatTheOthersHaveIsNamed) {
   EXPECT_TRUE(judge_tests(record_of({none})).differences.empty());
 }
 
-TEST(BringUpNodes, WhereNobodyIsComparedTheReasonIsTold) {
+TEST(BringUpNodes, WhereNobodyIsComparedTheReasonIsReported) {
   NodeTests few = healthy(kFirst);
   few.nodes.resize(5);
   EXPECT_EQ(judge_tests(record_of({few})).unjudged,
@@ -127,7 +128,7 @@ results::StoredMetric metric(const char* name, const char* unit, std::vector<dou
   return one;
 }
 
-/// What a node's own run tells of a GPU burn.
+/// What a node's own run reports on a GPU burn.
 StoredRun burnt() {
   StoredRun run;
   StoredPoint& point = run.points.emplace_back();
@@ -215,7 +216,7 @@ TEST(BringUpNodes, WhereNobodyIsComparedExpectationsAreJudged) {
   const TestsJudged twice = record(true, false);
   ASSERT_EQ(twice.differences.size(), 1u);
   EXPECT_EQ(twice.differences[0].host, 1u);
-  EXPECT_EQ(twice.differences[0].told, "memory_copy.copy_bandwidth: 12 % of 307 GB/s");
+  EXPECT_EQ(twice.differences[0].reported, "memory_copy.copy_bandwidth: 12 % of 307 GB/s");
   EXPECT_TRUE(record(true, true).differences.empty()) << "containers share what the machine gives";
   slow.environment["cpu.usable"] = "4";
   EXPECT_TRUE(record(true, false).differences.empty()) << "4 of 64 processors use a part of the memory";
@@ -228,7 +229,7 @@ TEST(BringUpNodes, FaultsAndExpectationsAreStoredAndReadBack) {
   Record record = record_of_runs({burnt(), bad});
   const Record again = record_from(record_json(record), "bringup.json");
   const NodeTests &before = record.sessions[0].tests[0], &after = again.sessions[0].tests[0];
-  EXPECT_EQ(after.nodes[1].faults.at(0).told, before.nodes[1].faults.at(0).told);
+  EXPECT_EQ(after.nodes[1].faults.at(0).reported, before.nodes[1].faults.at(0).reported);
   EXPECT_EQ(after.nodes[1].far_below, before.nodes[1].far_below);
   EXPECT_FALSE(after.metrics[1].leads);
   EXPECT_TRUE(after.nodes[0].faults.empty() && after.nodes[0].far_below.empty());
@@ -240,7 +241,7 @@ TEST(BringUpNodes, WhatANodeMeasuredBeforeItWasRepairedCountsNoMore) {
   NodeTests after = healthy("2026-02-01T12:00:00.000Z");
   after.nodes = {after.nodes[3], after.nodes[4]};
   record.sessions.back().tests = {after};
-  for (const Difference& one : judge_tests(record).differences) EXPECT_FALSE(one.fault) << one.told;
+  for (const Difference& one : judge_tests(record).differences) EXPECT_FALSE(one.fault) << one.reported;
 }
 
 /// Groups of four nodes that reached this [B/s] in a point, and this latency [s] in another one.
@@ -258,9 +259,9 @@ std::vector<GroupRun> groups_that(std::vector<double> rates, std::vector<double>
   return groups;
 }
 
-std::vector<std::string> told(const Record& record) {
+std::vector<std::string> describe(const Record& record) {
   std::vector<std::string> all;
-  for (const Told& one : judge_groups(record).faults) all.push_back(one.title() + ": " + one.text);
+  for (const NamedFault& one : judge_groups(record).faults) all.push_back(one.title() + ": " + one.text);
   return all;
 }
 
@@ -271,19 +272,20 @@ TEST(BringUpNodes, AGroupThatIsTwiceSlowerThanTheOthersIsNamed) {
   record.sessions[0].rounds = {{1, {{8, 9, 0, {99, 98}, {}}, {10, 11, 0, {90, 97}, {}}, {0, 4, 0, {50, 50}, {}}}, {}}};
   auto& groups = record.sessions[0].groups;
   groups = groups_that({1000, 1005, 900}, even, false);
-  EXPECT_TRUE(told(record).empty());  // once may be chance
+  EXPECT_TRUE(describe(record).empty());  // once may be chance
   for (const GroupRun& one : groups_that({1000, 1000, 905}, even, true)) groups.push_back(one);
-  EXPECT_EQ(told(record), std::vector<std::string>{
-                              "group n[18-21]: all_reduce 905 B/s, and 900 B/s before, usually 1.00 kB/s (2 other "
-                              "groups of 4 nodes); its pairs "
-                              "alone: 2 measured, 94 % of the usual rate in the middle, 90 % at least (n20 to n21)"});
+  EXPECT_EQ(
+      describe(record),
+      std::vector<std::string>{"group n[18-21]: all_reduce 905 B/s, and 900 B/s before, usually 1.00 kB/s (2 other "
+                               "groups of 4 nodes); its pairs "
+                               "alone: 2 measured, 94 % of the usual rate in the middle, 90 % at least (n20 to n21)"});
   groups = groups_that({1000, 1005, 900}, even, false);
   for (const GroupRun& one : groups_that({900, 1000, 1000}, even, true)) groups.push_back(one);
-  EXPECT_TRUE(told(record).empty());  // each of two once
+  EXPECT_TRUE(describe(record).empty());  // each of two once
   groups = groups_that({1000, 1000, 1000}, {1e-5, 2e-5, 1e-5}, false);
   for (const GroupRun& one : groups_that({1000, 1000, 1000}, {1e-5, 2e-5, 1e-5}, true)) groups.push_back(one);
-  ASSERT_EQ(told(record).size(), 1u);
-  EXPECT_EQ(told(record)[0].find("group n[14-17]: barrier 20.0 µs, and 20.0 µs before"), 0u) << told(record)[0];
+  ASSERT_EQ(describe(record).size(), 1u);
+  EXPECT_EQ(describe(record)[0].find("group n[14-17]: barrier 20.0 µs, and 20.0 µs before"), 0u) << describe(record)[0];
 }
 
 TEST(BringUpNodes, GroupsAreSlowerByMoreThanDeltaAndNoise) {
@@ -341,7 +343,7 @@ TEST(BringUpNodes, WhatFailsOnAllNodesIsAFaultAndWhatWorkedIsKept) {
   groups.push_back({"storage load", {0, 1}, 2, "mpirun lost n10", {}, {}});
   const GroupsJudged judged = judge_groups(record);
   ASSERT_EQ(judged.faults.size(), 2u);
-  for (const Told& one : judged.faults) {
+  for (const NamedFault& one : judged.faults) {
     EXPECT_EQ(one.title(), "group n[10-11]");
     EXPECT_NE(one.fix.find("no group worked"), std::string::npos) << one.fix;
   }

@@ -40,7 +40,7 @@ TEST(BringUpRails, MostNodesSayHowManyPortsAreRails) {
   EXPECT_FALSE(has_rail(record, 2, 2));
   ASSERT_EQ(record.nodes[2].differences.size(), 1u);
   EXPECT_TRUE(record.nodes[2].differences[0].fault);
-  EXPECT_EQ(record.nodes[2].differences[0].told, "1 RDMA ports, none at port 1; the others: 2");
+  EXPECT_EQ(record.nodes[2].differences[0].reported, "1 RDMA ports, none at port 1; the others: 2");
   const std::vector<Topology> networks = topologies_of(record);
   ASSERT_EQ(networks.size(), 2u);
   EXPECT_EQ(networks[0].rails, 1u);
@@ -68,7 +68,7 @@ TEST(BringUpRails, PortsAreKnownByTheirPlaceAndNotByTheirTurn) {
   EXPECT_FALSE(has_rail(record, 2, 1));
   EXPECT_EQ(end_name(record, 2, 2), "c mlx5_0/1");  // its first one is the others' second
   EXPECT_EQ(end_name(record, 1, 2), "b mlx5_1/1");
-  EXPECT_EQ(record.nodes[2].differences.at(0).told, "2 RDMA ports, none at 0000:0a:00.0/1; the others: 3");
+  EXPECT_EQ(record.nodes[2].differences.at(0).reported, "2 RDMA ports, none at 0000:0a:00.0/1; the others: 3");
   // What a later session measures no more keeps its number, and the same ports are the same rails.
   for (NodeRecord& node : record.nodes) put_ports(node, "bcd");
   record.sessions.emplace_back();
@@ -91,7 +91,7 @@ TEST(BringUpRails, AnotherKindOfMachineHasItsPortsElsewhere) {
   for (const NodeRecord& node : record.nodes) EXPECT_TRUE(node.differences.empty());
 }
 
-TEST(BringUpRails, AcceptedNodesTellHowManyPortsRepairedOnesOughtToHave) {
+TEST(BringUpRails, AcceptedNodesReportHowManyPortsRepairedOnesOughtToHave) {
   Record record = record_of("a\nb\nc\nd\ne\n");
   for (unsigned node = 0; node < 5; ++node) put_ports(record.nodes[node], node < 3 ? "" : "ab");
   for (const unsigned accepted : {3, 4}) record.nodes[accepted].state = NodeState::accepted;
@@ -101,7 +101,7 @@ TEST(BringUpRails, AcceptedNodesTellHowManyPortsRepairedOnesOughtToHave) {
   for (const unsigned repaired : {0, 1, 2}) EXPECT_EQ(record.nodes[repaired].differences.size(), 1u);
 }
 
-TEST(BringUpRails, WhereMostNodesHaveNoPortTheReasonIsTold) {
+TEST(BringUpRails, WhereMostNodesHaveNoPortTheReasonIsReported) {
   const auto why = [](Record record) {
     EXPECT_EQ(rails(record), 1u);
     EXPECT_EQ(rail_name(record, 0, 0), "");
@@ -117,7 +117,7 @@ TEST(BringUpRails, WhereMostNodesHaveNoPortTheReasonIsTold) {
   EXPECT_EQ(why(without), "--no-rdma");
 }
 
-TEST(BringUpRails, PortsThatTellNoCountersAreNamed) {
+TEST(BringUpRails, PortsThatReportNoCountersAreNamed) {
   Record record = with_ports({1, 1, 1});
   for (NodeRecord& node : record.nodes) node.facts->rdma_counters = node.host.name != "b";
   set_rdma_rails(record, {0, 1, 2});

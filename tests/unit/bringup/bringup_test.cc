@@ -94,7 +94,7 @@ TEST(BringUp, FindsThreeBadNodesInTen) {
   EXPECT_EQ(sum.fleets_with_false, 0u);
 }
 
-TEST(BringUp, TellsASlowSwitchFromItsNodes) {
+TEST(BringUp, ReportsASlowSwitchFromItsNodes) {
   FleetPlan plan = plan_of(300, 0.15);
   plan.bad_switches = 1;
   const SimulationSummary sum = of(plan, 5);
@@ -232,7 +232,7 @@ TEST(BringUp, NamesASwitchMostOfWhoseNodesAreSlow) {
   EXPECT_EQ(search.findings()[0].a, 2u);
 }
 
-TEST(BringUp, TwoNodesCannotTellWhichIsSlow) {
+TEST(BringUp, TwoNodesCannotDecideWhichIsSlow) {
   const Search search = searched({.nodes = 2, .rails = 1, .switch_of = {}},
                                  [](auto a, auto b, auto rail, auto round) { return noisy(a, b, rail, round); });
   EXPECT_TRUE(search.findings().empty());

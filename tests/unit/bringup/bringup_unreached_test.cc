@@ -77,7 +77,7 @@ std::vector<std::string> titles(const Cluster& of) {
   const Evidence evidence({{.nodes = static_cast<unsigned>(record.nodes.size()), .rails = 1, .switch_of = {}}}, {});
   const Judged judged{evidence, found(of), std::vector<bool>(record.nodes.size(), true), true};
   judge(record, judged);
-  for (const Told& one : record.faults) all.push_back(one.title());
+  for (const NamedFault& one : record.faults) all.push_back(one.title());
   EXPECT_TRUE(all.empty() || record.word == Outcome::fail);
   return all;
 }

@@ -51,7 +51,7 @@ TEST(ClientHeadroom, OfSeveralHostsCountsAll) {
   EXPECT_DOUBLE_EQ(made.of(16, 3.125e9)->could_take, 6.25e9);
 }
 
-TEST(ClientHeadroom, IsNotToldWhereNothingShowsIt) {
+TEST(ClientHeadroom, IsNotReportedWhereNothingShowsIt) {
   EXPECT_FALSE(Made(0).of(16, 0).has_value()) << "no processor time was measured";
   EXPECT_FALSE(Made(40, CacheState::asis).of(16, 0).has_value()) << "not of storage";
   Made failed(40);
@@ -61,7 +61,7 @@ TEST(ClientHeadroom, IsNotToldWhereNothingShowsIt) {
 
 TEST(ClientHeadroom, IsAFactOfThePoint) {
   Made made(40);
-  tell_client_headrooms(std::span(&made.result, 1), 16, 3.125e9);
+  report_client_headrooms(std::span(&made.result, 1), 16, 3.125e9);
   const Facts expected{{"client_headroom", "1.56"}, {"client_limit", "ports"}, {"client_processors", "4 of 16 busy"}};
   EXPECT_EQ(made.result.facts, expected);
 }

@@ -23,7 +23,7 @@ TEST(CollectiveFit, FindsWhatTheTimesWereMadeOf) {
 }
 
 /// Checked by hand: x = {0, 1, 2}, t = {1, 2.2, 2.8} s; weights 1, 1/4.84, 1/7.84.
-TEST(CollectiveFit, TellsBetweenWhichTheNumbersLie) {
+TEST(CollectiveFit, ReportsBetweenWhichTheNumbersLie) {
   const auto fit = fit_collective({{0, 1}, {1, 2.2}, {2, 2.8}});
   ASSERT_TRUE(fit);
   const double w1 = 1 / 4.84, w2 = 1 / 7.84, w = 1 + w1 + w2, wx = w1 + 2 * w2, wxx = w1 + 4 * w2,

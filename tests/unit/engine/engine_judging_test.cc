@@ -1,4 +1,4 @@
-// Whole runs of scripted workloads: when a need is decided, and what each is told.
+// Whole runs of scripted workloads: when a need is decided, and what each is reported.
 #include <gtest/gtest.h>
 
 #include "harness/engine/explain/evidence.h"
@@ -147,7 +147,7 @@ TEST_F(EngineJudging, TheMetricThatIsNamedFirstAnswers) {
 }
 
 /// It reads the files as well: that it falls short says nothing.
-TEST_F(EngineJudging, ALowerBoundMeetsANeedOrTellsNothing) {
+TEST_F(EngineJudging, ALowerBoundMeetsANeedOrReportsNothing) {
   auto w = plan.add();
   w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
   w->fixed = [](const Repetition&) { return 10.0; };
@@ -397,7 +397,7 @@ TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
   EXPECT_EQ(j.explanation.find("Measured in groups"), std::string::npos);
 }
 
-/// What was counted from another rate on is no answer; nor is what could not be told.
+/// What was counted from another rate on is no answer; nor is what could not be reported.
 TEST_F(EngineJudging, ANeedIsAnsweredByWhatWasMeasuredWithTheJobsValue) {
   job::Need need;
   need.id = "network.nics";

@@ -95,7 +95,7 @@ TEST_P(EngineOnFiles, AFileThatShrinksIsNamed) {
   ASSERT_EQ(p.repetitions.size(), 4u);
   EXPECT_NE(p.repetitions[1].error.find("data/f3"), std::string::npos) << p.repetitions[1].error;
   EXPECT_NE(p.repetitions[1].error.find("the file ended early"), std::string::npos) << p.repetitions[1].error;
-  // Others may tell of the machine.
+  // Others may report on the machine.
   EXPECT_EQ(std::ranges::count_if(p.notes, [](const std::string& n) { return n.find("data/f3") != n.npos; }), 1);
 }
 

@@ -1,5 +1,5 @@
 // Whole runs of scripted workloads: phases, workers, errors, signals, hangs, and what observers are
-// told.
+// reported.
 #include <gtest/gtest.h>
 #include <signal.h>
 

@@ -38,7 +38,7 @@ TEST(EpochRate, IsWhatWasMeasuredOfAWholeEpoch) {
   EXPECT_EQ(rate.high, 60);
 }
 
-TEST(EpochRate, IsWhatWasMeasuredWhereHalvesTellNothing) {
+TEST(EpochRate, IsWhatWasMeasuredWhereHalvesReportNothing) {
   EXPECT_EQ(epoch_rate(halves(4, 8), 6, 1e15).high, 6);  // 8 operations
   PhaseResult without = halves(40, 80);
   without.series.clear();

@@ -27,7 +27,7 @@ TEST(Evidence, WhatWasTakenAgainIsInNoMetric) {
   EXPECT_EQ(result.metrics[0].mean_over_time, 175);  // 700 in 4 s
 }
 
-/// A point that failed is told by the need that it was to answer, or counts by itself.
+/// A point that failed is reported by the need that it was to answer, or counts by itself.
 TEST(Evidence, APointThatFailedBesideAnErrorCountsToo) {
   std::vector<judging::RecordedPoint> points(2);
   points[0].id = "p0";

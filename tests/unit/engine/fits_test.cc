@@ -56,12 +56,12 @@ TEST_F(Fits, AMessageIsBetweenTwo) {
   EXPECT_NEAR(curves[0].link.bytes_per_s.value, kRate, 1e3);
   EXPECT_TRUE(curves[0].job.empty());
   EXPECT_TRUE(results_[0].notes.empty());
-  ASSERT_EQ(results_[2].notes.size(), 1u);  // the largest size tells
+  ASSERT_EQ(results_[2].notes.size(), 1u);  // the largest size reports
   EXPECT_NE(results_[2].notes[0].find("fitted over 3 sizes: 2.00 µs"), std::string::npos) << results_[2].notes[0];
   EXPECT_EQ(results_[2].notes[0].find("ring"), std::string::npos) << results_[2].notes[0];
 }
 
-/// As many ranks as the workload tells; of the job's gradients it says what they take.
+/// As many ranks as the workload reports; of the job's gradients it says what they take.
 TEST_F(Fits, ACollectiveIsOfItsGroup) {
   plan_.job = job::load_job(source_dir() + "/configs/jobs/llama3-70b.yaml", {});
   for (const std::uint64_t size : {65536u, 1u << 20, 25u << 20})

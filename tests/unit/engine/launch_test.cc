@@ -27,7 +27,7 @@ TEST_F(Launch, NothingMeansOneProcess) {
   EXPECT_EQ(ranks::launched().rank, 0u);
 }
 
-TEST_F(Launch, OpenMpiTellsRankAndSize) {
+TEST_F(Launch, OpenMpiReportsRankAndSize) {
   set("OMPI_COMM_WORLD_RANK", "3");
   set("OMPI_COMM_WORLD_SIZE", "8");
   EXPECT_EQ(ranks::launched().rank, 3u);
@@ -55,7 +55,7 @@ TEST_F(Launch, ABatchScriptOfSlurmIsOneProcess) {
   EXPECT_FALSE(ranks::launched().several());
 }
 
-TEST_F(Launch, FluxAndJsrunTellRankAndSize) {
+TEST_F(Launch, FluxAndJsrunReportRankAndSize) {
   for (const auto& [rank, size] :
        {std::pair("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), std::pair("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE")}) {
     SetUp();
@@ -66,12 +66,12 @@ TEST_F(Launch, FluxAndJsrunTellRankAndSize) {
   }
 }
 
-TEST_F(Launch, AProcessThatIsNotToldHowManyThereAreDoesNotTakeItselfForTheOnlyOne) {
+TEST_F(Launch, AProcessThatIsNotReportedHowManyThereAreDoesNotTakeItselfForTheOnlyOne) {
   set("PMIX_RANK", "0");
   EXPECT_THROW(ranks::launched(), UsageError);
 }
 
-TEST(Hosts, CalledAlikeAreToldApartByTheirKernels) {
+TEST(Hosts, CalledAlikeAreDistinguishedByTheirKernels) {
   using Names = std::vector<std::string>;
   EXPECT_EQ(ranks::hosts_of({"a", "a", "b"}, {"1", "1", "2"}), (Names{"a", "a", "b"}));
   EXPECT_EQ(ranks::hosts_of({"pytorch", "pytorch", "pytorch", "pytorch"}, {"1", "2", "1", "2"}),

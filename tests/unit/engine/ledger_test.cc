@@ -32,7 +32,7 @@ TEST(Ledger, AQuietMachineDisturbsNobody) {
   const Disturbance d = p();
   EXPECT_FALSE(d.disturbed) << d.why;
   EXPECT_EQ(d.foreign_bytes, 0u);
-  EXPECT_EQ(d.io_pressure, -1);  // the kernel did not tell
+  EXPECT_EQ(d.io_pressure, -1);  // the kernel did not report
 }
 
 TEST(Ledger, ForeignBytesOnTheDevice) {
@@ -83,7 +83,7 @@ TEST(Ledger, StolenAndThrottledTime) {
   p.after.throttled_s = 1.5;
   EXPECT_TRUE(p().disturbed);
   EXPECT_DOUBLE_EQ(p().throttled_s, 0.5);
-  p.after.at_ns = 100'000'000;  // too short to tell
+  p.after.at_ns = 100'000'000;  // too short to decide
   EXPECT_FALSE(p().disturbed);
 }
 
@@ -95,7 +95,7 @@ TEST(Ledger, OtherPrograms) {
   EXPECT_DOUBLE_EQ(p().foreign_cpu, 18.0 / 400);
   p.after.user_ticks = 60 + 40;
   EXPECT_EQ(p().why, "other programs took 10 % of the processor time");
-  p.after.at_ns = 100'000'000;  // too short to tell
+  p.after.at_ns = 100'000'000;  // too short to decide
   EXPECT_FALSE(p().disturbed);
 }
 
@@ -148,7 +148,7 @@ TEST(Ledger, ALimitIsReachedByWhatIsDoneInASecond) {
   EXPECT_EQ(ledger.held_to(limits), "500 MB/s of reads");
 }
 
-TEST(Ledger, PressureIsToldWhereTheKernelCountsIt) {
+TEST(Ledger, PressureIsReportedWhereTheKernelCountsIt) {
   std::ifstream file("/proc/pressure/cpu");
   std::string line;
   if (!std::getline(file, line)) GTEST_SKIP() << "this kernel tells no pressure";

@@ -28,7 +28,7 @@ TEST(LimitProofTest, StorageLimitsWhereDataInMemoryGivesMore) {
          Limit::storage, "it gives 4.40 k samples/s");
 }
 
-TEST(LimitProofTest, AProcessorBoundJobIsNotToldThatStorageLimits) {
+TEST(LimitProofTest, AProcessorBoundJobIsNotAdvisedThatStorageLimits) {
   expect({.taken = 12'000,
           .loader = about(2000),
           .no_decode = about(30'000),
@@ -37,7 +37,7 @@ TEST(LimitProofTest, AProcessorBoundJobIsNotToldThatStorageLimits) {
          Limit::decoding, "decoding limits");
 }
 
-TEST(LimitProofTest, AConsumerBoundJobIsNotToldThatStorageLimits) {
+TEST(LimitProofTest, AConsumerBoundJobIsNotAdvisedThatStorageLimits) {
   // Memory would give ten times as much, which nobody takes.
   expect({.taken = 1000,
           .loader = about(1500),
@@ -56,7 +56,7 @@ TEST(LimitProofTest, StorageThatAnswersMoreReadersDoesNotLimit) {
          Limit::workers, "too few workers limit: they give 400 samples/s");
 }
 
-TEST(LimitProofTest, WhereBothHelpTheLargerIsNamedAndTheOtherTold) {
+TEST(LimitProofTest, WhereBothHelpTheLargerIsNamedAndTheOtherReported) {
   const LoaderRates read_most{.taken = 12'000,
                               .loader = about(1000),
                               .no_decode = about(1300),
@@ -68,7 +68,7 @@ TEST(LimitProofTest, WhereBothHelpTheLargerIsNamedAndTheOtherTold) {
   expect(decode_most, Limit::decoding, "reading takes its part, too");
 }
 
-TEST(LimitProofTest, NothingIsProvenThatBoundsDoNotTellApart) {
+TEST(LimitProofTest, NothingIsProvenThatBoundsDoNotDistinguish) {
   const Estimate wide{1000, 300, 3000};
   expect({.taken = 12'000, .loader = wide, .no_decode = wide, .in_memory = about(2500), .more_workers = about(2500)},
          Limit::unknown, "not proven");

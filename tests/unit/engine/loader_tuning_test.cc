@@ -78,17 +78,18 @@ TEST(LoaderTuningTest, WhereMoreWorkersGainNothingNoneIsAdvised) {
   const LoaderTuning t = tune_loader(job(), searched(2, 0.31, 0.62, tries));
   EXPECT_FALSE(t.advised);
   EXPECT_LE(tries, 2u);
-  ASSERT_EQ(t.told.size(), 2u);
-  EXPECT_NE(t.told[0].find("reaches AU 0.90"), std::string::npos) << t.told[0];
-  EXPECT_NE(t.told[0].find("more workers gain nothing"), std::string::npos) << t.told[0];
+  ASSERT_EQ(t.reported.size(), 2u);
+  EXPECT_NE(t.reported[0].find("reaches AU 0.90"), std::string::npos) << t.reported[0];
+  EXPECT_NE(t.reported[0].find("more workers gain nothing"), std::string::npos) << t.reported[0];
 }
 
 TEST(LoaderTuningTest, TheAnswerIsThreeLines) {
   const LoaderTuning t = tune_loader(job(), trials(tried(2, 0.59, 0.59), {tried(5, 0.93, 0.94), tried(4, 0.77, 0.79)}));
-  ASSERT_EQ(t.told.size(), 3u);
-  EXPECT_EQ(t.told[0], "2 workers are too few: use num_workers=5 (189 -> 299 samples/s, AU 0.59 -> 0.93)");
-  EXPECT_EQ(t.told[1], "DataLoader(dataset, batch_size=32, num_workers=5, prefetch_factor=2, persistent_workers=True)");
-  EXPECT_EQ(t.told[2],
+  ASSERT_EQ(t.reported.size(), 3u);
+  EXPECT_EQ(t.reported[0], "2 workers are too few: use num_workers=5 (189 -> 299 samples/s, AU 0.59 -> 0.93)");
+  EXPECT_EQ(t.reported[1],
+            "DataLoader(dataset, batch_size=32, num_workers=5, prefetch_factor=2, persistent_workers=True)");
+  EXPECT_EQ(t.reported[2],
             "4 workers reach AU 0.77 to 0.79; other prefetch_factors than 2 were not tried; it takes up to 320 kB of "
             "prefetched batches");
 }
@@ -97,14 +98,15 @@ TEST(LoaderTuningTest, TheJobsOwnNumberIsNotTheFewestWhereNoOtherWasTried) {
   const LoaderTuning t = tune_loader(job(), trials(tried(8, 1, 1)));
   ASSERT_TRUE(t.advised);
   EXPECT_EQ(t.advised->workers, 8);
-  EXPECT_NE(t.told[2].find("fewer than 8 were not tried"), std::string::npos) << t.told[2];
-  for (const std::string& line : t.told) EXPECT_EQ(line.find("fewest"), std::string::npos) << line;
+  EXPECT_NE(t.reported[2].find("fewer than 8 were not tried"), std::string::npos) << t.reported[2];
+  for (const std::string& line : t.reported) EXPECT_EQ(line.find("fewest"), std::string::npos) << line;
 }
 
 TEST(LoaderTuningTest, WhatReachesTheTargetByItsValueAloneIsNotAdvised) {
   const LoaderTuning t = tune_loader(job(), trials(tried(8, 1, 1), {tried(4, 0.85, 0.97)}));
   EXPECT_EQ(t.advised->workers, 8);
-  EXPECT_NE(t.told[2].find("4 workers reach AU 0.85 to 0.97; 5 to 7 were not tried"), std::string::npos) << t.told[2];
+  EXPECT_NE(t.reported[2].find("4 workers reach AU 0.85 to 0.97; 5 to 7 were not tried"), std::string::npos)
+      << t.reported[2];
 }
 
 TEST(LoaderTuningTest, MoreBatchesAheadAreTriedWhereTheLoaderIsFastEnoughOnAverage) {
@@ -124,8 +126,8 @@ TEST(LoaderTuningTest, MoreBatchesAheadAreTriedWhereTheLoaderIsFastEnoughOnAvera
   t.others.push_back(tried(4, 0.95, 0.96, 8));
   EXPECT_FALSE(next_ahead(t)) << "between 4 and 8 there is none to try";
   const LoaderTuning found = tune_loader(job(), t);
-  EXPECT_NE(found.told[0].find("use prefetch_factor=8"), std::string::npos) << found.told[0];
-  EXPECT_NE(found.told[1].find("num_workers=4, prefetch_factor=8"), std::string::npos) << found.told[1];
+  EXPECT_NE(found.reported[0].find("use prefetch_factor=8"), std::string::npos) << found.reported[0];
+  EXPECT_NE(found.reported[1].find("num_workers=4, prefetch_factor=8"), std::string::npos) << found.reported[1];
 }
 
 TEST(LoaderTuningTest, FewerBatchesAheadAreTriedWithTheWorkersThatAreAdvised) {
@@ -134,9 +136,9 @@ TEST(LoaderTuningTest, FewerBatchesAheadAreTriedWithTheWorkersThatAreAdvised) {
   LoaderTrials t = trials(tried(8, 1, 1), {tried(3, 0.95, 0.96), tried(3, 0.91, 0.92, 1)});
   EXPECT_FALSE(next_ahead(t));
   const LoaderTuning found = tune_loader(job(), t);
-  EXPECT_EQ(found.told[0],
+  EXPECT_EQ(found.reported[0],
             "8 workers are more than it takes: num_workers=3 and prefetch_factor=1 reaches AU 0.91 of 0.90 asked for");
-  EXPECT_EQ(found.told[2].find("prefetch_factors"), std::string::npos) << found.told[2];
+  EXPECT_EQ(found.reported[2].find("prefetch_factors"), std::string::npos) << found.reported[2];
 }
 
 TEST(LoaderTuningTest, OneWorkerFewerWithMoreBatchesAheadIsTriedWhereItIsFastEnoughOnAverage) {
@@ -155,7 +157,7 @@ TEST(LoaderTuningTest, OneWorkerFewerWithMoreBatchesAheadIsTriedWhereItIsFastEno
   t.others.push_back(tried(4, 0.93, 0.95, 8));
   EXPECT_FALSE(next_ahead(t)) << "4 miss it with 4 batches";
   const LoaderTuning found = tune_loader(job(), t);
-  EXPECT_EQ(found.told[0],
+  EXPECT_EQ(found.reported[0],
             "6 workers are more than it takes: num_workers=4 and prefetch_factor=8 reaches AU 0.94 of 0.90 asked for");
 }
 
@@ -163,12 +165,12 @@ TEST(LoaderTuningTest, AProcessThatReadsItselfIsAdvisedWorkers) {
   job::Job of = job();
   of.loader.workers_per_gpu = 0;
   const LoaderTuning more = tune_loader(of, trials(tried(1, 0.3, 0.3, 1), {tried(4, 0.95, 1, 1)}));
-  EXPECT_EQ(more.told[0].find("no worker process is too few: use num_workers=4 ("), 0u) << more.told[0];
+  EXPECT_EQ(more.reported[0].find("no worker process is too few: use num_workers=4 ("), 0u) << more.reported[0];
   const LoaderTuning one = tune_loader(of, trials(tried(1, 0.8, 0.8, 1), {tried(1, 0.95, 1, 2)}));
-  EXPECT_EQ(one.told[0].find("no worker process is too few: use num_workers=1 and prefetch_factor=2"), 0u)
-      << one.told[0];
+  EXPECT_EQ(one.reported[0].find("no worker process is too few: use num_workers=1 and prefetch_factor=2"), 0u)
+      << one.reported[0];
   const LoaderTuning enough = tune_loader(of, trials(tried(1, 0.95, 1, 1)));
-  EXPECT_EQ(enough.told[0], "no worker process is enough: AU 0.97 of 0.90 asked for");
+  EXPECT_EQ(enough.reported[0], "no worker process is enough: AU 0.97 of 0.90 asked for");
 }
 
 TEST(LoaderTuningTest, CoresFollowFromWhatDecodingWasMeasuredToCost) {
@@ -185,8 +187,8 @@ TEST(LoaderTuningTest, SettingsAreThoseOfTheJobsLoader) {
   job::Job of = job();
   of.loader.kind = job::LoaderKind::tfdata;
   const LoaderTuning t = tune_loader(of, trials(tried(2, 0.5, 0.5), {tried(4, 0.95, 1)}));
-  EXPECT_NE(t.told[0].find("use num_parallel_calls=4"), std::string::npos) << t.told[0];
-  EXPECT_NE(t.told[1].find("num_parallel_calls=4"), std::string::npos) << t.told[1];
+  EXPECT_NE(t.reported[0].find("use num_parallel_calls=4"), std::string::npos) << t.reported[0];
+  EXPECT_NE(t.reported[1].find("num_parallel_calls=4"), std::string::npos) << t.reported[1];
 }
 
 TEST(LoaderTuningTest, WithoutTheJobsOwnSettingNothingIsAdvised) {

@@ -87,7 +87,7 @@ TEST(MergedRanks, TheSlowestRankGivesTheTime) {
   }
 }
 
-/// What is no rate is told as the worst rank has it.
+/// What is no rate is reported as the worst rank has it.
 TEST(MergedRanks, WhatIsNoRateIsThatOfTheWorstRank) {
   const std::vector<MetricInfo> catalogue{
       {.name = "stall", .unit = "s", .better = Better::lower, .description = ""},
@@ -107,9 +107,9 @@ TEST(MergedRanks, WhatIsNoRateIsThatOfTheWorstRank) {
 }
 
 /// What all ranks know alike, or one finds out for all, is not added up.
-TEST(MergedRanks, WhatTheFirstRankTellsForAllIsItsOwn) {
+TEST(MergedRanks, WhatTheFirstRankReportsForAllIsItsOwn) {
   const std::vector<MetricInfo> catalogue{{.name = "bandwidth", .unit = "B/s", .description = ""}};
-  const auto told = [&](AcrossRanks across) {
+  const auto describe = [&](AcrossRanks across) {
     return merged(
                3, catalogue,
                [](unsigned rank) {
@@ -122,8 +122,8 @@ TEST(MergedRanks, WhatTheFirstRankTellsForAllIsItsOwn) {
         .metrics.at(0)
         .value;
   };
-  EXPECT_DOUBLE_EQ(told(AcrossRanks::first), 300);
-  EXPECT_DOUBLE_EQ(told(AcrossRanks::add), 600);
+  EXPECT_DOUBLE_EQ(describe(AcrossRanks::first), 300);
+  EXPECT_DOUBLE_EQ(describe(AcrossRanks::add), 600);
 }
 
 /// A rank that was in none of the groups has no parts.
@@ -137,7 +137,7 @@ TEST(MergedRanks, ARankWithoutPartsAddsNone) {
   EXPECT_TRUE(all.phases.at(0).parts.empty());
 }
 
-/// Of ranks that move no bytes, operations per second tell which one is the slowest.
+/// Of ranks that move no bytes, operations per second show which one is the slowest.
 TEST(MergedRanks, TheSlowestOfRanksWithoutBytesIsByOperations) {
   const Repetition all = merged(8, {}, [](unsigned rank) {
     Repetition r;

@@ -12,7 +12,7 @@ TEST(RankFindings, StragglersAreFarBelowTheMedian) {
   EXPECT_EQ(engine::stragglers(r), std::vector<unsigned>{3});
 }
 
-TEST(RankFindings, OperationsTellOnlyWhereThereAreNoBytes) {
+TEST(RankFindings, OperationsReportOnlyWhereThereAreNoBytes) {
   Repetition r;
   r.phases.emplace_back();
   for (unsigned rank = 0; rank < 3; ++rank) {

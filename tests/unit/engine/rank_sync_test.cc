@@ -26,7 +26,7 @@ EngineLimits quick() {
   return limits;
 }
 
-/// Runs the same plan on each rank; `script` tells each rank's workload what to do. Gives rank 0's
+/// Runs the same plan on each rank; `script` reports each rank's workload what to do. Gives rank 0's
 /// result.
 RunResult run_on_ranks(
     const std::function<void(unsigned rank, ScriptedWorkload&)>& script,

@@ -179,7 +179,7 @@ TEST(Rehearsal, TuningHasNoUnprovenNumberOfWorkers) {
   for (const TriedLoader& one : r.tuning->tried) EXPECT_NE(one.workers, 1);
   ASSERT_TRUE(r.tuning->advised);
   EXPECT_EQ(r.tuning->advised->workers, 8);
-  EXPECT_EQ(told(r).front(), r.tuning->told.front()) << "the answer comes first";
+  EXPECT_EQ(describe(r).front(), r.tuning->reported.front()) << "the answer comes first";
 }
 
 TEST(Rehearsal, WhereNothingCountsWhatStorageGaveTuningSaysSo) {
@@ -195,7 +195,7 @@ TEST(Rehearsal, WhereNothingCountsWhatStorageGaveTuningSaysSo) {
     }
   const Rehearsal r = made.rehearsed();
   ASSERT_TRUE(r.tuning->advised);
-  EXPECT_NE(r.tuning->told.back().find("cannot be proven here"), std::string::npos) << r.tuning->told.back();
+  EXPECT_NE(r.tuning->reported.back().find("cannot be proven here"), std::string::npos) << r.tuning->reported.back();
 }
 
 TEST(Rehearsal, ADecoderThatNoFrameworkHasDoesNotShowThatGpusLimit) {

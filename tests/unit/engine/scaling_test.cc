@@ -52,7 +52,7 @@ TEST(Scaling, ManyClientsThatGetInEachOthersWayAreSaturatedToo) {
   EXPECT_EQ(curve.reached_by, 4u);
 }
 
-TEST(Scaling, OperationsAreToldAsOperations) {
+TEST(Scaling, OperationsAreReportedAsOperations) {
   ScalingCurve curve = judged({{1, 1000}, {2, 1010}});
   curve.metric = "read_iops";
   curve.unit = "1/s";

@@ -26,7 +26,7 @@ class Watched : public ::testing::Test {
   void TearDown() override { stop_signal = 0; }
 };
 
-TEST_F(Watched, RunsTheStepAndPassesOnWhatItTells) {
+TEST_F(Watched, RunsTheStepAndPassesOnWhatItReports) {
   std::uint64_t heard = 0;
   const WatchedEnd end = run_watched(
       "testing", impatient(60), [&](std::uint64_t done, std::uint64_t, std::string_view) { heard = done; },
@@ -69,7 +69,7 @@ TEST_F(Watched, ASignOfLifeIsNewsAndNotAWord) {
   EXPECT_EQ(end.why, "TIMEOUT: testing did not go on for 0.3 s; storage or device does not answer");
 }
 
-TEST_F(Watched, AThreadThatIsLeftBehindFindsNobodyToTell) {
+TEST_F(Watched, AThreadThatIsLeftBehindFindsNobodyToReport) {
   const unsigned before = abandoned_threads();
   const auto go = std::make_shared<std::atomic<bool>>(true);
   const auto refused = std::make_shared<std::atomic<bool>>(false);

@@ -17,7 +17,7 @@ int allowed_processors() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
-/// Tells of each of its threads on how many processors it may run.
+/// Reports of each of its threads on how many processors it may run.
 class Looking final : public Workload {
  public:
   explicit Looking(bool stay) : stay_(stay) {}

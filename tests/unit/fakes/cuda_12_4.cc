@@ -1,4 +1,4 @@
-// The oldest CUDA Toolkit that the build takes, as far as compiling tells: what came later must not be named.
+// The oldest CUDA Toolkit that the build takes, as far as compiling reports: what came later must not be named.
 #include "harness/backends/cuda/memory.h"
 #undef CUDART_VERSION
 #define CUDART_VERSION 12040

@@ -1,4 +1,4 @@
-// A libcufile.so.0 that reads into host memory and tells which way each read went.
+// A libcufile.so.0 that reads into host memory and shows which way each read went.
 #include "tests/unit/fakes/cufile.h"
 
 #include <time.h>
@@ -121,9 +121,9 @@ EXPORTED Status cuFileBatchIOSubmit(void* batch, unsigned count, BatchRead* read
 EXPORTED Status cuFileBatchIOGetStatus(void* batch, unsigned, unsigned* count, BatchEvent* events, timespec*) {
   auto& own = *static_cast<Batch*>(batch);
   constexpr int kComplete = 0x10, kFailed = 0x40;
-  const unsigned told =
+  const unsigned reported =
       fake_cufile.never_ends ? 0 : std::min({*count, fake_cufile.at_once, unsigned(own.reads.size())});
-  for (unsigned i = 0; i < told; ++i) {  // the last first: they end in any order
+  for (unsigned i = 0; i < reported; ++i) {  // the last first: they end in any order
     const BatchRead r = own.reads.back();
     own.reads.pop_back();
     const ssize_t got = cuFileRead(r.file, r.read.memory, r.read.length, r.read.file_offset, r.read.memory_offset);
@@ -131,7 +131,7 @@ EXPORTED Status cuFileBatchIOGetStatus(void* batch, unsigned, unsigned* count, B
     events[i] = {r.cookie, fails && fake_cufile.failure == -5 ? kFailed : kComplete,
                  static_cast<std::size_t>(fails ? fake_cufile.failure : got)};
   }
-  *count = told;
+  *count = reported;
   return kDone;
 }
 EXPORTED Status cuFileStreamRegister(void*, unsigned) { return ++fake_cufile.streams, kDone; }

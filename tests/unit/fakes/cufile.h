@@ -16,7 +16,7 @@ struct FakeCuFile {
   std::uint64_t counted[8] = {};  // as CUfilePerGpuStats_t has them
   unsigned reads = 0;
   unsigned batches = 0, most_in_batch = 0;  // handed over, and reads in the largest
-  unsigned at_once = 1000;                  // events of a batch that are told by one call
+  unsigned at_once = 1000;                  // events of a batch that are reported by one call
   unsigned fails = 0;                       // of the reads in batches and streams: the so-many-th
   unsigned queued = 0, streams = 0;
   bool never_ends = false;  // batches

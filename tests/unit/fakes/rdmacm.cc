@@ -28,7 +28,7 @@ rdma_cm_id* made() {
   ++fake_rdmacm.made;
   return new rdma_cm_id{};
 }
-struct Told {
+struct Reported {
   rdma_cm_event event{};
   std::vector<unsigned char> word;
 };
@@ -106,20 +106,20 @@ EXPORTED int rdma_get_cm_event(rdma_event_channel*, rdma_cm_event** event) {
     errno = EAGAIN;
     return -1;
   }
-  auto* told = new Told;
-  told->event.event = fake_rdmacm.events.front().type;
-  told->event.id = fake_rdmacm.events.front().id;
-  told->word = fake_rdmacm.events.front().word;
-  told->event.param.conn.private_data = told->word.data();
-  told->event.param.conn.private_data_len = static_cast<std::uint8_t>(told->word.size());
+  auto* reported = new Reported;
+  reported->event.event = fake_rdmacm.events.front().type;
+  reported->event.id = fake_rdmacm.events.front().id;
+  reported->word = fake_rdmacm.events.front().word;
+  reported->event.param.conn.private_data = reported->word.data();
+  reported->event.param.conn.private_data_len = static_cast<std::uint8_t>(reported->word.size());
   fake_rdmacm.events.pop_front();
-  ++fake_rdmacm.told;
-  *event = &told->event;
+  ++fake_rdmacm.reported;
+  *event = &reported->event;
   return 0;
 }
 EXPORTED int rdma_ack_cm_event(rdma_cm_event* event) {
   ++fake_rdmacm.acknowledged;
-  delete reinterpret_cast<Told*>(event);
+  delete reinterpret_cast<Reported*>(event);
   return 0;
 }
 EXPORTED const char* rdma_event_str(rdma_cm_event_type) { return "what happened"; }

@@ -18,7 +18,7 @@ struct FakeRdmaCm {
   ibv_mtu mtu = IBV_MTU_1024;                                  // of the route that is found
 
   int made = 0, destroyed = 0, channels = 0;  // identifiers; channels that live
-  int told = 0, acknowledged = 0;             // events
+  int reported = 0, acknowledged = 0;         // events
   std::vector<std::string> calls;             // in their order
   std::vector<rdma_conn_param> asked, accepted;
   std::vector<std::uint8_t> services;             // types of service that were set

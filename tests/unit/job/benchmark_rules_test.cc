@@ -90,7 +90,7 @@ TEST(BenchmarkRulesTest, ShippedJobsAreTheWorkloadsOfTheirVersion) {
     for (const RuleCheck& check : check_planned(version, job, as))
       EXPECT_TRUE(check.kept ||
                   (check.rule == "taken" && (name.starts_with("mlperf-dlrm") || name.starts_with("mlperf-flux"))))
-          << name << ": " << check.told;
+          << name << ": " << check.reported;
   }
   EXPECT_EQ(trained, 10);
 }

@@ -37,7 +37,7 @@ TEST(WallClock, OfLoadersThatShareABatchIsFilledByOne) {
   EXPECT_NEAR(priced_wall_clock_of(job, 43.3e9, 0.9)->fill_s, eight / 8, 1e-9);
 }
 
-TEST(WallClock, IsNotToldWithoutWhatItIsMadeOf) {
+TEST(WallClock, IsNotReportedWithoutWhatItIsMadeOf) {
   Job job = unet();
   job.loader.workers_per_gpu.reset();
   EXPECT_FALSE(priced_wall_clock_of(job, 43.3e9, 0.9)) << "nothing says how much is asked for at once";

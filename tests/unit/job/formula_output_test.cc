@@ -81,7 +81,7 @@ TEST(Lines, AreEachEvaluatedOrRefused) {
   }
 }
 
-TEST(Arguments, TellEveryProblem) {
+TEST(Arguments, ReportEveryProblem) {
   EXPECT_EQ(refusal("A3", {"sample_rate=1", "sample_bytes=130s", "cache_hit_ratio=2", "cache_hit_ratio=0", "x"}),
             "read_bandwidth_required: unknown input 'sample_rate'; did you mean "
             "'sample_rate_per_s'? (inputs: "

@@ -227,8 +227,8 @@ TEST(Bounds, AgreeWithTables) {
     EXPECT_NEAR(rank(n), k, n > 1e5 ? 2 : 0) << n;
 }
 
-/// The comment above each function tells the equation of its record: "/// A3: W = ... [B/s]".
-TEST(Formula, CommentsTellTheRegisteredEquation) {
+/// The comment above each function reports the equation of its record: "/// A3: W = ... [B/s]".
+TEST(Formula, CommentsReportTheRegisteredEquation) {
   std::string comments;
   for (const auto& file : std::filesystem::recursive_directory_iterator(source_dir() + "/harness/job/formulas")) {
     std::ifstream stream(file.path());

@@ -1,4 +1,4 @@
-// Which points follow from a job, with which sizes, and what is told where they are less than the job's.
+// Which points follow from a job, with which sizes, and what is reported where they are less than the job's.
 #include "harness/engine/plan/from_job.h"
 
 #include <gtest/gtest.h>
@@ -179,7 +179,7 @@ TEST(FromJob, ShardsOfTheUsersAreReadAsTheyAre) {
   EXPECT_EQ(plan.text("shard_stream", "job", "files"), "");
 }
 
-TEST(FromJob, SavesAreOfTheJobsRanksAndModeAndTellWhereTheyAreSmaller) {
+TEST(FromJob, SavesAreOfTheJobsRanksAndModeAndReportWhereTheyAreSmaller) {
   const std::string saving =
       std::string(kFiles) + "model: {parameters: 1e9}\ncheckpoint: {interval: 30min, stall: 10s, restore: 2min}\n";
   const Followed plan(saving, means());
@@ -196,7 +196,7 @@ TEST(FromJob, SavesAreOfTheJobsRanksAndModeAndTellWhereTheyAreSmaller) {
   EXPECT_TRUE(none.remarks("a checkpoint of 4 ranks does not fit"));
 }
 
-TEST(FromJob, OneNodesShareIsTold) {
+TEST(FromJob, OneNodesShareIsReported) {
   const Followed plan(with(kFiles, "nodes: 1", "nodes: 512"), means());
   EXPECT_TRUE(plan.remarks("the job has 512 nodes, and this run measures the share of one"));
 }

@@ -26,13 +26,13 @@ std::vector<Job> shipped_jobs() {
   return jobs;
 }
 
-TEST(JobPage, TellsEveryKey) {
+TEST(JobPage, ReportsEveryKey) {
   EXPECT_NE(read("/docs/reference/job-keys.md").find(job_keys_markdown()), std::string::npos)
       << "the key tables are not those of the program:\n"
       << job_keys_markdown();
 }
 
-TEST(JobPage, TellsEveryNeed) {
+TEST(JobPage, ReportsEveryNeed) {
   const std::string page = read("/docs/reference/needs.md");
   std::set<std::string> ids;
   for (const Job& job : shipped_jobs()) {
@@ -68,7 +68,7 @@ TEST(ClaimsPage, ItsCommandsRun) {
   EXPECT_GT(commands, 10);
 }
 
-TEST(ShippedJobs, AreRealAndTellTheirSources) {
+TEST(ShippedJobs, AreRealAndReportTheirSources) {
   EXPECT_GE(shipped_jobs().size(), 10u);
   for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/configs/jobs")) {
     const std::string text = read("/configs/jobs/" + file.path().filename().string());

@@ -34,7 +34,7 @@ Job good(const std::string& text, const std::vector<std::string>& overrides = {}
 }
 
 /// What the user reads, a line per problem.
-std::string told(const std::string& text, const std::vector<std::string>& overrides = {}) {
+std::string describe(const std::string& text, const std::vector<std::string>& overrides = {}) {
   Diagnostics problems;
   parse(text, problems, overrides);
   try {
@@ -102,9 +102,9 @@ TEST(Job, DerivesWhatWasNotMeasured) {
   EXPECT_EQ(job.values.at("model.parameters"), "8030261248");
   EXPECT_EQ(good(text, {"step.time=1s", "model.parameters=8e9"}).derived.size(),
             2u);  // given values stand
-  EXPECT_NE(told(text, {"step.mfu=~"}).find("step.mfu: has no value"), std::string::npos);
+  EXPECT_NE(describe(text, {"step.mfu=~"}).find("step.mfu: has no value"), std::string::npos);
   text.replace(text.find("mfu: 0.4, "), 10, "");
-  EXPECT_EQ(told(text),
+  EXPECT_EQ(describe(text),
             "job.yaml:4:7: step.time: missing: stall-free time of one optimizer step (above 0 s); "
             "or give cluster.gpu_flops, step.mfu, model.parameters and model.sequence_length");
 }

@@ -89,7 +89,7 @@ TEST_F(PlanTest, TheResolvedConfigurationGivesTheSamePlan) {
   EXPECT_DOUBLE_EQ(second.declared_needs[0].value, 1e9);
 }
 
-TEST_F(PlanTest, EveryProblemIsToldAtOnce) {
+TEST_F(PlanTest, EveryProblemIsReportedAtOnce) {
   const std::string text = problem(
       "schema: 2\nnaem: x\nworkloads:\n  - use: plan_test_worklaod\n  - use: plan_test_workload\n  "
       "  queue_deph: 3\n    cache: bypased\n");

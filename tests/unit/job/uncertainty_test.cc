@@ -50,7 +50,7 @@ TEST(Uncertainty, FollowsCorrelatedInputs) {
   EXPECT_GT(find(all, "ingest.steady_read_bandwidth").uncertainty, 0.05);
 }
 
-TEST(Uncertainty, IsTold) {
+TEST(Uncertainty, IsReported) {
   const Job job = load_job(source_dir() + "/configs/jobs/resnet50-imagenet.yaml", {"step.time=200ms +- 10%"});
   const auto all = derive_needs(job);
   EXPECT_NE(needs_json(job, all).find("\"relative_uncertainty\": 0.1"), std::string::npos);

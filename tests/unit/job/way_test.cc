@@ -1,4 +1,4 @@
-// What makes a measured point tell of a job, and what only of another.
+// What makes a measured point report on a job, and what only of another.
 #include "harness/job/way.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Way, APointThatDoesWhatTheJobDoes) {
   EXPECT_EQ(same.distance, 0);
   EXPECT_TRUE(same.differs.empty());
   EXPECT_FALSE(same.more || same.less);
-  EXPECT_EQ(told_way(files(), "small_file_read", as_job()), "16 blocking workers, whole files");
+  EXPECT_EQ(describe_method(files(), "small_file_read", as_job()), "16 blocking workers, whole files");
 }
 
 TEST(Way, AQueueIsMoreThanALoaderThatWaits) {
@@ -82,7 +82,7 @@ TEST(Way, ReadersWithoutBatchesAreNearButNotNearest) {
   EXPECT_EQ(like(shards(), {{"loader", "pytorch_iterable"}, {"read_profile", "wds"}}, "shard_stream").distance, 0);
 }
 
-TEST(Way, OtherCallsAreTold) {
+TEST(Way, OtherCallsAreReported) {
   EXPECT_FALSE(like(files(), with(as_job(), "read_profile", "pil")).differs.empty());
   // What random reads stand for in a data set of tar shards has no profile of its own.
   EXPECT_TRUE(like(shards(), {{"read_profile", "ranged"}, {"block_size", "1048576"}}, "random_read").differs.empty());
@@ -95,17 +95,17 @@ TEST(Way, RunsThatRecordedNoLoaderAreTakenAsTheyAre) {
   EXPECT_EQ(like(files(), old).distance, 0);
 }
 
-TEST(Way, OfEquallyNearPointsTheOneThatGaveLessTells) {
+TEST(Way, OfEquallyNearPointsTheOneThatGaveLessReports) {
   Likeness near, far;
   near.has_way = far.has_way = true;
   far.distance = 1;
-  EXPECT_TRUE(tells_more(near, 1, far, 100));
-  EXPECT_FALSE(tells_more(far, 100, near, 1));
-  EXPECT_TRUE(tells_more(near, 1, near, 100));
-  EXPECT_TRUE(tells_more(Likeness{}, 100, Likeness{}, 1));  // what neither reads nor saves
+  EXPECT_TRUE(says_more(near, 1, far, 100));
+  EXPECT_FALSE(says_more(far, 100, near, 1));
+  EXPECT_TRUE(says_more(near, 1, near, 100));
+  EXPECT_TRUE(says_more(Likeness{}, 100, Likeness{}, 1));  // what neither reads nor saves
 }
 
-TEST(Way, WhatWouldMeasureItIsTold) {
+TEST(Way, WhatWouldMeasureItIsReported) {
   EXPECT_EQ(settings_of(files(), "small_file_read"), "file_size: 130000B, workers: 16");
   EXPECT_EQ(settings_of(shards(), "shard_stream"), "sample_size: 130000B, block_size: 1048576B, workers: 16");
 }

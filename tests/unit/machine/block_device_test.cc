@@ -32,13 +32,13 @@ TEST(BlockDevice, CountsWhatIsWritten) {
   if (!device) GTEST_SKIP() << "no block device under the temporary folder";
   const DeviceCounters before = read_counters(*device);
   std::uint64_t read_before = 0, written_before = 0, read_after = 0, written_after = 0;
-  const bool told = read_self_io(read_before, written_before);
+  const bool reported = read_self_io(read_before, written_before);
   tmp.write("file", std::string(1 << 20, 'x'));
   const int fd = ::open((tmp / "file").c_str(), O_RDONLY);
   ASSERT_EQ(::fsync(fd), 0);
   ::close(fd);
   EXPECT_GE(read_counters(*device).written_bytes - before.written_bytes, 1u << 20);
-  if (told && read_self_io(read_after, written_after)) {
+  if (reported && read_self_io(read_after, written_after)) {
     EXPECT_GE(written_after - written_before, 1u << 20);
   }
 }

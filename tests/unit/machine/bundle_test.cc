@@ -22,21 +22,21 @@ TEST(Scrubbed, PathsOfUsersAreTakenOut) {
   EXPECT_EQ(scrubbed("libcuda.so.1 (/opt/alice/lib)"), "libcuda.so.1 (<path>)");
 }
 
-TEST(Scrubbed, ValuesOfVariablesThatMayNotBeTold) {
+TEST(Scrubbed, ValuesOfVariablesThatMayNotBeReported) {
   ::setenv("HEADRACE_TEST_PASSWORD", "correct-horse", 1);
   ::setenv("NCCL_DEBUG", "VERSION-OF-NCCL", 1);
   EXPECT_EQ(scrubbed("mount -o password=correct-horse,ro"), "mount -o password=<removed>,ro");
   EXPECT_EQ(scrubbed("NCCL says VERSION-OF-NCCL"), "NCCL says VERSION-OF-NCCL");
-  const std::string told = told_environment();
-  EXPECT_NE(told.find("NCCL_DEBUG=VERSION-OF-NCCL\n"), std::string::npos);
-  EXPECT_EQ(told.find("correct-horse"), std::string::npos);
-  EXPECT_EQ(told.find("PASSWORD"), std::string::npos);
-  EXPECT_EQ(told.find("PATH="), std::string::npos);
+  const std::string reported = reported_environment();
+  EXPECT_NE(reported.find("NCCL_DEBUG=VERSION-OF-NCCL\n"), std::string::npos);
+  EXPECT_EQ(reported.find("correct-horse"), std::string::npos);
+  EXPECT_EQ(reported.find("PASSWORD"), std::string::npos);
+  EXPECT_EQ(reported.find("PATH="), std::string::npos);
   ::unsetenv("HEADRACE_TEST_PASSWORD");
   ::unsetenv("NCCL_DEBUG");
 }
 
-TEST(KernelBundle, TellsTopologyCountersAndTheLogOfDevices) {
+TEST(KernelBundle, ReportsTopologyCountersAndTheLogOfDevices) {
   const headrace::testing::TemporaryFolder root;
   root.write("sys/bus/pci/devices/0000:1b:00.0/class", "0x030200\n");
   root.write("sys/bus/pci/devices/0000:1b:00.0/current_link_speed", "32.0 GT/s PCIe\n");

@@ -6,7 +6,7 @@ namespace headrace::system::client_counters_test {
 namespace {
 
 // As the Lustre operations manual shows a client's osc.*.stats; never read on a live client here.
-TEST(LustreStats, TellWhatCameFromTheServers) {
+TEST(LustreStats, ReportWhatCameFromTheServers) {
   EXPECT_EQ(parse_lustre_stats("snapshot_time             1616587829.623567 secs.nsecs\n"
                                "req_waittime              8523 samples [usec] 25 21356 1480125\n"
                                "read_bytes                31 samples [bytes] 4096 4194304 61865984\n"
@@ -16,7 +16,7 @@ TEST(LustreStats, TellWhatCameFromTheServers) {
 }
 
 // Names as juicefs-stats(1) reads them; never read on a live client here.
-TEST(JuicefsStats, TellWhatCameFromTheStore) {
+TEST(JuicefsStats, ReportWhatCameFromTheStore) {
   constexpr const char* kStats =
       "juicefs_blockcache_hit_bytes 777\njuicefs_object_request_data_bytes_GET 4194304\n"
       "juicefs_object_request_data_bytes_PUT 9\njuicefs_uptime 11.5\n";
@@ -41,7 +41,7 @@ constexpr const char* kCephMetrics =
     "read          5           4194304         4194304         4194304         20971520\n"
     "write         2           4096            4096            4096            8192\n";
 
-TEST(CephMetrics, TellWhatCameFromTheServers) {
+TEST(CephMetrics, ReportWhatCameFromTheServers) {
   EXPECT_EQ(parse_ceph_sizes(kCephMetrics), 20971520u);
   const std::string_view all = kCephMetrics;
   EXPECT_EQ(parse_ceph_sizes(all.substr(all.rfind("item"))), 20971520u);  // `metrics/size` of later kernels
@@ -53,7 +53,7 @@ TEST(CephMetrics, AreOfThisMountOrOfNone) {
   const std::string one = "a1-2.client4235", other = "b7-9.client77", again = "a1-2.client9";
   EXPECT_EQ(ceph_client_of({one}, "10.0.0.1:6789:/"), one);
   EXPECT_EQ(ceph_client_of({one, other}, "user@b7-9.fs=/"), other);
-  EXPECT_EQ(ceph_client_of({one, other}, "10.0.0.1:6789:/"), "");  // whose traffic it is cannot be told
+  EXPECT_EQ(ceph_client_of({one, other}, "10.0.0.1:6789:/"), "");  // whose traffic it is cannot be reported
   EXPECT_EQ(ceph_client_of({one, again}, "user@a1-2.fs=/"), "");
   EXPECT_EQ(ceph_client_of({}, "user@a1-2.fs=/"), "");
 }

@@ -53,7 +53,7 @@ class Client : public ::testing::Test {
 
 constexpr const char* kTcp = "rw,relatime,vers=4.2,rsize=1048576,hard,proto=tcp,nconnect=4";
 
-TEST_F(Client, OfNfsTellsHowMuchCanBeUnderWay) {
+TEST_F(Client, OfNfsReportsHowMuchCanBeUnderWay) {
   has("/sys/class/bdi/0:34/read_ahead_kb", "15360\n");
   has("/proc/sys/sunrpc/tcp_max_slot_table_entries", "65536\n");
   has("/sys/module/nfs/parameters/max_session_slots", "64\n");
@@ -70,7 +70,7 @@ TEST_F(Client, OfNfsTellsHowMuchCanBeUnderWay) {
   expect(of(found, "requests"), Level::good, "reads took 2 ms each so far, at which they carry 33.6 GB/s at most");
 }
 
-TEST_F(Client, OfNfsTellsWhatIsSetBadly) {
+TEST_F(Client, OfNfsReportsWhatIsSetBadly) {
   has("/sys/class/bdi/0:34/read_ahead_kb", "128\n");
   auto found = look(mount("nfs", "s:/", "rw,vers=3,rsize=1048576,soft,proto=tcp,nconnect=4"));
   expect(of(found, "NFS"), Level::warning, "mount with hard");
@@ -111,7 +111,7 @@ TEST_F(Client, OfLustreIsHeldAgainstWhatGpusNeed) {
   expect(of(look(lfs), "RPCs"), Level::good, "64 in all");
 }
 
-TEST_F(Client, OfLustreTellsStripes) {
+TEST_F(Client, OfLustreReportsStripes) {
   std::array<unsigned char, 32> v1{0xD0, 0x0B, 0xD1, 0x0B};
   v1[26] = 0x10;  // 1 MiB
   v1[28] = 4;
@@ -126,7 +126,7 @@ TEST_F(Client, OfLustreTellsStripes) {
   EXPECT_FALSE(parse_lustre_stripes(std::span(v1).first(16)));
 }
 
-TEST_F(Client, OfOthersIsToldWithItsSource) {
+TEST_F(Client, OfOthersIsReportedWithItsSource) {
   expect(of(look(mount("ceph", "10.0.0.1:/", "rw,rasize=131072")), "CephFS"), Level::note, "rasize=67108864");
   expect(of(look(mount("ceph", "10.0.0.1:/", "rw")), "counters"), Level::note, "cold is not provable");
   has("/sys/kernel/debug/ceph/a1-2.client4235/mdsc", "");

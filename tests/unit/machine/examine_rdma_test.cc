@@ -48,7 +48,7 @@ TEST(ExamineRdma, NotesSmallPackets) {
   EXPECT_NE(finding.text.find("; MTU could be 4096"), std::string::npos);
 }
 
-TEST(ExamineRdma, TellsWhichPortsRanksGoBy) {
+TEST(ExamineRdma, ReportsWhichPortsRanksGoBy) {
   Ports ports = one_port();
   for (const char* name : {"host10", "host2", "host3"}) ports.all.emplace_back(ports.all.front()).device = name;
   ports.all[2].rate *= 4;

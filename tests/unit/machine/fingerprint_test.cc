@@ -23,7 +23,7 @@ std::string value(const Facts* facts, const std::string& key) {
   return found == facts->end() ? "" : found->second;
 }
 
-TEST(Fingerprint, TellsOfEveryPart) {
+TEST(Fingerprint, ReportsOfEveryPart) {
   Node node("/tmp/headrace-no-such-scratch");
   const Fingerprint all = fingerprint("/tmp/headrace-no-such-scratch", node);
   for (const char* name : {"host", "kernel", "cpu", "memory", "limits", "file_system", "backends"})
@@ -35,7 +35,7 @@ TEST(Fingerprint, TellsOfEveryPart) {
   EXPECT_NE(value(section(all, "backends"), "posix"), "");
 }
 
-TEST(Fingerprint, LeavesOutWhatWasNotTold) {
+TEST(Fingerprint, LeavesOutWhatWasNotReported) {
   Node node("/proc/headrace");
   const Fingerprint all = fingerprint("/proc/headrace", node);
   EXPECT_EQ(value(section(all, "file_system"), "type"), "proc");

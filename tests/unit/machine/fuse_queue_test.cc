@@ -33,7 +33,7 @@ TEST_F(FuseQueueOf, IsCalledByTheDevicesNumber) {
   EXPECT_EQ(waiting("fuseblk", "254:1"), 7u);
 }
 
-TEST_F(FuseQueueOf, IsNotToldOfOthersOrWhereItIsNotThere) {
+TEST_F(FuseQueueOf, IsNotReportedOfOthersOrWhereItIsNotThere) {
   put("45", "3\n");
   put("46", "words\n");
   EXPECT_FALSE(waiting("ext4", "0:45"));

@@ -31,8 +31,8 @@ struct LostGpus : ::testing::Test {
     fs::create_directories(root / ("sys/bus/pci/drivers/" + driver));
     fs::create_directory_symlink(root / ("sys/bus/pci/drivers/" + driver), root / (own + "/driver"));
   }
-  /// What the driver tells of it, and its device file.
-  void told(const std::string& address, int minor, bool file = true) {
+  /// What the driver reports on it, and its device file.
+  void describe(const std::string& address, int minor, bool file = true) {
     put("proc/driver/nvidia/gpus/" + address + "/information",
         "Model: \t\t NVIDIA H100\nDevice Minor: \t " + std::to_string(minor));
     if (file) put("dev/nvidia" + std::to_string(minor), "");
@@ -45,7 +45,7 @@ struct LostGpus : ::testing::Test {
     Addresses all;
     for (int i = 0; i < 8; ++i) {
       function(at(i), "0x030200", "0x2330", "nvidia");
-      told(at(i), i);
+      describe(at(i), i);
       all.push_back(at(i));
     }
     function("0000:05:00.0", "0x068000", "0x22a3", "nvidia-nvswitch");
@@ -64,7 +64,7 @@ TEST_F(LostGpus, OneThatIsNotListedIsLost) {
   EXPECT_EQ(lost(listed), (Addresses{at(3), at(7)}));
 }
 
-/// Its driver could not start it: none has it, and nothing is told of it.
+/// Its driver could not start it: none has it, and nothing is reported about it.
 TEST_F(LostGpus, OneThatNoDriverHasIsLost) {
   const Addresses listed = eight();
   function("0000:20:00.0", "0x030200", "0x2330", "");
@@ -75,9 +75,9 @@ TEST_F(LostGpus, WhatIsKeptFromThisProcessIsNot) {
   const Addresses listed = eight();
   function("0000:20:00.0", "0x030200", "0x2330", "vfio-pci");  // a virtual machine's
   function("0000:21:00.0", "0x030200", "0x2330", "nouveau");
-  function("0000:22:00.0", "0x030200", "0x2330", "nvidia");  // another container's: nothing is told of it
+  function("0000:22:00.0", "0x030200", "0x2330", "nvidia");  // another container's: nothing is reported about it
   function("0000:23:00.0", "0x030200", "0x2330", "nvidia");  // without a device file here
-  told("0000:23:00.0", 23, false);
+  describe("0000:23:00.0", 23, false);
   EXPECT_EQ(lost(listed), Addresses{});
 }
 
@@ -90,7 +90,7 @@ TEST_F(LostGpus, ACardThatDrivesADisplayIsNot) {
   EXPECT_EQ(lost({"0000:01:00.0"}), Addresses{"0000:02:00.0"});  // of the same model
 }
 
-TEST_F(LostGpus, WhereAddressesAreNotToldNumbersAreCompared) {
+TEST_F(LostGpus, WhereAddressesAreNotReportedNumbersAreCompared) {
   eight();
   EXPECT_EQ(lost(Addresses(8)), Addresses{});
   EXPECT_EQ(lost(Addresses(7)).size(), 1u);

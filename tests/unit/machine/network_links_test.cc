@@ -123,9 +123,9 @@ TEST_F(NetworkLinks, SmallPacketsUnderRoce) {
   rdma("mlx5_0", "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet");
   put("class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/0", "eth0");
   put("class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1", "eth0");
-  bool told = false;
-  for (const Finding& f : findings()) told = told || f.text.find("eth0 has MTU 1500") != std::string::npos;
-  EXPECT_TRUE(told);
+  bool reported = false;
+  for (const Finding& f : findings()) reported = reported || f.text.find("eth0 has MTU 1500") != std::string::npos;
+  EXPECT_TRUE(reported);
 }
 
 TEST_F(NetworkLinks, ErrorsAndTheirGrowth) {
@@ -139,9 +139,9 @@ TEST_F(NetworkLinks, ErrorsAndTheirGrowth) {
   ASSERT_EQ(risen.size(), 1u);
   EXPECT_EQ(risen.at("mlx5_0/1"), "port_rcv_errors +3");
   EXPECT_TRUE(risen_errors(before, before).empty());
-  bool told = false;
-  for (const Finding& f : findings()) told = told || f.text.find("port_rcv_errors 10") != std::string::npos;
-  EXPECT_TRUE(told);
+  bool reported = false;
+  for (const Finding& f : findings()) reported = reported || f.text.find("port_rcv_errors 10") != std::string::npos;
+  EXPECT_TRUE(reported);
 }
 
 TEST_F(NetworkLinks, SettingsOfNccl) {

@@ -30,7 +30,7 @@ device server:/export mounted on /my\040data with fstype nfs4 statvers=1.1
 	     GETATTR: 3 3 0 600 700 0 1 1
 )";
 
-TEST(Mountstats, TellWhatCameFromTheServer) {
+TEST(Mountstats, ReportWhatCameFromTheServer) {
   const auto found = parse_mountstats(kMountstats, "/my data");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->read_bytes, 16777216u);
@@ -56,7 +56,7 @@ TEST(Mountstats, AddUpConnections) {
   EXPECT_EQ(rdma.most_slots, 0u);  // the twelfth word is another there
 }
 
-TEST(Mountstats, TellWhereRequestsWaited) {
+TEST(Mountstats, ReportWhereRequestsWaited) {
   const auto found = parse_mountstats(kMountstats, "/my data");
   ASSERT_EQ(found->operations.size(), 4u);  // WRITE was never asked for
   const NfsOperation& read = found->operations[1];

@@ -40,7 +40,7 @@ struct SocketTest : ::testing::Test {
   UniqueFd near, far;
 };
 
-/// Closes with data unread, and at once: the other end is told ECONNRESET.
+/// Closes with data unread, and at once: the other end gets ECONNRESET.
 void reset(UniqueFd& fd) {
   const linger now{1, 0};
   ::setsockopt(fd.get(), SOL_SOCKET, SO_LINGER, &now, sizeof now);
@@ -135,7 +135,7 @@ TEST_F(SocketTest, BytesThatComeLateComeWhole) {
   EXPECT_TRUE(sent.get());
 }
 
-TEST_F(SocketTest, TellsWhichOfManyHasSomething) {
+TEST_F(SocketTest, ReportsWhichOfManyHasSomething) {
   const std::vector<int> both{near.get(), far.get()};
   EXPECT_EQ(readable(both, 0), (std::vector<bool>{false, false}));
   ASSERT_TRUE(send_all(near.get(), "x", Deadline(kLong_s)));
@@ -144,7 +144,7 @@ TEST_F(SocketTest, TellsWhichOfManyHasSomething) {
   EXPECT_EQ(readable(std::vector<int>{near.get()}, kLong_s), std::vector<bool>{true});
 }
 
-TEST_F(SocketTest, ARefusedPortIsToldAtOnce) {
+TEST_F(SocketTest, ARefusedPortIsReportedAtOnce) {
   std::uint16_t port = 0;
   listen(port);  // and closed again: nobody is there
   const Connected nobody = connected(at(port), Deadline(kLong_s));

@@ -49,7 +49,7 @@ std::optional<Ahead> found(const Recording& recording, Roles roles, double calls
   return find_ahead(recording, roles, calls, sample_size, spread, why);
 }
 
-TEST(FindAhead, TellsTheBatchAndHowManyLieReady) {
+TEST(FindAhead, ReportsTheBatchAndHowManyLieReady) {
   std::string why;
   for (const unsigned each : {1u, 2u, 4u}) {
     const auto ahead = found(laid(4, each), roles_of(4), 2, 1000, 0, why);
@@ -61,14 +61,14 @@ TEST(FindAhead, TellsTheBatchAndHowManyLieReady) {
   }
 }
 
-TEST(FindAhead, TellsNoNumberWhereOneBatchMoreWouldMakeAnother) {
+TEST(FindAhead, ReportsNoNumberWhereOneBatchMoreWouldMakeAnother) {
   std::string why;
-  const auto uneven = found(laid(2, 2), roles_of(2), 2, 1000, 2, why);  // sizes that tell little of counts
+  const auto uneven = found(laid(2, 2), roles_of(2), 2, 1000, 2, why);  // sizes that show little of counts
   ASSERT_TRUE(uneven);
   EXPECT_FALSE(uneven->each);
 }
 
-TEST(FindAhead, SaysWhyItCannotTell) {
+TEST(FindAhead, SaysWhyItCannotDecide) {
   std::string why;
   EXPECT_FALSE(found(laid(2, 2, false), roles_of(2), 2, 1000, 0, why));
   EXPECT_NE(why.find("rarely waited"), std::string::npos) << why;
@@ -155,7 +155,7 @@ TEST(FindAheadFromLooks, AgreesAtTheBeginAndAtTheEnd) {
   }
 }
 
-TEST(FindAheadFromLooks, TellsNoNumberWhereTheLoaderIsLeftInTheMidst) {
+TEST(FindAheadFromLooks, ReportsNoNumberWhereTheLoaderIsLeftInTheMidst) {
   Looked looked;
   looked.generation(2, 3, 60, 10);
   const auto ahead = looked.ahead();
@@ -202,7 +202,7 @@ TEST(FindAheadFromLooks, IsNotMisledByWhatWhoTakesReadsBeforeTheFirstBatch) {
   EXPECT_GE(left.ahead()->each_high, 2);
 }
 
-TEST(FindAheadFromLooks, TellsNoNumberWhereNobodyWasSeenPausing) {
+TEST(FindAheadFromLooks, ReportsNoNumberWhereNobodyWasSeenPausing) {
   Looked looked;
   looked.generation(2, 2, 60);
   looked.recording.taken.clear();
@@ -213,7 +213,7 @@ TEST(FindAheadFromLooks, TellsNoNumberWhereNobodyWasSeenPausing) {
   EXPECT_FALSE(std::isfinite(ahead->each_high));
 }
 
-TEST(FindAheadFromLooks, TellsNoNumberOfWorkersThatWereNoticedLate) {
+TEST(FindAheadFromLooks, ReportsNoNumberOfWorkersThatWereNoticedLate) {
   Looked looked;
   looked.generation(2, 2, 60, 10);
   looked.recording.processes[1].age_s = 2;
@@ -236,13 +236,13 @@ TEST(FindAheadFromLooks, CountsOneThatWasNoticedLateAmongThoseThatItWorksWith) {
   ASSERT_TRUE(ahead && ahead->each);
   EXPECT_EQ(ahead->workers, 4u);
   EXPECT_EQ(*ahead->each, 3);
-  // Not told how long it had run, it is one that came later; it works with them all the same.
+  // Without its run time, it is one that came later; it works with them all the same.
   last.age_s = 0;
   ASSERT_TRUE(looked.ahead());
   EXPECT_EQ(looked.ahead()->workers, 4u);
 }
 
-TEST(FindAheadFromLooks, TellsNothingWhereOthersReadSamplesToo) {
+TEST(FindAheadFromLooks, ReportsNothingWhereOthersReadSamplesToo) {
   Looked looked;
   looked.generation(4, 3, 60);
   looked.roles.workers.pop_back();

@@ -1,4 +1,4 @@
-// Which GPUs are the job's, from what a driver told of all of them.
+// Which GPUs are the job's, from what a driver reported about all of them.
 #include "harness/observe/sampling/gpus.h"
 
 #include <gtest/gtest.h>
@@ -31,10 +31,10 @@ struct LaidGpus {
   }
 };
 
-TEST(FindGpus, TellsThoseThatTheJobHasMemoryOf) {
+TEST(FindGpus, ReportsThoseThatTheJobHasMemoryOf) {
   const LaidGpus laid({10}, {99});
   ASSERT_EQ(laid.seen.gpus.size(), 1u);
-  const GpuTold& gpu = laid.seen.gpus.front();
+  const GpuSummary& gpu = laid.seen.gpus.front();
   EXPECT_EQ(gpu.pci_address, "a");
   EXPECT_NEAR(gpu.busy.value, 0.3, 1e-9);
   EXPECT_NEAR(*gpu.memory_busy, 0.1, 1e-9);
@@ -46,7 +46,7 @@ TEST(FindGpus, TellsThoseThatTheJobHasMemoryOf) {
   EXPECT_TRUE(laid.seen.notes.empty());
 }
 
-TEST(FindGpus, TellsOfSeveralTheirMean) {
+TEST(FindGpus, ReportsOfSeveralTheirMean) {
   const LaidGpus laid({10}, {11});
   ASSERT_EQ(laid.seen.gpus.size(), 2u);
   EXPECT_NEAR(*laid.seen.gpus[1].own_busy, 0.6, 1e-9);

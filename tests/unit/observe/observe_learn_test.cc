@@ -242,7 +242,7 @@ TEST(Learn, MappedFilesAreTokens) {
   EXPECT_EQ(find(faulting(782, true), "dataset.read_profile"), nullptr);
 }
 
-TEST(Learn, ShardsHoldAsManySamplesAsTheirBeginsTell) {
+TEST(Learn, ShardsHoldAsManySamplesAsTheirBeginsReport) {
   const auto shards = [](formats::Format format, double per_file) {
     return Loop::learned([&](Loop& loop) {
       loop.seen.data.format = format;

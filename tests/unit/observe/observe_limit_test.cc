@@ -117,8 +117,8 @@ TEST(FindLimit, SaysHowLittleItSawWhereThatIsTooLittle) {
 }
 
 /// A GPU of the job, which was busy so much of the time.
-GpuTold gpu(double busy) {
-  GpuTold one{.pci_address = "0000:17:00.0", .name = "", .busy = {}, .memory_busy = {}, .own_busy = {}};
+GpuSummary gpu(double busy) {
+  GpuSummary one{.pci_address = "0000:17:00.0", .name = "", .busy = {}, .memory_busy = {}, .own_busy = {}};
   one.busy = {.name = "busy", .value = busy, .low = busy - 0.02, .high = busy + 0.02};
   one.busy_known = true;
   return one;
@@ -138,7 +138,7 @@ TEST(FindLimit, IsNoStarvingWhereTheOneGpuComputesMeanwhile) {
   EXPECT_EQ(job.limit(), "storage_latency");
 }
 
-TEST(FindLimit, TellsATrainingThatItsMainThreadHoldsUp) {
+TEST(FindLimit, ReportsATrainingThatItsMainThreadHoldsUp) {
   Job job(0, 0, 0);
   job.seen.gpus = {gpu(0.2)};
   const Limit limit = find_limit(job.recording, job.slices, job.seen);
@@ -248,7 +248,7 @@ TEST(FindLimitWithoutWorkers, IsTrainingWhereThreadsThatBringNothingInComputeFor
   EXPECT_NEAR(value_of(job.seen.consumer, "processor"), 0.87, 1e-9);
 }
 
-TEST(FindLimitWithoutWorkers, IsNotToldWhereNobodyIsSeenWhoMakesBatches) {
+TEST(FindLimitWithoutWorkers, IsNotReportedWhereNobodyIsSeenWhoMakesBatches) {
   Alone job;
   job.lay(looks({{Wait::hand_over, 87}, {Wait::sleep, 13}}, {{Wait::hand_over, 17}}), false);
   EXPECT_EQ(job.limit().id, "unknown");
@@ -268,7 +268,7 @@ TEST(FindLimitWithoutWorkers, IsWhatTheMainThreadReadsOrMakesItself) {
   job.lay(computes, false);
   EXPECT_EQ(job.limit().id, "main_process");
   EXPECT_NEAR(value_of(job.seen.consumer, "making"), 0.7, 1e-9);
-  // A step of which nothing is a pause: whether it is training or making, nobody can tell.
+  // A step of which nothing is a pause: whether it is training or making, nobody can decide.
   job.seen.roles.making = 0;
   ProcessSlice alike = looks({{Wait::running, 100}});
   alike.stretches[5] = 90;

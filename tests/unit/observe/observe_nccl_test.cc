@@ -42,35 +42,36 @@ NcclSeen answers(const std::vector<Counts>& all) {
 NcclSeen standing(const Counts& counts, std::size_t looks) { return answers(std::vector<Counts>(looks, counts)); }
 
 /// A consumer that was never starved.
-Observation fed(NcclTold told) {
+Observation fed(NcclSummary reported) {
   Observation seen;
   seen.limit = {.id = "consumer", .sentence = "Training itself limits"};
-  seen.nccl = std::move(told);
+  seen.nccl = std::move(reported);
   apply_nccl(seen);
   return seen;
 }
 
 TEST(FindBehind, NamesTheRankThatOthersWaitFor) {
-  const NcclTold told = find_behind(standing({50, 50, 49, 50}, 8), 20);
-  ASSERT_EQ(told.behind.size(), 1u);
-  EXPECT_EQ(told.behind[0].rank, 2);
-  EXPECT_EQ(told.behind[0].host, "h2");
-  EXPECT_EQ(told.behind[0].lag, Lag::stopped);
-  EXPECT_EQ(told.behind[0].seconds, 7);
-  EXPECT_TRUE(told.behind[0].decides);
-  EXPECT_NE(told.behind[0].sentence.find("no more than AllReduce 49, 3 ranks have launched more"), std::string::npos)
-      << told.behind[0].sentence;
-  const Observation seen = fed(told);
+  const NcclSummary reported = find_behind(standing({50, 50, 49, 50}, 8), 20);
+  ASSERT_EQ(reported.behind.size(), 1u);
+  EXPECT_EQ(reported.behind[0].rank, 2);
+  EXPECT_EQ(reported.behind[0].host, "h2");
+  EXPECT_EQ(reported.behind[0].lag, Lag::stopped);
+  EXPECT_EQ(reported.behind[0].seconds, 7);
+  EXPECT_TRUE(reported.behind[0].decides);
+  EXPECT_NE(reported.behind[0].sentence.find("no more than AllReduce 49, 3 ranks have launched more"),
+            std::string::npos)
+      << reported.behind[0].sentence;
+  const Observation seen = fed(reported);
   EXPECT_EQ(seen.limit.id, "stopped_rank");
   EXPECT_NE(seen.limit.sentence.find("rank 2 of 4 (process 102 on h2) is behind or hung"), std::string::npos);
 }
 
 TEST(FindBehind, NamesNobodyWhereAllAreInStep) {
-  const NcclTold told = find_behind(standing({50, 50, 50, 50}, 8), 20);
-  EXPECT_TRUE(told.behind.empty());
-  ASSERT_EQ(told.facts.size(), 1u);  // that nothing moves is told all the same
-  EXPECT_NE(told.facts[0].find("4 ranks are at the same operation"), std::string::npos);
-  EXPECT_EQ(fed(told).limit.id, "consumer");
+  const NcclSummary reported = find_behind(standing({50, 50, 50, 50}, 8), 20);
+  EXPECT_TRUE(reported.behind.empty());
+  ASSERT_EQ(reported.facts.size(), 1u);  // that nothing moves is reported all the same
+  EXPECT_NE(reported.facts[0].find("4 ranks are at the same operation"), std::string::npos);
+  EXPECT_EQ(fed(reported).limit.id, "consumer");
   EXPECT_TRUE(find_behind(answers({{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}}), 20).facts.empty());
 }
 
@@ -92,19 +93,19 @@ TEST(FindBehind, LooksAtTheLastAnswersAlone) {
 }
 
 TEST(FindBehind, DoesNotDecideWhereItTakesLittleOfTheTime) {
-  const NcclTold told = find_behind(standing({50, 49, 50}, 8), 100);
-  ASSERT_EQ(told.behind.size(), 1u);
-  EXPECT_FALSE(told.behind[0].decides);
-  const Observation seen = fed(told);
+  const NcclSummary reported = find_behind(standing({50, 49, 50}, 8), 100);
+  ASSERT_EQ(reported.behind.size(), 1u);
+  EXPECT_FALSE(reported.behind[0].decides);
+  const Observation seen = fed(reported);
   EXPECT_EQ(seen.limit.id, "consumer");
-  ASSERT_EQ(seen.limit.proof.size(), 1u);  // the evidence is told
+  ASSERT_EQ(seen.limit.proof.size(), 1u);  // the evidence is reported
 }
 
 TEST(FindBehind, NamesNobodyWhereMostAreBehind) {
-  const NcclTold told = find_behind(standing({49, 49, 50, 49}, 8), 20);
-  EXPECT_TRUE(told.behind.empty());
-  ASSERT_EQ(told.facts.size(), 1u);
-  EXPECT_NE(told.facts[0].find("3 of 4 ranks have launched fewer"), std::string::npos);
+  const NcclSummary reported = find_behind(standing({49, 49, 50, 49}, 8), 20);
+  EXPECT_TRUE(reported.behind.empty());
+  ASSERT_EQ(reported.facts.size(), 1u);
+  EXPECT_NE(reported.facts[0].find("3 of 4 ranks have launched fewer"), std::string::npos);
   EXPECT_EQ(find_behind(standing({50, 49}, 8), 20).behind.size(), 1u);  // one of two
 }
 
@@ -117,9 +118,9 @@ TEST(FindBehind, NamesTheCauseAndNotWhoWaitsForIt) {
     other.ranks[1].pid = 102;
     seen.looks.push_back({.at_s = static_cast<double>(i), .communicators = {ranks_at({50, 49}), other}});
   }
-  const NcclTold told = find_behind(seen, 20);
-  ASSERT_EQ(told.behind.size(), 1u);
-  EXPECT_EQ(told.behind[0].pid, 101);
+  const NcclSummary reported = find_behind(seen, 20);
+  ASSERT_EQ(reported.behind.size(), 1u);
+  EXPECT_EQ(reported.behind[0].pid, 101);
 }
 
 TEST(FindBehind, LeavesOutWhatBeginsOrEnds) {
@@ -140,35 +141,35 @@ NcclSeen without_rank_1(bool unresponsive, bool others_go_on) {
 }
 
 TEST(FindBehind, NamesTheRankThatDoesNotAnswer) {
-  const NcclTold told = find_behind(without_rank_1(true, false), 20);
-  ASSERT_EQ(told.behind.size(), 1u);
-  EXPECT_EQ(told.behind[0].lag, Lag::silent);
-  EXPECT_EQ(told.behind[0].rank, 1);
-  EXPECT_EQ(fed(told).limit.id, "stopped_rank");
+  const NcclSummary reported = find_behind(without_rank_1(true, false), 20);
+  ASSERT_EQ(reported.behind.size(), 1u);
+  EXPECT_EQ(reported.behind[0].lag, Lag::silent);
+  EXPECT_EQ(reported.behind[0].rank, 1);
+  EXPECT_EQ(fed(reported).limit.id, "stopped_rank");
 }
 
 TEST(FindBehind, DoesNotBlameARankThatOnlyNcclsServiceMisses) {
-  const NcclTold told = find_behind(without_rank_1(true, true), 20);
-  ASSERT_EQ(told.behind.size(), 1u);
-  EXPECT_FALSE(told.behind[0].decides);
-  EXPECT_NE(told.behind[0].sentence.find("the others go on"), std::string::npos);
+  const NcclSummary reported = find_behind(without_rank_1(true, true), 20);
+  ASSERT_EQ(reported.behind.size(), 1u);
+  EXPECT_FALSE(reported.behind[0].decides);
+  EXPECT_NE(reported.behind[0].sentence.find("the others go on"), std::string::npos);
   EXPECT_TRUE(find_behind(without_rank_1(false, false), 20).behind.empty());  // it answered, and is no member
   NcclSeen once = without_rank_1(true, false);
   once.looks.erase(once.looks.begin() + 1, once.looks.end());
   EXPECT_TRUE(find_behind(once, 20).behind.empty());
 }
 
-TEST(FindBehind, TellsWhoIsLaterThanChanceHasIt) {
+TEST(FindBehind, ReportsWhoIsLaterThanChanceHasIt) {
   const std::vector<Counts> later{{9, 9, 8, 9, 9, 9, 9, 9},
                                   {19, 19, 18, 19, 19, 19, 19, 19},
                                   {29, 29, 28, 29, 29, 29, 29, 29},
                                   {39, 39, 38, 39, 39, 39, 39, 39},
                                   {49, 49, 48, 49, 49, 49, 49, 49}};
-  const NcclTold told = find_behind(answers(later), 20);
-  ASSERT_EQ(told.behind.size(), 1u);
-  EXPECT_EQ(told.behind[0].rank, 2);
-  EXPECT_EQ(told.behind[0].lag, Lag::later);
-  EXPECT_EQ(fed(told).limit.id, "consumer");                        // launching later may cost nothing
+  const NcclSummary reported = find_behind(answers(later), 20);
+  ASSERT_EQ(reported.behind.size(), 1u);
+  EXPECT_EQ(reported.behind[0].rank, 2);
+  EXPECT_EQ(reported.behind[0].lag, Lag::later);
+  EXPECT_EQ(fed(reported).limit.id, "consumer");                    // launching later may cost nothing
   const std::vector<Counts> few(later.begin(), later.begin() + 4);  // 8 / 8^4 is more than 0.001
   EXPECT_TRUE(find_behind(answers(few), 20).behind.empty());
   std::vector<Counts> another = later;
@@ -191,12 +192,12 @@ NcclSeen timed(const std::vector<double>& took_s, std::size_t operations, double
 }
 
 TEST(FindBehind, NamesTheRankThatOthersWaitForInOperations) {
-  const NcclTold told = find_behind(timed({0.030, 0.010, 0.030}, 100, 10), 20);  // 2 of 10 s
-  ASSERT_EQ(told.behind.size(), 1u);
-  EXPECT_EQ(told.behind[0].rank, 1);
-  EXPECT_NEAR(told.behind[0].share, 0.2, 1e-9);
-  EXPECT_EQ(fed(told).limit.id, "slow_rank");
-  const NcclTold unknown = find_behind(timed({0.030, 0.010, 0.030}, 100, 0), 20);  // 2 of 3 s in operations
+  const NcclSummary reported = find_behind(timed({0.030, 0.010, 0.030}, 100, 10), 20);  // 2 of 10 s
+  ASSERT_EQ(reported.behind.size(), 1u);
+  EXPECT_EQ(reported.behind[0].rank, 1);
+  EXPECT_NEAR(reported.behind[0].share, 0.2, 1e-9);
+  EXPECT_EQ(fed(reported).limit.id, "slow_rank");
+  const NcclSummary unknown = find_behind(timed({0.030, 0.010, 0.030}, 100, 0), 20);  // 2 of 3 s in operations
   ASSERT_EQ(unknown.behind.size(), 1u);
   EXPECT_FALSE(unknown.behind[0].decides);
   EXPECT_EQ(fed(unknown).limit.id, "consumer");
@@ -212,11 +213,11 @@ TEST(FindBehind, NamesNobodyWhereOperationsTakeAllAlikeOrFew) {
 }
 
 TEST(ApplyNccl, LeavesWhatLimitsTheJobWhereOthersWaitForIt) {
-  NcclTold told = find_behind(standing({50, 50, 49, 50}, 8), 20);
-  told.behind[0].own = true;
+  NcclSummary reported = find_behind(standing({50, 50, 49, 50}, 8), 20);
+  reported.behind[0].own = true;
   Observation seen;
   seen.limit = {.id = "slow_opens", .sentence = "Opening files limits"};
-  seen.nccl = told;
+  seen.nccl = reported;
   apply_nccl(seen);
   EXPECT_EQ(seen.limit.id, "slow_opens");
   EXPECT_EQ(seen.limit.proof.size(), 1u);

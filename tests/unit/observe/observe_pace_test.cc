@@ -49,7 +49,7 @@ TEST(PaceShares, GoWithBothWhereBothTakeTime) {
   EXPECT_TRUE(shares->low > 0.2 && shares->high < 0.8) << shares->low << " " << shares->high;
 }
 
-TEST(PaceShares, CannotBeToldWhereAllRequestsAreAlikeOrFew) {
+TEST(PaceShares, CannotBeReportedWhereAllRequestsAreAlikeOrFew) {
   Pace alike, few;
   for (int i = 1; i <= 100; ++i) add_group(alike, 0.1 * (1 + i % 3), 4.0 * (1 + i % 3), 4.0 * (1 + i % 3) * 54e3);
   EXPECT_FALSE(pace_shares(alike));

@@ -136,7 +136,7 @@ TEST_F(ObserveSampler, DividesTimeAsFinelyWhereLooksAreSeldom) {
   Sampler sampler({.proc = proc.root(), .most_cpu = 1e-6});
   ASSERT_TRUE(sampler.watch(10));
   const Recording seen = looked(sampler, 2.5);
-  EXPECT_GE(seen.slices.size(), 4u);  // which a limit is told from
+  EXPECT_GE(seen.slices.size(), 4u);  // from which a limit follows
   EXPECT_LT(seen.samples_per_s, 80);
 }
 
@@ -146,7 +146,7 @@ TEST_F(ObserveSampler, SaysThatThereIsNoSuchProcess) {
   EXPECT_NE(sampler.refused().find("no process 10"), std::string::npos) << sampler.refused();
 }
 
-TEST_F(ObserveSampler, SaysThatTheKernelTellsNoCalls) {
+TEST_F(ObserveSampler, SaysThatTheKernelReportsNoCalls) {
   proc.process(10, 1, "running\n");
   fs::remove(proc.root() + "/10/task/10/syscall");
   Sampler sampler({.proc = proc.root()});
@@ -200,7 +200,7 @@ struct LaidGpu : GpuActivity {
   }
 };
 
-TEST_F(ObserveSampler, KeepsWhatADriverTellsOfGpus) {
+TEST_F(ObserveSampler, KeepsWhatADriverReportsOfGpus) {
   proc.process(10, 1, "running\n");
   Sampler sampler({.proc = proc.root(), .gpus = [] { return std::make_unique<LaidGpu>(); }});
   ASSERT_TRUE(sampler.watch(10));

@@ -14,7 +14,7 @@ TEST(CallsPerBatch, IsWhatMostJumpsAreAMultipleOf) {
   EXPECT_EQ(calls_per_batch({{6, 20}, {4, 20}}, agreeing), 2u);
 }
 
-TEST(CallsPerBatch, IsNotToldFromAFew) {
+TEST(CallsPerBatch, IsNotReportedFromAFew) {
   double agreeing = 0;
   EXPECT_EQ(calls_per_batch({{2, 7}}, agreeing), 0u);
   EXPECT_EQ(calls_per_batch({}, agreeing), 0u);
@@ -94,7 +94,7 @@ TEST(Steps, AreUnsureOfWhatElseWasTakenWherePausesAreFew) {
 TEST(Steps, AreNotTakenTwoForOneWhereBatchesComeInPairs) {
   const Steps steps = counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{2, 190}, {4, 5}}, {{4, 100}}));
   EXPECT_DOUBLE_EQ(steps.count, 200);
-  // Looks that come in the midst of taking one tell nothing of the number.
+  // Looks that come in the midst of taking one show nothing of the number.
   EXPECT_DOUBLE_EQ(counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{1, 50}, {3, 50}}, {{4, 100}})).count, 100);
   EXPECT_DOUBLE_EQ(counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{2, 50}, {4, 40}}, {{4, 100}})).count, 100);
   EXPECT_DOUBLE_EQ(counted(taken({.calls = 140, .pauses = 10, .takes = 10}, {{2, 90}, {14, 10}}, {{14, 100}})).count,
@@ -107,7 +107,7 @@ TEST(Steps, AreTwoWherePausesSayThatSomeWereReadBeforeTheirTurn) {
   EXPECT_DOUBLE_EQ(two.count, 200);
   EXPECT_EQ(two.calls, 2);
   EXPECT_EQ(two.confidence, Confidence::low);
-  EXPECT_FALSE(two.told_apart());
+  EXPECT_FALSE(two.distinguished());
   // Where none did, as many pauses may be two in each step: both numbers are within the bounds.
   const Steps either = counted(taken({.calls = 40, .pauses = 20, .takes = 10}, {{4, 100}}, {{4, 100}}));
   EXPECT_DOUBLE_EQ(either.count, 100);
@@ -116,7 +116,7 @@ TEST(Steps, AreTwoWherePausesSayThatSomeWereReadBeforeTheirTurn) {
   // Of other numbers nothing follows.
   const Steps odd = counted(taken({.calls = 40, .pauses = 20, .takes = 10}, {{4, 100}}, {{4, 90}, {3, 10}}));
   EXPECT_DOUBLE_EQ(odd.count, 100);
-  EXPECT_TRUE(counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{4, 100}}, {{4, 100}})).told_apart());
+  EXPECT_TRUE(counted(taken({.calls = 40, .pauses = 10, .takes = 10}, {{4, 100}}, {{4, 100}})).distinguished());
 }
 
 TEST(Steps, DoNotCountPausesWithoutABatch) {  // a GPU is waited for several times in each step
@@ -154,7 +154,7 @@ TEST(Steps, OfOneThatNeverPausesAreNoMoreThanLikely) {
   EXPECT_EQ(steps.confidence, Confidence::medium);
 }
 
-TEST(Steps, AreUnknownWhereNothingTells) { EXPECT_EQ(counted(taken({}, {}, {})).count, 0); }
+TEST(Steps, AreUnknownWhereNothingReports) { EXPECT_EQ(counted(taken({}, {}, {})).count, 0); }
 
 }  // namespace
 }  // namespace headrace::observe::observe_steps_test

@@ -28,7 +28,7 @@ TEST(ParseStraceHead, TakesEachWayToNameAThreadAndATime) {
   EXPECT_DOUBLE_EQ(parse_strace_head("17 10:11:12.500000 close(3) = 0")->time_s, 36672.5);
 }
 
-TEST(ParseStraceHead, RefusesLinesWithoutATimeThatTellsSomething) {
+TEST(ParseStraceHead, RefusesLinesWithoutATimeThatReportsSomething) {
   for (const char* line :
        {"", "close(3) = 0", "17 close(3) = 0", "10:11:12 close(3) = 0", "17 10:11:12 close(3)", "[pid x] 1.5 a"})
     EXPECT_FALSE(parse_strace_head(line)) << line;
@@ -135,7 +135,7 @@ TEST_F(ReadStrace, JoinsLinesThatItsOwnMessagesTear) {
   EXPECT_EQ(log.calls.size(), 3u);
 }
 
-TEST_F(ReadStrace, TellsAPollOfAGpuFromOthers) {
+TEST_F(ReadStrace, ReportsAPollOfAGpuFromOthers) {
   const Log log = read_strace(
       {write(
           R"(7 100.0 poll([{fd=3<pipe:[9]>, events=POLLIN}, {fd=19</dev/nvidia0>, events=POLLIN|POLLPRI}], 2, -1) = 1 ([{fd=19, revents=POLLIN}]) <0.5>

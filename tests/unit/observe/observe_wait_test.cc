@@ -24,7 +24,7 @@ TEST(Syscall, TakesNothingElse) {
     EXPECT_FALSE(parse_syscall(wrong)) << wrong;
 }
 
-TEST(FdKind, TellsFilesFromWhatProcessesHandOver) {
+TEST(FdKind, ReportsFilesFromWhatProcessesHandOver) {
   EXPECT_EQ(fd_kind("/data/train/1.jpg"), FdKind::file);
   EXPECT_EQ(fd_kind("/dev/shm/data/1.bin"), FdKind::file);
   EXPECT_EQ(fd_kind("/dev/nvme0n1"), FdKind::file);

@@ -48,12 +48,12 @@ std::string refused(std::string_view text) {
     const nlohmann::json json = parse_json(text);
     JsonPlace(json).at("rate").number();
   } catch (const JsonError& e) {
-    return e.told_in("x.json", text);
+    return e.place_in("x.json", text);
   }
   return "";
 }
 
-TEST(JsonLine, AnErrorIsToldInItsFile) {
+TEST(JsonLine, AnErrorIsReportedInItsFile) {
   EXPECT_EQ(refused("{\n \"rate\": \"fast\"}"), "x.json:2:10: rate: \"fast\": a number is expected");
   EXPECT_EQ(refused("{\n \"other\": 1}"), "x.json:1:1: rate: missing");
   EXPECT_EQ(refused("{\n \"rate\": 1").substr(0, 13), "x.json:2:11: ");

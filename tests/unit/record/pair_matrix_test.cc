@@ -174,16 +174,16 @@ TEST(Blame, PairsThatWereNotMeasuredSayNothing) {
 }
 
 /// "slow node: node3: 0.49 GB/s with its 3 partners, where others reach 0.98 GB/s", a line each.
-std::vector<std::string> told(const Blame& blame, const PairMatrix& matrix) {
+std::vector<std::string> describe(const Blame& blame, const PairMatrix& matrix) {
   std::vector<std::string> lines;
   for (const PairFinding& one : pair_findings(blame, matrix))
-    lines.push_back(one.kind + ": " + one.subject + ": " + one.told);
+    lines.push_back(one.kind + ": " + one.subject + ": " + one.reported);
   return lines;
 }
 
-TEST(Blame, IsTold) {
+TEST(Blame, IsReported) {
   const PairMatrix m = matrix(4, all_of(2, 4));
-  const auto lines = told(blame(m), m);
+  const auto lines = describe(blame(m), m);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].rfind("slow node: node2: ", 0), 0u) << lines[0];
 }
@@ -199,7 +199,7 @@ TEST(PairFindings, TwoThatGetThroughElsewhereAreALink) {
   const auto found = pair_findings(blame(m), m);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].part, "link node1 to node3");
-  EXPECT_EQ(found[0].told, "timed out");
+  EXPECT_EQ(found[0].reported, "timed out");
 }
 
 TEST(PairFindings, WhoIsReachedByNobodyIsANode) {
@@ -208,7 +208,7 @@ TEST(PairFindings, WhoIsReachedByNobodyIsANode) {
   const auto found = pair_findings(blame(m), m);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].part, "node node2");
-  EXPECT_EQ(found[0].told, "no connection with node0, node1, node3 (timed out)");
+  EXPECT_EQ(found[0].reported, "no connection with node0, node1, node3 (timed out)");
 }
 
 /// Calls to `bad` fail, whoever makes them; pairs in which it calls, as the first of both does, are measured.
@@ -232,7 +232,7 @@ TEST(PairFindings, AClosedHostIsANodeWhereverItIs) {
       EXPECT_EQ(found[0].part, "node node" + std::to_string(bad));
       if (bad + 1 == nodes) continue;  // it calls nobody
       EXPECT_EQ(found[0].kind, "closed node");
-      EXPECT_EQ(found[0].told.find("incoming connections are blocked: "), 0u) << found[0].told;
+      EXPECT_EQ(found[0].reported.find("incoming connections are blocked: "), 0u) << found[0].reported;
     }
   const PairMatrix two = with_closed(2, 0);
   EXPECT_EQ(pair_findings(blame(two), two).at(0).part, "node node0");
@@ -244,7 +244,7 @@ TEST(PairFindings, APathThatWorksOneWayIsALink) {
   const auto found = pair_findings(blame(m), m);
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].part, "link node1 to node3");
-  EXPECT_EQ(found[0].told, "node3 cannot connect to node1, the other way works (timed out)");
+  EXPECT_EQ(found[0].reported, "node3 cannot connect to node1, the other way works (timed out)");
   const PairMatrix well = matrix(4, {});
   const PairMatrix middle = median_matrix({&m, &well});
   EXPECT_EQ(middle.unreached, m.unreached);
@@ -348,7 +348,7 @@ TEST(Blame, NamesTheRailOfOneNode) {
   const Blame found = blame(m);
   EXPECT_EQ(found.nodes, std::vector<unsigned>{6});
   EXPECT_TRUE(found.links.empty() && found.rails.empty());
-  const auto lines = told(found, m);
+  const auto lines = describe(found, m);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].find("slow rail of a node: node2 eth1: "), 0u) << lines[0];
 }
@@ -357,7 +357,7 @@ TEST(Blame, NamesTheNodeWhenAllItsRailsAreSlow) {
   PairMatrix m = rails(4, {1e9, 1e9});
   slow_end(m, 1, 0.4e9);
   slow_end(m, 4 + 1, 0.4e9);
-  const auto lines = told(blame(m), m);
+  const auto lines = describe(blame(m), m);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_EQ(lines[0].find("slow node: node1: "), 0u) << lines[0];
 }
@@ -367,8 +367,8 @@ TEST(Blame, NamesAWholeRailAndNobodyOnIt) {
   const Blame found = blame(m);
   EXPECT_EQ(found.rails, std::vector<unsigned>{1});
   EXPECT_TRUE(found.nodes.empty() && found.links.empty());
-  EXPECT_EQ(told(found, m).at(0).find("slow rail: eth1: "), 0u);
-  EXPECT_TRUE(told(blame(rails(4, {1e9, 0.9e9})), m).empty());
+  EXPECT_EQ(describe(found, m).at(0).find("slow rail: eth1: "), 0u);
+  EXPECT_TRUE(describe(blame(rails(4, {1e9, 0.9e9})), m).empty());
 }
 
 TEST(Blame, NamesALinkOfARail) {
@@ -377,7 +377,7 @@ TEST(Blame, NamesALinkOfARail) {
   const Blame found = blame(m);
   EXPECT_TRUE(found.nodes.empty() && found.rails.empty());
   ASSERT_EQ(found.links.size(), 1u);
-  EXPECT_EQ(told(found, m).at(0).find("slow link: node0 eth1 to node1 eth1: "), 0u);
+  EXPECT_EQ(describe(found, m).at(0).find("slow link: node0 eth1 to node1 eth1: "), 0u);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Run files read back: the golden one whole, and everything that may be wrong told plainly.
+// Run files read back: the golden one whole, and everything that may be wrong reported plainly.
 #include "harness/results/run_file.h"
 
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(RunFile, ReadsAFolderAndAPage) {
   EXPECT_THROW(read_run_file(folder / "none"), UsageError);
 }
 
-TEST(RunFile, OtherSchemasAndKindsAreToldFirst) {
+TEST(RunFile, OtherSchemasAndKindsAreReportedFirst) {
   EXPECT_NE(problem([](auto& d) { d["schema"] = 2; }).find("schema 2: this headrace reads schema 1"),
             std::string::npos);
   EXPECT_NE(problem([](auto& d) {
@@ -114,7 +114,7 @@ TEST(RunFile, WhatIsMissingOrOfAnotherTypeNamesItsPlace) {
             "points[0].repetitions[0].phases[0].latency.buckets[1]: buckets must ascend");
 }
 
-TEST(RunFile, NumbersThatContradictEachOtherAreToldAsEdited) {
+TEST(RunFile, NumbersThatContradictEachOtherAreReportedAsEdited) {
   EXPECT_NE(problem([](auto& d) {
               d["points"][0]["metrics"][0]["median"] = 2e9;
             }).find("points[0].metrics[0].median: 2000000000 is not the median of the values"),

@@ -166,7 +166,7 @@ TEST(CheckpointFolderTest, TheOldFileLivesUntilItIsLetGoOf) {
   EXPECT_EQ(fs::file_size(folder.full_path(0)), 0u);
 }
 
-TEST(CheckpointWriteParamsTest, TellsWhatCannotBe) {
+TEST(CheckpointWriteParamsTest, RejectsWhatCannotBe) {
   EXPECT_EQ(problems_of("checkpoint_write", "queue_depth: 4\n"),
             "test.yaml:1:14: checkpoint_write: queue_depth: engine posix keeps one write in flight "
             "per rank: use io_uring\n");

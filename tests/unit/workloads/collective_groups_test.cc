@@ -9,8 +9,8 @@ namespace headrace::network::collective_groups_test {
 namespace {
 
 struct Sink final : MetricSink {
-  void put(std::string_view name, double value, double) override { told[std::string(name)] = value; }
-  std::map<std::string, double> told;
+  void put(std::string_view name, double value, double) override { reported[std::string(name)] = value; }
+  std::map<std::string, double> reported;
 };
 
 CollectiveGroups groups(const std::string& yaml) {
@@ -36,10 +36,10 @@ TEST(CollectiveGroups, TheSlowestGroupsFiguresAndWhatANodeCarries) {
   ASSERT_FALSE(rails.split(cluster({2, 2}), Collective::all_reduce, 8000));
   Sink sink;
   rails.report({1e-3, 2e-3}, Collective::all_reduce, 8000, sink);
-  EXPECT_DOUBLE_EQ(sink.told.at("time_s"), 2e-3);
-  EXPECT_DOUBLE_EQ(sink.told.at("algbw"), 4e6);
-  EXPECT_DOUBLE_EQ(sink.told.at("busbw"), 4e6);  // 2 (n-1)/n of two
-  EXPECT_DOUBLE_EQ(sink.told.at("node_busbw"), 8e6 + 4e6);
+  EXPECT_DOUBLE_EQ(sink.reported.at("time_s"), 2e-3);
+  EXPECT_DOUBLE_EQ(sink.reported.at("algbw"), 4e6);
+  EXPECT_DOUBLE_EQ(sink.reported.at("busbw"), 4e6);  // 2 (n-1)/n of two
+  EXPECT_DOUBLE_EQ(sink.reported.at("node_busbw"), 8e6 + 4e6);
   EXPECT_EQ(rails.words(), "2 groups of 2 ranks on 2 nodes");
   EXPECT_EQ(*rails.of(3), 1u);
 }
@@ -49,8 +49,8 @@ TEST(CollectiveGroups, WithinNodesNothingLeavesThem) {
   ASSERT_FALSE(nodes.split(cluster({2, 4, 1}), Collective::all_gather, 8000));
   Sink sink;
   nodes.report({1e-3, 1e-3}, Collective::all_gather, 8000, sink);
-  EXPECT_DOUBLE_EQ(sink.told.at("busbw"), 8e6 * 0.5);  // (n-1)/n of two: less than of four
-  EXPECT_EQ(sink.told.count("node_busbw"), 0u);
+  EXPECT_DOUBLE_EQ(sink.reported.at("busbw"), 8e6 * 0.5);  // (n-1)/n of two: less than of four
+  EXPECT_EQ(sink.reported.count("node_busbw"), 0u);
   EXPECT_EQ(nodes.shape()->ranks, 2u);
   EXPECT_FALSE(nodes.of(6));
   EXPECT_EQ(nodes.words(), "2 groups of 2 ranks on 1 node; 1 in none");

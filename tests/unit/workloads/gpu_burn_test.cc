@@ -1,4 +1,4 @@
-// gpu_burn on GPUs that are the host: what is counted, what is found wrong, what is told of heat.
+// gpu_burn on GPUs that are the host: what is counted, what is found wrong, what is reported about heat.
 #include <gtest/gtest.h>
 
 #include "tests/unit/gpu_run.h"

@@ -1,4 +1,4 @@
-// h2d and d2h on GPUs whose speeds are known: what is timed, how it is queued, what is told, what
+// h2d and d2h on GPUs whose speeds are known: what is timed, how it is queued, what is reported, what
 // goes wrong.
 #include <gtest/gtest.h>
 
@@ -146,7 +146,7 @@ TEST_F(Transfers, PciExpressSaysNothingWhereTheHostsMemoryIsShared) {
   EXPECT_TRUE(noted(p, "gpu0: 8 of 10 links of NVLink-C2C are up"));
 }
 
-TEST_F(Transfers, ANeedOfALinkThatIsNotToldSaysWhy) {
+TEST_F(Transfers, ANeedOfALinkThatIsNotReportedSaysWhy) {
   settings.gpus[0].facts.coherent = true;
   const RunResult r = run({"use: h2d, size: 1MiB, copies: 8"},
                           "needs: [{id: gpu.link_share, metric: h2d.link_share, at_least: 0.75, source: a test}]\n");
@@ -241,7 +241,7 @@ TEST_F(Transfers, OneProcessOfEachNodeUnlessAllAreAskedFor) {
 }
 
 /// Sound GPUs work at their power limit, and one that gets too hot is what is looked for.
-TEST_F(Transfers, HeldBackClocksAreToldAndDisturbNothing) {
+TEST_F(Transfers, HeldBackClocksAreReportedAndDisturbNothing) {
   for (const char* why : {"power limit", "thermal, by hardware"}) {
     settings.gpus[0].state.held_back = why;
     const PointResult p = run_one("use: h2d, size: 64KiB, copies: 4");
@@ -251,7 +251,7 @@ TEST_F(Transfers, HeldBackClocksAreToldAndDisturbNothing) {
   }
 }
 
-TEST_F(Transfers, CountersThatRoseAreTold) {
+TEST_F(Transfers, CountersThatRoseAreReported) {
   settings.gpus[0].state.replays = 5;
   settings.gpus[0].replays_per_copy = 1;
   const PointResult p = run_one("use: h2d, size: 64KiB, copies: 4");
@@ -290,10 +290,10 @@ TEST_F(Transfers, ACopyThatNeverEndsIsGivenUpAndTheOthersGoOn) {
 }
 
 TEST(HostArea, SaysThatItsNodeHadNoRoom) {
-  EXPECT_EQ(gpu::told_place(1, 1), "on NUMA node 1");
-  EXPECT_EQ(gpu::told_place(1, -1), "on NUMA node 1");
-  EXPECT_EQ(gpu::told_place(1, 0), "on NUMA node 1, for node 0 had no room: copies cross");
-  EXPECT_EQ(gpu::told_place(-1, 0), "on an unknown NUMA node");
+  EXPECT_EQ(gpu::place_text(1, 1), "on NUMA node 1");
+  EXPECT_EQ(gpu::place_text(1, -1), "on NUMA node 1");
+  EXPECT_EQ(gpu::place_text(1, 0), "on NUMA node 1, for node 0 had no room: copies cross");
+  EXPECT_EQ(gpu::place_text(-1, 0), "on an unknown NUMA node");
 }
 
 TEST_F(Transfers, RefusedPinningIsAnErrorWithItsReason) {
@@ -323,14 +323,14 @@ TEST_F(Transfers, SkipsSayWhatIsMissing) {
   EXPECT_EQ(p.reason, "gpu0 has 1.00 GiB of memory, its buffers would take 2.00 GiB");
 }
 
-TEST_F(Transfers, ASliceAndAnUnknownNodeAreTold) {
+TEST_F(Transfers, ASliceAndAnUnknownNodeAreReported) {
   settings.gpus[0].facts.slice = true;
   const PointResult p = run_one("use: h2d, size: 64KiB, copies: 4");
   EXPECT_TRUE(noted(p, "gpu0 is in MIG mode"));
   EXPECT_TRUE(noted(p, "gpu0: Test GPU, buffers on "));
 }
 
-TEST_F(Transfers, TellsWhatCannotBe) {
+TEST_F(Transfers, RejectsWhatCannotBe) {
   const auto problem = [this](const std::string& entry) -> std::string {
     try {
       run({entry});

@@ -14,7 +14,7 @@ using testing::HostGpuSettings;
 
 struct GpuWorkloads : testing::GpuRun {};
 
-TEST_F(GpuWorkloads, PinMemoryTellsThePriceOfPinning) {
+TEST_F(GpuWorkloads, PinMemoryReportsThePriceOfPinning) {
   for (const char* pinning : {"allocate", "register"}) {
     const PointResult p = run_one(std::string("use: pin_memory, size: 1MiB, times: 5, pinning: ") + pinning);
     ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
@@ -67,7 +67,7 @@ TEST_F(GpuWorkloads, P2pMeasuresEveryPairInBothDirections) {
   EXPECT_NEAR(metric(p, "bandwidth"), 5e9, 1e7);
 }
 
-TEST_F(GpuWorkloads, AFanOfCopiesTellsWhetherTheyAreInEachOthersWay) {
+TEST_F(GpuWorkloads, AFanOfCopiesShowsWhetherTheyAreInEachOthersWay) {
   settings.gpus.resize(3, HostGpuSettings{});
   for (const char* pattern : {"one_to_all", "all_to_one"}) {
     const auto fan = [&](const char* initiator) {

@@ -243,7 +243,7 @@ TEST(InputPipelineTest, CountsWhatItCouldNotReadAsErrorsOnly) {
   EXPECT_EQ(runner.errors[0].code, ENOENT);
 }
 
-TEST(InputPipelineTest, StopsWhenTold) {
+TEST(InputPipelineTest, StopsWhenAsked) {
   WorkloadRunner runner("input_pipeline", files(40) + "workers: 2\nbatch_size: 4\nstep_time: 1h\n");
   runner.prepare();
   EXPECT_EQ(runner.repeat(1, true).phases.front().operations, 0u);
@@ -251,19 +251,19 @@ TEST(InputPipelineTest, StopsWhenTold) {
   EXPECT_NE(runner->why_missing("accelerator_utilization").find("fewer than two steps"), std::string::npos);
 }
 
-TEST(InputPipelineParamsTest, TellsWhatCannotBe) {
-  const auto told = [](const std::string& yaml, const char* words) {
+TEST(InputPipelineParamsTest, RejectsWhatCannotBe) {
+  const auto describe = [](const std::string& yaml, const char* words) {
     const std::string problems = problems_of("input_pipeline", yaml);
     EXPECT_NE(problems.find(words), std::string::npos) << yaml << problems;
   };
-  told("loader: none\n", "'none' is not one of");
-  told("workers: 3\ngpus: 2\n", "a multiple of gpus");
-  told("layout: shards\n", "workers have shards of their own: pytorch_iterable");
-  told("samples_per_file: 100\n", "more samples than a batch");
-  told("read_profile: wds\n", "no such data of this layout");
-  told("checkpoint_left_out: true\n", "there is none: give checkpoint_every");
-  told("checkpoint_every: 1\n", "the first step counts for nothing");
-  told("engine: mmap\n", "mmap goes with layout indexed");
+  describe("loader: none\n", "'none' is not one of");
+  describe("workers: 3\ngpus: 2\n", "a multiple of gpus");
+  describe("layout: shards\n", "workers have shards of their own: pytorch_iterable");
+  describe("samples_per_file: 100\n", "more samples than a batch");
+  describe("read_profile: wds\n", "no such data of this layout");
+  describe("checkpoint_left_out: true\n", "there is none: give checkpoint_every");
+  describe("checkpoint_every: 1\n", "the first step counts for nothing");
+  describe("engine: mmap\n", "mmap goes with layout indexed");
   EXPECT_EQ(problems_of("input_pipeline", "layout: indexed\nread_profile: mmap\n"), "");
 }
 

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, MemoryCopyTest,
                                   (std::get<1>(info.param) ? "_non_temporal" : "");
                          });
 
-TEST(MemoryCopyTest, VerifyTellsWhatWasNotCopied) {
+TEST(MemoryCopyTest, VerifyReportsWhatWasNotCopied) {
   WorkloadRunner runner("memory_copy", "workers: 1\narray_size: 1MiB\n");
   runner.prepare();
   runner.repeat(1, true);  // stopped before its first pass
@@ -46,15 +46,15 @@ TEST(MemoryCopyTest, VerifyTellsWhatWasNotCopied) {
   EXPECT_EQ(wrong.front().offset, 0u);
 }
 
-TEST(MemoryCopyTest, TellsWhenCachesServeAPart) {
+TEST(MemoryCopyTest, ReportsWhenCachesServeAPart) {
   WorkloadRunner runner("memory_copy", "workers: 1\narray_size: 4KiB\n");
   runner.prepare();
   runner.repeat();
   const auto notes = runner->notes();
-  const bool told = std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+  const bool reported = std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
     return note.find("less than four times the last-level caches") != note.npos;
   });
-  EXPECT_TRUE(told || notes.empty());  // none where the kernel tells of no cache
+  EXPECT_TRUE(reported || notes.empty());  // none where the kernel reports on no cache
 }
 
 TEST(MemoryCopyTest, MoreThanThereIsIsSkipped) {

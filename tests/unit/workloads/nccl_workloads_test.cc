@@ -114,7 +114,7 @@ TEST_F(OneProcess, RoundsToWholeParts) {
   EXPECT_NEAR(metrics["algbw"] * metrics["time_s"], 396, 1e-6);
 }
 
-TEST_F(OneProcess, TellsWrongData) {
+TEST_F(OneProcess, ReportsWrongData) {
   fabric->corrupts = true;
   EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B, calls: 3").find("wrong data: element 0 is "),
             std::string::npos);
@@ -144,7 +144,7 @@ TEST_F(OneProcess, EveryOperationIsRightInGroups) {
   EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, group: inter_node"), "inter_node: all ranks are on one node");
 }
 
-TEST_F(OneProcess, TellsWhatTheLogSays) {
+TEST_F(OneProcess, ReportsWhatTheLogSays) {
   fabric->log =
       "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
       "a:1:2 [0] NCCL INFO AllReduce: 4000 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..1}\n";
@@ -174,7 +174,7 @@ TEST_F(OneProcess, RegistersBuffersAndRecordsGraphsWhereAskedTo) {
   EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, registered: true"), fabric->no_registration);
 }
 
-TEST_F(OneProcess, TellsWhatGpusWereHeldBackAndCounted) {
+TEST_F(OneProcess, ReportsWhatGpusWereHeldBackAndCounted) {
   WorkloadRunner runner("nccl_all_reduce", "{message_size: 4000B, calls: 3}");
   HostBackendSettings settings;
   settings.gpus.resize(2);
@@ -188,8 +188,8 @@ TEST_F(OneProcess, TellsWhatGpusWereHeldBackAndCounted) {
   runner.repeat();
   EXPECT_EQ(runner->disturbance(), "");
   const std::vector<std::string> notes = runner->notes();
-  for (const char* told : {"gpu0: the PCIe replay counter rose during the run", "gpu1 was held back: thermal"})
-    EXPECT_TRUE(std::ranges::find(notes, told) != notes.end()) << fmt::format("{}", fmt::join(notes, "; "));
+  for (const char* reported : {"gpu0: the PCIe replay counter rose during the run", "gpu1 was held back: thermal"})
+    EXPECT_TRUE(std::ranges::find(notes, reported) != notes.end()) << fmt::format("{}", fmt::join(notes, "; "));
 }
 
 /// What goes wrong, and on which rank; -1: nowhere.
@@ -284,8 +284,10 @@ TEST(NcclRanks, AllSayWhoHasAnotherNccl) {
 }
 
 TEST(NcclRanks, AllHearOfAGpuThatAnotherProgramUsed) {
-  for (const std::string& told : run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5", {.sees_a_crash = 1}))
-    EXPECT_TRUE(told.starts_with("rank 1 (b): gpu") && told.ends_with("Xid 31 (an invalid access to memory)")) << told;
+  for (const std::string& reported :
+       run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5", {.sees_a_crash = 1}))
+    EXPECT_TRUE(reported.starts_with("rank 1 (b): gpu") && reported.ends_with("Xid 31 (an invalid access to memory)"))
+        << reported;
 }
 
 TEST(NcclRanks, TakeTheGpusThatTheirLauncherGaveThem) {

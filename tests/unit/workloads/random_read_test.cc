@@ -47,7 +47,7 @@ TEST_P(RandomReadTest, ReadsFilesOfDifferentSizesAtAnyAlignment) {
            });
 }
 
-TEST_P(RandomReadTest, ReadsAsOftenAsTold) {
+TEST_P(RandomReadTest, ReadsAsOftenAsAsked) {
   run_with("files: 2\nfile_size: 1MiB\nreads: 100\n", [](WorkloadRunner& runner) {
     EXPECT_EQ(runner.repeat().phases.front().operations, 100u);
     EXPECT_EQ(runner.repeat(2).phases.front().operations, 100u);
@@ -77,7 +77,7 @@ TEST_P(RandomReadTest, LeavesOutFilesSmallerThanABlock) {
 INSTANTIATE_TEST_SUITE_P(Engines, RandomReadTest, ::testing::Values("posix", "io_uring", "mmap"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(RandomReadParamsTest, TellsWhatCannotBe) {
+TEST(RandomReadParamsTest, RejectsWhatCannotBe) {
   EXPECT_EQ(problems_of("random_read", "direct: true\nalignment: 512B\n"),
             "test.yaml:2:12: random_read: alignment: direct reads are at multiples of 4KiB\n");
   EXPECT_EQ(problems_of("random_read", "direct: true\nengine: mmap\n"),

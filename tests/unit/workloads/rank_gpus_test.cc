@@ -33,7 +33,7 @@ TEST(RankGpus, OneMakesRoomForAnotherThatSeesLess) {
 
 TEST(RankGpus, NodesOfDifferentHostsMayNameTheirsAlike) { EXPECT_EQ(share({"a", "b"}, {"A", "A"}), (Chosen{0, 0})); }
 
-TEST(RankGpus, TellTheNodeThatHasTooFew) {
+TEST(RankGpus, ReportTheNodeThatHasTooFew) {
   const std::string seven = "A B C D E F G";
   try {
     share(std::vector<std::string>(8, "node2"), std::vector<std::string>(8, seven));

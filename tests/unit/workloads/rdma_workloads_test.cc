@@ -1,5 +1,5 @@
 // The RDMA workloads on devices that are host memory: both ends of a pair, a ring of several ranks, a follower that is
-// told each step; and what is said when data is wrong or nothing comes.
+// reported each step; and what is said when data is wrong or nothing comes.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -160,7 +160,7 @@ TEST_P(RdmaPairs, GoToAndFro) {
   }
 }
 
-TEST_P(RdmaPairs, TellWrongData) {
+TEST_P(RdmaPairs, ReportWrongData) {
   const auto all = run_ranks(2, GetParam(), std::string("message_size: 4KiB") + kQuick, {.corrupts = true});
   const std::string where = std::string(GetParam()) == "rdma_read" ? "a" : "b";
   for (const Outcome& o : all)
@@ -252,11 +252,11 @@ std::string left_out(const std::optional<PairMatrix>& matrix) {
   return all;
 }
 
-/// What is told of those: "node d: no connection with ...".
+/// What is reported about those: "node d: no connection with ...".
 std::string findings(const std::optional<PairMatrix>& matrix) {
   std::string all;
   for (const PairFinding& one : pair_findings(blame(*matrix), *matrix))
-    if (one.below == 0) all += (all.empty() ? "" : "; ") + one.part + ": " + one.told;
+    if (one.below == 0) all += (all.empty() ? "" : "; ") + one.part + ": " + one.reported;
   return all;
 }
 
@@ -269,10 +269,10 @@ TEST_P(RdmaPairs, LeaveOutTwoBetweenWhomNothingGetsThrough) {
         run_ranks(4, GetParam(), std::string("message_size: 4KiB, ") + more + kCut, cut({{"b host0", "c host0"}}));
     for (const Outcome& o : all) EXPECT_EQ(o.error, "") << more;
     EXPECT_EQ(measured(all[0].pairs), pairs) << more;
-    const std::string told = left_out(all[0].pairs);
-    EXPECT_TRUE(told == "b to c: rank 1 (b): to rank 2 (c): status 12" ||
-                told == "b to c: rank 2 (c): to rank 1 (b): status 12")
-        << more << ": " << told;
+    const std::string reported = left_out(all[0].pairs);
+    EXPECT_TRUE(reported == "b to c: rank 1 (b): to rank 2 (c): status 12" ||
+                reported == "b to c: rank 2 (c): to rank 1 (b): status 12")
+        << more << ": " << reported;
     EXPECT_GT(all[0].metrics.at("nic_bandwidth"), 0) << more;
     EXPECT_GE(all[0].metrics.at("total_bandwidth"), all[0].metrics.at("slowest_bandwidth")) << more;
   }
@@ -299,16 +299,16 @@ TEST_P(RdmaPairs, LeaveOutTwoOfThoseThatGoToAndFro) {
   EXPECT_EQ(findings(all[0].pairs).find("link b to c: rank "), 0u) << findings(all[0].pairs);
 }
 
-/// Who gets through to nobody is told as a node; no turn is whole then.
+/// Who gets through to nobody learns it as a node; no turn is whole then.
 TEST_P(RdmaPairs, LeaveOutWhomNothingReaches) {
   const auto all = run_ranks(4, GetParam(), std::string("message_size: 4KiB") + kCut,
                              cut({{"a host0", "d host0"}, {"b host0", "d host0"}, {"c host0", "d host0"}}));
   for (const Outcome& o : all) EXPECT_EQ(o.error, "");
   EXPECT_EQ(measured(all[0].pairs), "ab bc ca");
   EXPECT_FALSE(all[0].metrics.contains("total_bandwidth"));
-  const std::string told = findings(all[0].pairs);
-  EXPECT_EQ(told.find("node d: no connection with "), 0u) << told;
-  EXPECT_EQ(told.find(';'), std::string::npos) << told;
+  const std::string reported = findings(all[0].pairs);
+  EXPECT_EQ(reported.find("node d: no connection with "), 0u) << reported;
+  EXPECT_EQ(reported.find(';'), std::string::npos) << reported;
 }
 
 /// A queue pair that fails in a later repetition, or after some messages.
@@ -347,38 +347,38 @@ TEST_P(RdmaPairs, EndWhereDataIsWrongOrMemoryIsNotThere) {
 INSTANTIATE_TEST_SUITE_P(Rdma, RdmaPairs, ::testing::Values("rdma_write", "rdma_read", "rdma_send"));
 
 TEST(RdmaPair, RailsWantOneRankAtEachPortOfEachNode) {
-  const auto told = [](const Cast& cast) {
+  const auto describe = [](const Cast& cast) {
     const auto all = run_cast(cast, "rdma_write", std::string("schedule: rails, message_size: 4KiB") + kQuick);
     for (const Outcome& o : all) EXPECT_EQ(o.error, all[0].error);
     return all[0].error;
   };
-  EXPECT_EQ(told({{"a", "a"}, {2, 2}, {}}), "schedule: rails: all ranks are on a: rails join several nodes");
+  EXPECT_EQ(describe({{"a", "a"}, {2, 2}, {}}), "schedule: rails: all ranks are on a: rails join several nodes");
   EXPECT_EQ(
-      told({{"a", "a", "b"}, {2, 2, 2}, {}}),
+      describe({{"a", "a", "b"}, {2, 2, 2}, {}}),
       "schedule: rails: no rank on b goes by port 1 of its node, but others do: start one process for each port on "
       "every node");
   EXPECT_EQ(
-      told({{"a", "a", "b"}, {1, 1, 1}, {}}),
+      describe({{"a", "a", "b"}, {1, 1, 1}, {}}),
       "schedule: rails: rank 0 (a) and rank 1 (a) go by the same port, host0/1: start one process for each port of a "
       "node");
 }
 
 /// One way from a port to another's: not within a host, not where ranks share a port.
-TEST(RdmaPair, TellsWhatAPortGives) {
-  const auto told = [](const Cast& cast, const std::string& more) {
+TEST(RdmaPair, ReportsWhatAPortGives) {
+  const auto describe = [](const Cast& cast, const std::string& more) {
     const auto all = run_cast(cast, "rdma_write", more + ", message_size: 4KiB" + kQuick);
     for (const Outcome& o : all) EXPECT_EQ(o.error, "");
     EXPECT_EQ(all[0].metrics.contains("nic_bandwidth"), all[0].why_no_port.empty());
     return all[0].why_no_port;
   };
-  EXPECT_EQ(told({{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}}, "schedule: all_pairs"), "");
-  EXPECT_EQ(told({{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}}, "schedule: rails"), "");
-  EXPECT_EQ(told({{"a", "a", "b"}, {1, 1, 1}, {0, 2}}, "schedule: ring"), "");
-  EXPECT_EQ(told({{"a", "a"}, {2, 2}, {}}, "direction: both"), "all ranks are on a");
-  EXPECT_EQ(told({{"a", "a", "b", "b"}, {1, 1, 1, 1}, {}}, "schedule: bisection")
+  EXPECT_EQ(describe({{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}}, "schedule: all_pairs"), "");
+  EXPECT_EQ(describe({{"a", "a", "b", "b"}, {2, 2, 2, 2}, {}}, "schedule: rails"), "");
+  EXPECT_EQ(describe({{"a", "a", "b"}, {1, 1, 1}, {0, 2}}, "schedule: ring"), "");
+  EXPECT_EQ(describe({{"a", "a"}, {2, 2}, {}}, "direction: both"), "all ranks are on a");
+  EXPECT_EQ(describe({{"a", "a", "b", "b"}, {1, 1, 1, 1}, {}}, "schedule: bisection")
                 .find("rank 0 (a) and rank 1 (a) go by the same port, host0/1, at the same time: "),
             0u);
-  EXPECT_EQ(told({{"a", "b"}, {1, 1}, {}}, "measure: latency"), "measure: latency gives no bandwidth");
+  EXPECT_EQ(describe({{"a", "b"}, {1, 1}, {}}, "measure: latency"), "measure: latency gives no bandwidth");
 }
 
 TEST(RdmaPair, TakesOnlyTheTeam) {
@@ -403,7 +403,7 @@ TEST(RdmaPair, OneThatHasNoDeviceIsNamedAtOnce) {
 }
 
 /// The first pair's trouble ends the schedule for all, with one reason.
-TEST(RdmaPair, TroubleOfOnePairIsToldToAll) {
+TEST(RdmaPair, TroubleOfOnePairIsReportedToAll) {
   const auto all = run_ranks(4, "rdma_write", std::string("schedule: ring, message_size: 4KiB") + kQuick,
                              {.fails_with = 5, .after = 200}, 3);
   for (const Outcome& o : all) EXPECT_NE(o.error.find("status 5"), std::string::npos) << o.error;
@@ -422,7 +422,7 @@ TEST(RdmaPair, LeavesOutOnePortOfSeveral) {
   }
 }
 
-/// Nobody acknowledges datagrams: who waits for them tells. What came the other way before counts for nothing.
+/// Nobody acknowledges datagrams: who waits for them reports. What came the other way before counts for nothing.
 TEST(RdmaPair, LeavesOutTwoWhoseDatagramsAllGetLost) {
   HostRdmaFaults faults;
   faults.cut = {{"c host0", "b host0"}};
@@ -534,7 +534,7 @@ TEST(RdmaPair, SharesANodesPortsAmongItsRanks) {
   EXPECT_EQ(run_cast({{"a", "b"}, {4, 4}, {}}, "rdma_write", what + "3" + kPatient)[0].workers, 3u);
 }
 
-/// The rest goes on, and it is told which port of which node is not measured, and what to do.
+/// The rest goes on, and it is reported which port of which node is not measured, and what to do.
 TEST(RdmaPair, LeavesAPortOutThatIsDownAtOneEnd) {
   const auto all = run_cast({{"a", "b"}, {3, 3}, {}, {{"b", {1}}}}, "rdma_write",
                             std::string("rails: all, message_size: 4KiB") + kPatient);
@@ -549,7 +549,7 @@ TEST(RdmaPair, LeavesAPortOutThatIsDownAtOneEnd) {
       << none[0].error;
 }
 
-TEST(RdmaPair, TellsWhatOneOfSeveralPortsDidWrong) {
+TEST(RdmaPair, ReportsWhatOneOfSeveralPortsDidWrong) {
   const auto failed = run_cast({{"a", "b"}, {2, 2}, {}}, "rdma_write",
                                std::string("rails: all, message_size: 4KiB") + kQuick, {.fails_with = 5, .after = 300});
   EXPECT_EQ(failed[0].error, "to rank 1 (b): status 5");
@@ -596,7 +596,7 @@ TEST(RdmaPair, ADatagramOfAPairThatHasPartedIsNobodys) {
   }
 }
 
-TEST(RdmaPair, ADatagramThatComesIsWholeAndOneThatNeverComesIsTold) {
+TEST(RdmaPair, ADatagramThatComesIsWholeAndOneThatNeverComesIsReported) {
   const auto corrupt =
       run_ranks(2, "rdma_send", std::string("transport: ud, message_size: 1KiB") + kQuick, {.corrupts = true});
   EXPECT_NE(corrupt[0].error.find("wrong data on b"), std::string::npos) << corrupt[0].error;
@@ -644,7 +644,7 @@ TEST(RdmaAllReduce, SumsOnEveryRank) {
 }
 
 /// A ring within one host answers for no groups that leave it.
-TEST(RdmaAllReduce, TellsItsGroup) {
+TEST(RdmaAllReduce, ReportsItsGroup) {
   const std::string quick = "message_size: 4KiB, time: 10ms, huge_pages: false, peer_timeout: 2s";
   const Outcome within = run_cast({{"a", "a"}, {2, 2}, {}}, "rdma_all_reduce", quick)[0];
   ASSERT_TRUE(within.group) << within.error;

@@ -87,7 +87,7 @@ TEST_P(EveryLoaderTest, CountsWhatItCouldNotReadAsErrorsOnly) {
 
 INSTANTIATE_TEST_SUITE_P(All, EveryLoaderTest, ::testing::ValuesIn(cases()));
 
-TEST(LoaderParamsTest, TellsWhatCannotBe) {
+TEST(LoaderParamsTest, RejectsWhatCannotBe) {
   const auto refused = [](const std::string& workload, const std::string& yaml) { return problems_of(workload, yaml); };
   EXPECT_NE(refused("small_file_read", "batch_size: 8\n").find("only loaders that deliver in order"),
             std::string::npos);

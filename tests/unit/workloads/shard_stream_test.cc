@@ -86,7 +86,7 @@ TEST_P(ShardStreamTest, SaysWhereAShardEndsTooEarly) {
 INSTANTIATE_TEST_SUITE_P(Engines, ShardStreamTest, ::testing::Values("posix", "io_uring"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(ShardStreamParamsTest, TellsWhatCannotBe) {
+TEST(ShardStreamParamsTest, RejectsWhatCannotBe) {
   EXPECT_EQ(problems_of("shard_stream", "direct: true\nblock_size: 1000B\n"),
             "test.yaml:2:13: shard_stream: block_size: direct reads are multiples of 4KiB\n");
 }

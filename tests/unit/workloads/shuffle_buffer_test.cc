@@ -121,7 +121,7 @@ TEST(ShuffleBufferTest, AFullOneIsFilledBeforeTheFirstGoes) {
   for (std::size_t i = 0; i < went.read.size(); ++i) EXPECT_EQ(went.read[i], std::min<std::uint64_t>(50 + i, 200));
 }
 
-TEST(ShuffleBufferTest, WhatCannotBeUsedIsToldAndTakesNoPlace) {
+TEST(ShuffleBufferTest, WhatCannotBeUsedIsReportedAndTakesNoPlace) {
   ShuffleBuffer buffer = buffer_of(20, 20, 100, {0, 5, 19, 20, 99});
   const Went went = through(buffer);
   EXPECT_EQ(went.bad, 5u);
@@ -169,7 +169,7 @@ TEST(ShuffledPipelineTest, EverySampleIsDeliveredOnceAndTheBufferIsFilledFirst) 
   }
 }
 
-TEST(ShuffledPipelineTest, ABufferLargerThanTheShareIsTold) {
+TEST(ShuffledPipelineTest, ABufferLargerThanTheShareIsReported) {
   WorkloadRunner runner("input_pipeline", kShards + "shuffle_buffer: 1000\nshuffle_initial: 1000\n");
   EXPECT_GE(runner->footprint().memory_bytes, std::uint64_t{2} * 1000 * 10'000);
   runner.prepare();
@@ -200,18 +200,18 @@ TEST(ShuffledPipelineTest, MoreThanThereIsMemoryForIsSkipped) {
 }
 
 TEST(ShuffledPipelineTest, RefusesBuffersThatHoldNothing) {
-  const auto told = [](const std::string& yaml, const char* words) {
+  const auto describe = [](const std::string& yaml, const char* words) {
     const std::string problems = problems_of("input_pipeline", yaml);
     EXPECT_NE(problems.find(words), std::string::npos) << yaml << problems;
   };
   const std::string shards = "layout: shards\nloader: pytorch_iterable\nshuffle_buffer: ";
   EXPECT_EQ(problems_of("input_pipeline", shards + "0\n"), "") << "none";
   EXPECT_EQ(problems_of("input_pipeline", shards + "1\n"), "");
-  told(shards + "5\nshuffle_initial: 6\n", "more than the buffer holds");
-  told(shards + "5\nshuffle_initial: 0\n", "at least 1");
-  told(shards + "5\nsource: none\n", "no bytes to hold");
-  told("shuffle_buffer: 5\n", "files are shuffled by their names");
-  told("layout: indexed\nshuffle_buffer: 5\n", "read in a random order");
+  describe(shards + "5\nshuffle_initial: 6\n", "more than the buffer holds");
+  describe(shards + "5\nshuffle_initial: 0\n", "at least 1");
+  describe(shards + "5\nsource: none\n", "no bytes to hold");
+  describe("shuffle_buffer: 5\n", "files are shuffled by their names");
+  describe("layout: indexed\nshuffle_buffer: 5\n", "read in a random order");
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ TEST_P(SmallFileReadTest, CountsWhatItCouldNotReadAsErrorsOnly) {
   EXPECT_DOUBLE_EQ(runner_.metrics["open_rate"] * r.phases.front().elapsed_s, 59);
 }
 
-TEST_P(SmallFileReadTest, StopsWhenTold) {
+TEST_P(SmallFileReadTest, StopsWhenAsked) {
   EXPECT_EQ(runner_.repeat(1, true).phases.front().operations, 0u);
   EXPECT_EQ(runner_.repeat(1, false).phases.front().operations, 60u);
 }
@@ -96,7 +96,7 @@ TEST(SmallFileReadLoaderTest, CountsCallsOfWhatWasDelivered) {
   EXPECT_DOUBLE_EQ(runner.metrics["read_iops"], 3 * rate);
 }
 
-TEST(SmallFileReadParamsTest, TellsWhatCannotBe) {
+TEST(SmallFileReadParamsTest, RejectsWhatCannotBe) {
   EXPECT_EQ(problems_of("small_file_read", "queue_depth: 8\n"),
             "test.yaml:1:14: small_file_read: queue_depth: engine posix keeps one request in "
             "flight per worker: use "
@@ -104,7 +104,7 @@ TEST(SmallFileReadParamsTest, TellsWhatCannotBe) {
   EXPECT_EQ(problems_of("small_file_read", "engine: io_uring\nqueue_depth: 8\n"), "");
 }
 
-TEST(SmallFileReadParamsTest, TellsWhatItCosts) {
+TEST(SmallFileReadParamsTest, ReportsWhatItCosts) {
   WorkloadRunner runner("small_file_read", kFiles + "workers: 2\nengine: io_uring\nqueue_depth: 4\n");
   EXPECT_EQ(runner->footprint().written_bytes, 60u * 20'000);
   EXPECT_EQ(runner->footprint().memory_bytes, 8u << 20);

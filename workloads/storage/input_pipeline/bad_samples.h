@@ -47,15 +47,15 @@ class NamedBadSamples {
       if (std::find(named_.begin(), named_.end(), bad) == named_.end()) named_.push_back(bad);
   }
   /// A note for each, in the order of the files, up to 16; then that there are more.
-  void tell(const FileTable& files, std::vector<std::string>& notes) {
+  void report(const FileTable& files, std::vector<std::string>& notes) {
     std::sort(named_.begin(), named_.end(), [](const formats::BadSample& a, const formats::BadSample& b) {
       return a.file != b.file ? a.file < b.file : a.offset < b.offset;
     });
-    constexpr std::size_t kTold = 16;
-    for (std::size_t i = 0; i < std::min(named_.size(), kTold); ++i)
+    constexpr std::size_t kReported = 16;
+    for (std::size_t i = 0; i < std::min(named_.size(), kReported); ++i)
       notes.push_back(fmt::format("bad sample: {} at offset {}: {}", files.full_path(named_[i].file), named_[i].offset,
                                   to_string(named_[i].what)));
-    if (named_.size() > kTold || most_ > BadSamples::kKept)
+    if (named_.size() > kReported || most_ > BadSamples::kKept)
       notes.push_back("there are more bad samples than are named: the metric bad_samples counts those of a repetition");
     named_.clear();
   }

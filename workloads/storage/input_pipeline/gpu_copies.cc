@@ -68,7 +68,7 @@ void GpuCopies::begin(std::size_t gpu) noexcept {
 
 std::optional<std::uint64_t> GpuCopies::arrived(std::size_t gpu) noexcept {
   Lane& lane = lanes_[gpu];
-  if (!lane.under_way) return 0;  // it failed, which take_failure() tells
+  if (!lane.under_way) return 0;  // it failed, which take_failure() reports
   try {
     if (!lane.stream->reached(kEnd)) return std::nullopt;
     lane.under_way = false;

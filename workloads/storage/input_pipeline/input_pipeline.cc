@@ -1,5 +1,5 @@
 // input_pipeline - a training job's input pipeline run for real: workers read and decode, GPUs are emulated by their step
-// time, and what is told is how much of the time they compute.
+// time, and what is reported is how much of the time they compute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ class InputPipeline final : public Workload {
     if (set_.from != "storage") return {};
     return set_.io.cache_states();
   }
-  /// It fills, runs, and runs empty: what is steady of it, its own windows tell.
+  /// It fills, runs, and runs empty: what is steady of it, its own windows report.
   std::vector<PhaseSpec> phases() const override { return {{.name = "main", .keeps_cache = false, .varies = true}}; }
 
   void prepare(Node& node, const DataProgress& progress) override {
@@ -121,32 +121,32 @@ class InputPipeline final : public Workload {
   }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
-    NodeShares told = shares(repetition);
-    nodes_.tell(told, steps(), sink);
+    NodeShares reported = shares(repetition);
+    nodes_.report(reported, steps(), sink);
     const std::uint64_t passed_over = workers_.passed_over();
     if (passed_over > 0 && repetition.phases.front().operations == 0)
       throw RunError(fmt::format(
           "not one sample could be used: all that were read, {}, were passed over (on_error: skip)", passed_over));
-    sink.put("steps", static_cast<double>(told.gpus.steps));
+    sink.put("steps", static_cast<double>(reported.gpus.steps));
     report_bad(passed_over, sink);
     requests_.report(sink);
-    if (told.gpus.steps == 0) return;
-    if (steps()) report_utilization(told.gpus, sink);
-    if (in_loop_) report_saves(told.gpus, sink);
+    if (reported.gpus.steps == 0) return;
+    if (steps()) report_utilization(reported.gpus, sink);
+    if (in_loop_) report_saves(reported.gpus, sink);
     if (copies_) {
-      sink.put("copy_fraction", told.gpus.copy);
+      sink.put("copy_fraction", reported.gpus.copy);
       sink.put("copy_time_s", copies_->mean_s());
     }
     sink.put("first_step_wait_s", first_wait_s());
     if (inputs_.shuffles()) sink.put("shuffle_held_bytes", inputs_.shuffle_bytes());
-    sink.put("queue_occupancy", told.gpus.ready);
-    sink.put("sample_rate", told.rate);
+    sink.put("queue_occupancy", reported.gpus.ready);
+    sink.put("sample_rate", reported.rate);
     sink.put("read_bandwidth", repetition.phases.front().bytes_per_s());
-    sink.put("reading_share", told.reading);
-    sink.put("decoding_share", told.decoding);
-    sink.put("waiting_share", told.waiting);
+    sink.put("reading_share", reported.reading);
+    sink.put("decoding_share", reported.decoding);
+    sink.put("waiting_share", reported.waiting);
     if (processes() > 0) sink.put("taking_share", pipeline_->taking_share());
-    if (set_.decoding.active() && told.decoding > 0) sink.put("decode_headroom", decode_headroom(told));
+    if (set_.decoding.active() && reported.decoding > 0) sink.put("decode_headroom", decode_headroom(reported));
     const Tally all = workers_.tally();
     sink.put("stalled_reads", static_cast<double>(all.stalls.count()));
     sink.put("longest_read_s", 1e-9 * static_cast<double>(all.longest_ns));
@@ -170,7 +170,7 @@ class InputPipeline final : public Workload {
   }
   std::vector<std::string> notes() override {
     std::vector<std::string> notes;
-    inputs_.tell_engine(notes);
+    inputs_.report_engine(notes);
     if (saving_engine_)
       for (std::string& note : saving_engine_->take_notes()) notes.push_back(std::move(note));
     requests_.add_notes(notes);
@@ -178,10 +178,10 @@ class InputPipeline final : public Workload {
     if (copies_) notes.push_back(copies_->note());
     if (!no_copies_.empty()) notes.push_back("no batch is copied to a GPU: " + no_copies_);
     if (std::string held_back = nodes_.take_note(); !held_back.empty()) notes.push_back(std::move(held_back));
-    workers_.tell(notes);
+    workers_.report(notes);
     if (pipeline_)
-      inputs_.tell_shuffling(pipeline_->account().steps() > 0 ? std::optional(first_wait_s()) : std::nullopt, notes);
-    inputs_.tell_shards(notes);
+      inputs_.report_shuffling(pipeline_->account().steps() > 0 ? std::optional(first_wait_s()) : std::nullopt, notes);
+    inputs_.report_shards(notes);
     return notes;
   }
   void cleanup(Node&) override {
@@ -210,7 +210,7 @@ class InputPipeline final : public Workload {
                    ? pipeline::settled_utilization(pipeline_->account(), pipeline_->settling(), read_ahead_steps())
                    : pipeline::utilization(pipeline_->account(), pipeline_->settling());
     const Tally all = workers_.tally();
-    // Where batches are taken as they come, what was read tells more than whole batches do.
+    // Where batches are taken as they come, what was read reports more than whole batches do.
     const double held = all.samples > 0 ? static_cast<double>(all.held) / static_cast<double>(all.samples) : 0;
     const bool by_batches = steps() || processes() > 0;  // what lies ready is much of what few of them took
     own.rate = set_.settled && steps()
@@ -232,10 +232,10 @@ class InputPipeline final : public Workload {
     return static_cast<std::uint64_t>(2 * set_.io.workers * static_cast<double>(read_ahead_) / step);
   }
   /// Workers that wait would decode instead, and processors that nobody uses, too.
-  double decode_headroom(const NodeShares& told) const {
+  double decode_headroom(const NodeShares& reported) const {
     const double taking = processes() > 0 ? pipeline_->taking_share() * processes() : 0;
-    const double processors = std::max(0.0, cores_ - taking) / (told.decoding * set_.io.workers);
-    return std::min((1 - told.reading) / told.decoding, processors);
+    const double processors = std::max(0.0, cores_ - taking) / (reported.decoding * set_.io.workers);
+    return std::min((1 - reported.reading) / reported.decoding, processors);
   }
   /// Where anything is parsed or decoded.
   void report_bad(std::uint64_t passed_over, MetricSink& sink) const {
@@ -275,7 +275,7 @@ class InputPipeline final : public Workload {
   Inputs inputs_;
   ObjectRequests requests_;
   Workers workers_;
-  mutable NodesTogether nodes_;                    // who was slowest is known once all have told
+  mutable NodesTogether nodes_;                    // who was slowest is known once all have reported
   std::unique_ptr<pipeline::StepBarrier> others_;  // they step with this node
   std::unique_ptr<GpuCopies> copies_;              // of each batch to its GPU
   std::string no_copies_;                          // why there are none, though they were asked for

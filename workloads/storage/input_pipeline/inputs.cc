@@ -92,7 +92,7 @@ std::string Inputs::still_filling() const {
   return "";
 }
 
-void Inputs::tell_shuffling(std::optional<double> first_wait_s, std::vector<std::string>& notes) const {
+void Inputs::report_shuffling(std::optional<double> first_wait_s, std::vector<std::string>& notes) const {
   if (shuffles_.empty()) return;
   if (first_wait_s)
     notes.push_back(fmt::format(
@@ -108,12 +108,12 @@ void Inputs::tell_shuffling(std::optional<double> first_wait_s, std::vector<std:
                     all, set_.io.workers, set_.shuffling.samples));
 }
 
-void Inputs::tell_engine(std::vector<std::string>& notes) {
+void Inputs::report_engine(std::vector<std::string>& notes) {
   if (engine_ == nullptr) return;
   for (std::string& note : engine_->take_notes()) notes.push_back(std::move(note));
 }
 
-void Inputs::tell_shards(std::vector<std::string>& notes) {
+void Inputs::report_shards(std::vector<std::string>& notes) {
   std::move(shard_notes_.begin(), shard_notes_.end(), std::back_inserter(notes));
   shard_notes_.clear();
 }
@@ -226,7 +226,7 @@ std::unique_ptr<SampleSource> Inputs::make_source(unsigned number) const {
     case Layout::shards: {
       std::vector<std::uint32_t> shards = shards_.of(number, set_.io.workers, team_index_, team_size_);
       options.keep_data = shards_.format != formats::Format::none || set_.shuffling.active();
-      if (set_.flies()) options.advice = Advice::sequential;  // frameworks tell the kernel nothing
+      if (set_.flies()) options.advice = Advice::sequential;  // frameworks give the kernel no advice
       auto reader = set_.profile == ReadProfile::ranged
                         ? engine_->block_reader(files, shards, options)
                         : profile_block_reader(set_.profile, files, shards, set_.io.block_size);

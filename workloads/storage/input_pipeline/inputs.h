@@ -36,7 +36,7 @@ class Inputs {
   /// Of files that are a sample each, or hold a few; 0: all samples are of one size, as far as is known.
   double mean_file_bytes() const;
   const OwnShards& shards() const { return shards_; }
-  /// Shards and files that could not be used, told before anything was read; nothing where none are parsed.
+  /// Shards and files that could not be used, reported before anything was read; nothing where none are parsed.
   std::optional<std::uint64_t> bad_shards() const;
   /// That no shard was left for.
   unsigned idle_workers() const { return idle_workers_; }
@@ -50,10 +50,10 @@ class Inputs {
   /// Why a first sample never came; "" = that is not why.
   std::string still_filling() const;
   /// `first_wait_s`: for the first step's data, where there was a step.
-  void tell_shuffling(std::optional<double> first_wait_s, std::vector<std::string>& notes) const;
-  void tell_engine(std::vector<std::string>& notes);
+  void report_shuffling(std::optional<double> first_wait_s, std::vector<std::string>& notes) const;
+  void report_engine(std::vector<std::string>& notes);
   /// Once.
-  void tell_shards(std::vector<std::string>& notes);
+  void report_shards(std::vector<std::string>& notes);
   std::vector<WrongBlock> verify(const DataProgress& progress);
 
  private:
@@ -61,7 +61,7 @@ class Inputs {
   /// Which files are shards to be parsed. Throws RunError where there is too little and that is to fail.
   void find_shards();
   void find_several();
-  /// Throws RunError: what is to be decoded cannot be told apart.
+  /// Throws RunError: what is to be decoded cannot be distinguished.
   OwnShards parsed_shards() const;
   std::unique_ptr<SampleSource> make_source(unsigned number) const;
   /// What one worker keeps of each sample that it parses; nullptr: nothing.

@@ -20,7 +20,7 @@ struct NodeShares {
 };
 static_assert(std::is_trivially_copyable_v<NodeShares>);
 
-/// The nodes of a team; one alone tells nobody.
+/// The nodes of a team; one alone sends nothing.
 class NodesTogether {
  public:
   /// Untimed.
@@ -28,10 +28,10 @@ class NodesTogether {
   /// By which they end their steps together; nullptr: there is one.
   std::unique_ptr<pipeline::StepBarrier> barrier() const;
 
-  /// All say what they did, and `told` becomes the slowest one's, as its steps are everybody's. Without `steps` nothing
+  /// All say what they did, and `reported` becomes the slowest one's, as its steps are everybody's. Without `steps` nothing
   /// computes and no step waits for another; then each node counts for as much as the slowest gives.
-  void tell(NodeShares& told, bool steps, MetricSink& sink);
-  /// By its place, after tell().
+  void report(NodeShares& reported, bool steps, MetricSink& sink);
+  /// By its place, after report().
   std::optional<unsigned> slowest() const { return slowest_; }
   /// A note of the last repetition, once; "" = none.
   std::string take_note();

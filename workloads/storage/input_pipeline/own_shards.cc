@@ -49,7 +49,7 @@ class ParsedShards final : public SampleSource {
     head_ = 0;
     begin_shard();
   }
-  /// Whether there is a whole batch, only parsing tells.
+  /// Whether there is a whole batch, only parsing reports.
   bool has(std::uint64_t) noexcept override { return !is_over(); }
 
   SampleRead read(std::uint64_t, std::uint64_t) noexcept override {

@@ -33,8 +33,8 @@ struct OwnShards {
   std::optional<formats::MdsColumns> columns;      // MDS: of the first shard whose head is whole
   std::vector<MdsIndexFault> faults;               // MDS: where an index.json is missing, or contradicts the files
 
-  /// Was this shard told as a fault already? What is then found to be lost of it is the same fault.
-  bool told(std::uint32_t file) const noexcept {
+  /// Was this shard reported as a fault already? What is then found to be lost of it is the same fault.
+  bool describe(std::uint32_t file) const noexcept {
     return std::any_of(faults.begin(), faults.end(), [file](const MdsIndexFault& one) { return one.shard == file; });
   }
 

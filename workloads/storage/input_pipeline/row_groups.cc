@@ -18,7 +18,7 @@
 namespace headrace {
 namespace {
 
-constexpr std::size_t kNamed = 16;  // that notes tell
+constexpr std::size_t kNamed = 16;  // that notes report
 
 std::string words(const std::string& path, const TableError& error) {
   if (error.code != 0) return fmt::format("{}: {}", path, std::strerror(error.code));
@@ -131,7 +131,7 @@ void RowGroups::find(Node& node, const FileTable& files, bool skip) {
   files_ = &files;
   places_.clear();
   named_.clear();
-  told_.clear();
+  reported_.clear();
   bad_files_ = 0;
   double rows = 0, bytes = 0;
   std::vector<RowGroup> groups;
@@ -139,9 +139,9 @@ void RowGroups::find(Node& node, const FileTable& files, bool skip) {
     groups.clear();
     TableError error;
     if (!format_->row_groups(files.root_fd(), files.path(file), files.size(file), columns_, groups, error)) {
-      const std::string told = words(files.full_path(file), error);
-      if (!skip || error.code != 0) throw RunError(told + (skip ? "" : " (on_error: skip passes over such)"));
-      if (told_.size() < kNamed) told_.push_back("bad sample: " + told + "; the file is left out");
+      const std::string reported = words(files.full_path(file), error);
+      if (!skip || error.code != 0) throw RunError(reported + (skip ? "" : " (on_error: skip passes over such)"));
+      if (reported_.size() < kNamed) reported_.push_back("bad sample: " + reported + "; the file is left out");
       ++bad_files_;
       continue;
     }
@@ -156,7 +156,7 @@ void RowGroups::find(Node& node, const FileTable& files, bool skip) {
   const auto count = static_cast<double>(places_.size());
   rows_ = rows / count;
   bytes_ = std::max(1.0, bytes / count);
-  told_.push_back(
+  reported_.push_back(
       fmt::format("samples are the rows of {} row groups, {:.6g} in each on average, with {} of columns that are "
                   "read{}",
                   places_.size(), rows_, format_quantity(bytes_, Dimension::bytes),
@@ -169,16 +169,17 @@ std::unique_ptr<SampleSource> RowGroups::source(unsigned number, unsigned count,
 
 void RowGroups::add(const std::string& place, const TableError& error) const noexcept {
   try {
-    const std::string told = "bad sample: " + words(place, error);
+    const std::string reported = "bad sample: " + words(place, error);
     const std::lock_guard lock(mutex_);
-    if (named_.size() < kNamed && std::find(named_.begin(), named_.end(), told) == named_.end()) named_.push_back(told);
+    if (named_.size() < kNamed && std::find(named_.begin(), named_.end(), reported) == named_.end())
+      named_.push_back(reported);
   } catch (const std::bad_alloc&) {  // it is counted, and not named
   }
 }
 
-void RowGroups::tell(std::vector<std::string>& notes) {
-  std::move(told_.begin(), told_.end(), std::back_inserter(notes));
-  told_.clear();
+void RowGroups::report(std::vector<std::string>& notes) {
+  std::move(reported_.begin(), reported_.end(), std::back_inserter(notes));
+  reported_.clear();
   const std::lock_guard lock(mutex_);
   std::sort(named_.begin(), named_.end());
   std::move(named_.begin(), named_.end(), std::back_inserter(notes));

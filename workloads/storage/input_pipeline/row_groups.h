@@ -42,7 +42,7 @@ class RowGroups {
   /// What was wrong with a group, while it was read; of several workers. Only what goes wrong takes the lock.
   void add(const std::string& place, const TableError& error) const noexcept;
   /// A note for each, once.
-  void tell(std::vector<std::string>& notes);
+  void report(std::vector<std::string>& notes);
 
   struct Place {
     std::uint32_t file = 0;
@@ -57,7 +57,7 @@ class RowGroups {
   std::vector<Place> places_;
   double rows_ = 1, bytes_ = 1;
   std::uint64_t bad_files_ = 0;
-  std::vector<std::string> told_;
+  std::vector<std::string> reported_;
   mutable std::mutex mutex_;
   mutable std::vector<std::string> named_;
 };

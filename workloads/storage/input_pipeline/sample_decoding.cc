@@ -57,7 +57,8 @@ void SampleDecoding::prepare(Node& node, unsigned workers) {
     for (const std::string_view one : (*other)->beginnings()) others_.push_back(one);
   hands_.reserve(workers);
   for (unsigned i = 0; i < workers; ++i) hands_.emplace_back(decode::SampleDecoder(codecs, recipe_));
-  if (recipe_.scaling) told_.emplace_back("decoded at a smaller scale where that suffices: not a full decode's pixels");
+  if (recipe_.scaling)
+    reported_.emplace_back("decoded at a smaller scale where that suffices: not a full decode's pixels");
 }
 
 bool SampleDecoding::keep(std::vector<unsigned char> bytes, const std::string& name, std::uint64_t at, bool skip) {
@@ -89,7 +90,7 @@ void SampleDecoding::hold(const DataSet& data, const OwnShards* shards, bool ski
     }
   }
   if (held_.empty()) throw RunError("no sample can be decoded: " + wrong_);
-  tell_held("of the samples");
+  report_held("of the samples");
 }
 
 void SampleDecoding::hold_drawn(Node& node, std::uint64_t sample_size) {
@@ -100,12 +101,12 @@ void SampleDecoding::hold_drawn(Node& node, std::uint64_t sample_size) {
   for (std::uint64_t i = 0;
        i < kMostHeld && keep(decode::draw_sample(codec, i, width, kQuality), "a drawn image", 0, false);)
     ++i;
-  tell_held("drawn images");
+  report_held("drawn images");
 }
 
-void SampleDecoding::tell_held(const char* what) {
-  told_.push_back(fmt::format("decoded are {} {} of {} each on average, which lie in memory", held_.size(), what,
-                              format_quantity(static_cast<double>(held_bytes_ / held_.size()), Dimension::bytes)));
+void SampleDecoding::report_held(const char* what) {
+  reported_.push_back(fmt::format("decoded are {} {} of {} each on average, which lie in memory", held_.size(), what,
+                                  format_quantity(static_cast<double>(held_bytes_ / held_.size()), Dimension::bytes)));
 }
 
 std::unique_ptr<formats::Payload> SampleDecoding::payload(std::uint64_t sample_size) const {
@@ -119,7 +120,7 @@ void SampleDecoding::clear() {
   held_bytes_ = 0;
   wrong_.clear();
   holds_ = false;
-  told_.clear();
+  reported_.clear();
 }
 
 void SampleDecoding::begin(std::uint64_t seed) {
@@ -167,16 +168,16 @@ void SampleDecoding::collect() {
   }
 }
 
-void SampleDecoding::tell(const FileTable* files, std::vector<std::string>& notes) {
+void SampleDecoding::report(const FileTable* files, std::vector<std::string>& notes) {
   collect();
   std::sort(named_.begin(), named_.end(), [](const Bad& a, const Bad& b) {
     return a.file != b.file ? a.file < b.file : a.error.offset < b.error.offset;
   });
-  constexpr std::size_t kTold = 16;
-  for (std::size_t i = 0; files != nullptr && i < std::min(named_.size(), kTold); ++i)
+  constexpr std::size_t kReported = 16;
+  for (std::size_t i = 0; files != nullptr && i < std::min(named_.size(), kReported); ++i)
     notes.push_back(fmt::format("bad sample: {} at offset {}: {}", files->full_path(named_[i].file),
                                 named_[i].error.offset, named_[i].error.what.data()));
-  if (named_.size() > kTold || most_bad_ > kKept)
+  if (named_.size() > kReported || most_bad_ > kKept)
     notes.emplace_back(
         "there are more bad samples than are named: the metric bad_samples counts those of a repetition");
   named_.clear();
@@ -186,8 +187,8 @@ void SampleDecoding::tell(const FileTable* files, std::vector<std::string>& note
   if (of_others > 0)
     notes.push_back(
         fmt::format("{} samples are images of another codec than {}, and were decoded, too", of_others, codec_));
-  std::move(told_.begin(), told_.end(), std::back_inserter(notes));
-  told_.clear();
+  std::move(reported_.begin(), reported_.end(), std::back_inserter(notes));
+  reported_.clear();
 }
 
 }  // namespace headrace

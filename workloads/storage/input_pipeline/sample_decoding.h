@@ -48,7 +48,7 @@ class SampleDecoding {
   /// That could not be decoded since begin().
   std::uint64_t bad() const;
   /// A note for each that was kept, once; and what of it is not the job's own.
-  void tell(const FileTable* files, std::vector<std::string>& notes);
+  void report(const FileTable* files, std::vector<std::string>& notes);
 
  private:
   static constexpr std::size_t kKept = 8;
@@ -66,7 +66,7 @@ class SampleDecoding {
   void collect();
   /// False: there is room for no more.
   bool keep(std::vector<unsigned char> bytes, const std::string& name, std::uint64_t at, bool skip);
-  void tell_held(const char* what);
+  void report_held(const char* what);
 
   std::string codec_;
   decode::Recipe recipe_;
@@ -78,7 +78,7 @@ class SampleDecoding {
   bool holds_ = false;
   std::vector<Bad> named_;
   std::uint64_t most_bad_ = 0;
-  std::vector<std::string> told_;
+  std::vector<std::string> reported_;
 };
 
 }  // namespace headrace

@@ -25,7 +25,7 @@ struct SampleRead {
   std::uint64_t data_offset = 0;             // where `data` begins in the file
   std::optional<std::uint32_t> data_file{};  // that `data` is of, where it is another
   std::uint64_t offset = 0;                  // of its block that took the longest
-  std::uint64_t longest_ns = 0;              // how long that took; 0: not told
+  std::uint64_t longest_ns = 0;              // how long that took; 0: not reported
   bool held = false;                         // it is kept for later, and none is handed over yet
   bool over = false;                         // there was no more
 };

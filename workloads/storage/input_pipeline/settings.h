@@ -1,4 +1,4 @@
-// What a point of input_pipeline is told, and what follows from it before anything is read.
+// What a point of input_pipeline is reported, and what follows from it before anything is read.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ enum class Layout { files, shards, indexed };
 
 /// An operation is what a worker reads at once: a file, a sample, or the samples of a row group.
 struct Settings {
-  /// Declares all parameters, and tells what cannot be together.
+  /// Declares all parameters, and shows what cannot be together.
   explicit Settings(Params& p);
   Settings(const Settings&) = delete;
 

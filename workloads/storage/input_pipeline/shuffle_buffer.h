@@ -33,7 +33,7 @@ struct Shuffling {
 
 /// Of one worker, over what it reads. Each read() reads one sample of `from` at most; the one that it hands over is drawn
 /// from those that are held: as WebDataset's shuffle() does, two are read for each one that goes until the buffer is full,
-/// then one. At the end of the data it runs empty. What cannot be read or used is told as it comes.
+/// then one. At the end of the data it runs empty. What cannot be read or used is reported as it comes.
 class ShuffleBuffer final : public SampleSource {
  public:
   /// Untimed. `sample_bytes`: room that each has from the begin; it grows where a sample is larger. `number`: the

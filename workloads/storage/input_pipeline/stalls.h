@@ -38,7 +38,7 @@ class Stalls {
   std::uint64_t count() const noexcept { return count_; }
 
   /// The longest first. `files`: nullptr where samples are no files.
-  void tell(const FileTable* files, std::vector<std::string>& notes) const {
+  void report(const FileTable* files, std::vector<std::string>& notes) const {
     std::array<Stall, kKept> sorted = longest_;
     std::ranges::sort(sorted, std::greater{}, &Stall::ns);
     for (const Stall& one : sorted) {

@@ -50,12 +50,12 @@ std::uint64_t Workers::passed_over() const {
   return bad;
 }
 
-void Workers::tell(std::vector<std::string>& notes) {
+void Workers::report(std::vector<std::string>& notes) {
   collect_bad();
   const FileTable* files = inputs_.files();
-  set_.decoding.tell(files, notes);
-  set_.groups.tell(notes);
-  if (files != nullptr && !set_.groups.active()) bad_.tell(*files, notes);
+  set_.decoding.report(files, notes);
+  set_.groups.report(notes);
+  if (files != nullptr && !set_.groups.active()) bad_.report(*files, notes);
   double read = 0, decoded = 0;
   for (const Tally& t : tallies_) read += static_cast<double>(t.samples), decoded += static_cast<double>(t.decoded);
   if (decoded > 0 && std::abs(decoded / read / set_.samples_per_file - 1) > 0.1)
@@ -63,7 +63,7 @@ void Workers::tell(std::vector<std::string>& notes) {
         fmt::format("files hold {:.3g} samples each on average that can be decoded, not {:.6g} "
                     "(samples_per_file), which rates count",
                     decoded / read, set_.samples_per_file));
-  stalls_.tell(files, notes);
+  stalls_.report(files, notes);
   stalls_ = {};
 }
 
@@ -121,7 +121,7 @@ bool Workers::decode_several(unsigned worker, SampleRead& done, Tally& tally) no
 void Workers::add_bad(Tally& tally, const OperationError& error) const noexcept {
   const auto flaw = static_cast<formats::Flaw>(error.flaw);
   const bool of_shard = rest_is_lost(flaw) || flaw == formats::Flaw::no_sample;
-  tally.bad.add(error, !of_shard || !inputs_.shards().told(error.file));
+  tally.bad.add(error, !of_shard || !inputs_.shards().describe(error.file));
 }
 
 void Workers::read_batches(Worker& worker, Pipeline& pipeline, Tally& tally) noexcept {

@@ -1,4 +1,4 @@
-// What the workers of an input pipeline do in the timed region, and what they tell of it.
+// What the workers of an input pipeline do in the timed region, and what they report on it.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ class Workers {
   std::uint64_t passed_over() const;
   const std::vector<pipeline::SpanLog>& spans() const { return spans_; }
   /// What was bad or stalled since the last call.
-  void tell(std::vector<std::string>& notes);
+  void report(std::vector<std::string>& notes);
 
  private:
   void read_batches(Worker& worker, Pipeline& pipeline, Tally& tally) noexcept;
@@ -52,7 +52,7 @@ class Workers {
   /// Decodes each sample of a file that was read; what cannot be used is counted where it is passed over. False: none can
   /// be, or one cannot and that is to fail; `done` says so.
   bool decode_several(unsigned worker, SampleRead& done, Tally& tally) noexcept;
-  /// What ends a shard that an index told already is named, and not counted again.
+  /// What ends a shard that an index reported already is named, and not counted again.
   void add_bad(Tally& tally, const OperationError& error) const noexcept;
   void collect_bad();
 

@@ -14,10 +14,10 @@ namespace {
 using job::Job;
 using job::Sharding;
 
-/// The benchmark rounds the sizes that it tells.
+/// The benchmark rounds the sizes that it reports.
 constexpr double kRounded = 0.03;
 
-bool is(const std::optional<double>& told, double own) { return told && *told == own; }
+bool is(const std::optional<double>& reported, double own) { return reported && *reported == own; }
 
 Sharding sharding_of(const BenchmarkModel& model) { return model.pipeline > 1 ? Sharding::zero1 : Sharding::zero3; }
 

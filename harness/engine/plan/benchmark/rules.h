@@ -13,7 +13,7 @@ namespace headrace {
 struct RuleCheck {
   std::string rule;  // "steps"
   bool kept = false;
-  std::string told;  // "500 steps or more: 64"
+  std::string reported;  // "500 steps or more: 64"
 };
 
 /// Of MLPerf Storage's rules for training what versions 2.0 and 3.0 have in common (github.com/mlcommons/storage: of 2.0

@@ -16,7 +16,7 @@ constexpr std::array kMlperf2{BenchmarkWorkload{"unet3d_a100", 7, 0.636, 1466006
                               BenchmarkWorkload{"cosmoflow_a100", 1, 0.00551, 2828486, 1, 0.7},
                               BenchmarkWorkload{"cosmoflow_h100", 1, 0.0035, 2828486, 1, 0.7}};
 
-// MLPerf Storage 3.0: which of them results are taken of is told in training/README.md. Of dlrm's 761 B a row the columns with
+// MLPerf Storage 3.0: which of them results are taken of is reported in training/README.md. Of dlrm's 761 B a row the columns with
 // `read: true` have 160.
 constexpr std::array kMlperf3{BenchmarkWorkload{"unet3d_b200", 7, 0.162, 146600628, 1, 0.9},
                               BenchmarkWorkload{"retinanet_b200", 24, 0.04755, 322957, 1, 0.85},

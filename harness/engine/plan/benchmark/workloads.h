@@ -21,7 +21,7 @@ struct BenchmarkModel {
   const char* name;
   double layers, hidden, ffn, heads, kv_heads;
   double tensor, pipeline, data;  // ranks are their product
-  double bytes;                   // of one checkpoint of all ranks, as the benchmark tells them
+  double bytes;                   // of one checkpoint of all ranks, as the benchmark reports them
   bool by_one_host;               // 8 ranks on one host may stand for all, each with its own part
   double ranks() const { return tensor * pipeline * data; }
 };

@@ -24,7 +24,7 @@ double ranks_here(const job::Job& job);
 /// Of all ranks of the job [B] (E2).
 double checkpoint_bytes(const job::Job& job);
 
-/// As the job does it first, then a faster way of each. Shards that do not fit are made smaller, which is told; none where not
+/// As the job does it first, then a faster way of each. Shards that do not fit are made smaller, which is reported; none where not
 /// even a page fits. The job has a checkpoint.
 std::vector<Entry> checkpoints(const job::Job& job, const SaveMeans& means);
 

@@ -35,7 +35,7 @@ void hold_samples(const Job& job, const Means& means, Value& alone) {
   if (in_tar) alone = with(std::move(alone), "content_sample", fmt::format("{:.0f}B", sample));
 }
 
-Value decoded(const Job& job, const Means& means, Value entry, std::size_t layout, Told& told) {
+Value decoded(const Job& job, const Means& means, Value entry, std::size_t layout, PlanNotes& reported) {
   const char* why = means.data.empty()                                ? nullptr
                     : layout == 2                                     ? "out of shards that are read from front to back"
                     : layout == 0 && job.dataset.samples_per_file < 1 ? "where none lies in several files"
@@ -47,21 +47,21 @@ Value decoded(const Job& job, const Means& means, Value entry, std::size_t layou
                     codec_word(job.dataset), why));
   if (is_array(job)) {
     if (means.data.empty() && entry.find("content") == nullptr)
-      told.unproven.push_back(
+      reported.unproven.push_back(
           fmt::format("the generated files are no .npz files: after each read, an archive of {} in memory is unpacked "
                       "(--data PATH unpacks the files themselves)",
                       format_quantity(std::min(job.dataset.sample_size, 16.0 * (1 << 20)), Dimension::bytes)));
   } else if (entry.find("content") != nullptr)
-    told.unproven.emplace_back(
+    reported.unproven.emplace_back(
         "generated images of waves and noise are decoded: photographs may take more or less time (--data PATH decodes "
         "real ones)");
   else if (means.data.empty())
-    told.unproven.push_back(
+    reported.unproven.push_back(
         fmt::format("the generated files contain no images: after each read, an image of {} in memory is decoded "
                     "(--data PATH decodes the files themselves)",
                     format_quantity(job.dataset.sample_size, Dimension::bytes)));
   if (!is_array(job) && job.dataset.codec != job::SampleCodec::zstd)
-    told.unproven.emplace_back(
+    reported.unproven.emplace_back(
         "images are decoded by headrace's own decoder, which takes about a third of the time of Pillow with "
         "torchvision: "
         "--calibrate pillow measures the job's own decoder, dataset.cpu_time_per_sample states it");

@@ -17,7 +17,7 @@ void hold_samples(const job::Job& job, const Means& means, Value& alone);
 
 /// With the job's codec: the samples that are read, or drawn ones of their size beside generated files. `layout`: 0 files,
 /// 1 shards, 2 indexed. Throws UsageError: such samples of one's own are not decoded.
-Value decoded(const job::Job& job, const Means& means, Value entry, std::size_t layout, Told& told);
+Value decoded(const job::Job& job, const Means& means, Value entry, std::size_t layout, PlanNotes& reported);
 
 /// The samples that `decoding` has, decoded by the GPUs of this node.
 Value decoded_on_gpus(const Value& decoding);

@@ -1,4 +1,4 @@
-// Entries of a configuration, as the plan of a rehearsal puts them together, and what is told of them.
+// Entries of a configuration, as the plan of a rehearsal puts them together, and what is reported about them.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace headrace::rehearsal {
 
 using config::Value;
 
-struct Told {
+struct PlanNotes {
   std::vector<std::string> unproven;  // of the points that follow: what is less than the job's own; a sentence each
   std::vector<std::string> remarks;   // what is left out, and why
 };

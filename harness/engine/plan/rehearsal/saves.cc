@@ -17,13 +17,13 @@ namespace {
 constexpr double kSaves = 3;  // checkpoints of a repetition
 constexpr double kLeastShard = 4096;
 
-std::string told_time(double s) { return format_quantity(s, Dimension::seconds); }
+std::string reported_time(double s) { return format_quantity(s, Dimension::seconds); }
 
 }  // namespace
 
 bool saves(const Job& job, const Means& means) { return job.checkpoint && job.model.parameters && means.rules.empty(); }
 
-Value saving(const Job& job, const Means& means, Value entry, double step_s, double steps, Told& told) {
+Value saving(const Job& job, const Means& means, Value entry, double step_s, double steps, PlanNotes& reported) {
   const Job::Checkpoint& save = *job.checkpoint;
   const double ranks = job_points::ranks_here(job);
   const double size = job_points::checkpoint_bytes(job) / job.cluster.gpus();
@@ -34,11 +34,11 @@ Value saving(const Job& job, const Means& means, Value entry, double step_s, dou
   double every = std::max(2.0, std::floor(std::min(own_every, steps / kSaves)));
   every = std::max(2.0, std::floor(std::min(every, own_every * most / size)));
   const double shard = std::floor(std::min(size * every / own_every, most));
-  told.unproven.push_back(fmt::format(
+  reported.unproven.push_back(fmt::format(
       "checkpoints of {} of each of {:.0f} ranks every {} of computing instead of {} every {}: {}, and effects of "
       "large saves (full caches, burst limits) are not measured",
-      format_quantity(std::max(shard, kLeastShard), Dimension::bytes), ranks, told_time(every * step_s),
-      format_quantity(size, Dimension::bytes), told_time(save.interval),
+      format_quantity(std::max(shard, kLeastShard), Dimension::bytes), ranks, reported_time(every * step_s),
+      format_quantity(size, Dimension::bytes), reported_time(save.interval),
       shard < 0.99 * size * every / own_every || shard < kLeastShard ? "not as many bytes per second as the job's"
                                                                      : "as many bytes per second"));
   entry = with(std::move(entry), "checkpoint_every", fmt::format("{:.0f}", every));

@@ -17,18 +17,19 @@ constexpr double kUsualInitial = 100;  // of WebDataset's shuffle(): held before
 
 }  // namespace
 
-Value mixing(const Job& job, Value entry, const Mixing& here, Told& told) {
+Value mixing(const Job& job, Value entry, const Mixing& here, PlanNotes& reported) {
   if (here.layout == 0) {
-    told.remarks.emplace_back("loader.shuffle_buffer: files are shuffled by their names, and no sample is held for it");
+    reported.remarks.emplace_back(
+        "loader.shuffle_buffer: files are shuffled by their names, and no sample is held for it");
     return entry;
   }
   const bool groups = rows_of_group(entry) > 1;
   if (here.layout == 2 && !groups) {
-    told.remarks.emplace_back("loader.shuffle_buffer: samples are read in a random order, and none is held for it");
+    reported.remarks.emplace_back("loader.shuffle_buffer: samples are read in a random order, and none is held for it");
     return entry;
   }
   if (here.tables) {
-    told.remarks.emplace_back("loader.shuffle_buffer: rows of one's own Parquet files are not held for it");
+    reported.remarks.emplace_back("loader.shuffle_buffer: rows of one's own Parquet files are not held for it");
     return entry;
   }
   const double own = *job.loader.shuffle_buffer;
@@ -41,7 +42,7 @@ Value mixing(const Job& job, Value entry, const Mixing& here, Told& told) {
   const double held = std::clamp(std::floor(reads / kMixed), 1.0, own);
   const double first = std::clamp(std::round(initial * held / own), 1.0, held);
   if (held < own)
-    told.unproven.push_back(
+    reported.unproven.push_back(
         fmt::format("shuffle buffer of {:.0f} samples per worker, {:.0f} of them before the first batch, instead of "
                     "{:.0f} and {:.0f}, as a worker reads {:.0f} in a repetition. The job's takes {:.3g} times as long "
                     "to fill, and {} of memory on each node",

@@ -14,6 +14,6 @@ struct Mixing {
 };
 
 /// With the job's shuffle buffer, or one as much smaller as a worker reads less here than in an epoch.
-Value mixing(const job::Job& job, Value entry, const Mixing& here, Told& told);
+Value mixing(const job::Job& job, Value entry, const Mixing& here, PlanNotes& reported);
 
 }  // namespace headrace::rehearsal

@@ -13,7 +13,7 @@ namespace headrace::rehearsal {
 
 using job::Job;
 
-bool fills_tier(const Job& job, const Means& means, const Value& alone, Told& told) {
+bool fills_tier(const Job& job, const Means& means, const Value& alone, PlanNotes& reported) {
   if (!job.local_cache || !means.rules.empty()) return false;
   const Job::LocalCache& tier = *job.local_cache;
   const char* why = tier.path.empty() ? "name its folder on this node (local_cache.path)"
@@ -23,7 +23,7 @@ bool fills_tier(const Job& job, const Means& means, const Value& alone, Told& to
                     : tier.policy == job::CachePolicy::lru          ? "only one that evicts nothing is (policy pinned)"
                     : !job.dataset.samples ? "how much of the data it holds is not known (dataset.samples)"
                                            : nullptr;
-  if (why != nullptr) told.remarks.push_back(fmt::format("the local cache is not rehearsed: {}", why));
+  if (why != nullptr) reported.remarks.push_back(fmt::format("the local cache is not rehearsed: {}", why));
   return why == nullptr;
 }
 

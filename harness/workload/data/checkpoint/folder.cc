@@ -27,7 +27,7 @@ bool has_name_of_ours(std::string_view name) {
 
 /// Where a file's first byte other than zero lies; `size` if there is none.
 std::uint64_t first_data(int fd, std::uint64_t size) {
-  const off_t data = ::lseek(fd, 0, SEEK_DATA);  // past holes, where the file system tells
+  const off_t data = ::lseek(fd, 0, SEEK_DATA);  // past holes, where the file system reports
   std::uint64_t at = data > 0 ? static_cast<std::uint64_t>(data) : 0;
   if (data < 0 && errno == ENXIO) return size;
   std::vector<unsigned char> chunk(1 << 20);

@@ -15,7 +15,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kGrowth = 4;   // from one trial to the next
-constexpr double kLongEnough = 0.125;  // of the time that a save may take: a trial that takes so long tells the speed
+constexpr double kLongEnough = 0.125;  // of the time that a save may take: a trial this long shows the speed
 constexpr std::uint64_t kPaceKey = 0x70616365;
 
 double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }

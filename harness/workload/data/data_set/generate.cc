@@ -70,7 +70,7 @@ std::uint64_t space_of(const DataSetLayout& layout, const std::vector<std::uint6
   return needed;
 }
 
-/// All of its files; told without a look at each where all are of one size.
+/// All of its files; reported without a look at each where all are of one size.
 std::uint64_t space_of(const DataSetLayout& layout) {
   if (layout.spec().file_size_spread == 0) return layout.files() * whole_blocks(layout.spec().file_size);
   std::uint64_t needed = 0;

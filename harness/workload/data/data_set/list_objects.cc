@@ -44,11 +44,11 @@ Walked list_objects(ObjectStore& store, const std::string& url, const WalkRules&
   objects.set_objects();
   std::map<std::string, std::uint64_t> left_out;
   Walked walked;
-  std::uint64_t told_ns = 0;
+  std::uint64_t reported_ns = 0;
   const auto list = [&](const std::string& folder) {
     return store.list(folder, [&](const ListedObject& object) {
-      if (progress && now_ns() - told_ns > kEach_ns) {
-        told_ns = now_ns();
+      if (progress && now_ns() - reported_ns > kEach_ns) {
+        reported_ns = now_ns();
         progress(objects.count(), 0, "listing objects");
       }
       if (const std::string_view why = formats::by_product_on_path(object.key); !why.empty())

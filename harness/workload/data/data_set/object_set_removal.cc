@@ -52,7 +52,7 @@ class ObjectRemover {
     if (const auto spec = DataSetSpec::of_id(id)) layout_.emplace(*spec);
     left_before_ = report_.left.size();
   }
-  /// The lists and the manifest go last, and only with all the rest, so that it can be told apart later too.
+  /// The lists and the manifest go last, and only with all the rest, so that it can be distinguished later too.
   void end_set() {
     flush();
     if (report_.left.size() == left_before_) {

@@ -39,7 +39,7 @@ class FileProof {
 
   const DataSetLayout& layout_;
   std::optional<struct timespec> since_;  // when the manifest was written
-  std::uint64_t made_ = 0;                // files that it tells of
+  std::uint64_t made_ = 0;                // files that it reports on
 };
 
 }  // namespace headrace

@@ -63,7 +63,7 @@ void remove_data_set(const files::Folder& parent, const std::string& name, Clean
   }
   const std::size_t left_before = report.left.size();
   if (const auto spec = DataSetSpec::of_id(name)) Remover(*spec, set->folder(), report).remove_files();
-  if (report.left.size() > left_before) return;  // with its manifest, so that it can be told apart later too
+  if (report.left.size() > left_before) return;  // with its manifest, so that it can be distinguished later too
   remove_manifest(set->folder());
   const CleanReport rest = set->remove();
   for (const std::string& left : rest.left) report.left.push_back(set->folder().path_of(left));

@@ -222,7 +222,7 @@ class Walker {
   std::uint64_t reported_ns_ = 0;
 };
 
-std::string told(const std::map<std::string, std::uint64_t>& left_out) {
+std::string describe(const std::map<std::string, std::uint64_t>& left_out) {
   std::string text;
   for (const auto& [reason, count] : left_out)
     text += (text.empty() ? " (left out: " : ", ") + reason + " " + std::to_string(count);
@@ -238,7 +238,7 @@ Walked opened(const std::string& root) {
 Walked finished(Walked walked, const Walker& walker, const std::string& path, const WalkRules& rules) {
   std::map<std::string, std::uint64_t> left_out = walker.left_out();
   if (rules.images) leave_out_other_files(walked.files, left_out);
-  if (walked.files.count() == 0) throw RunError(path + ": holds no file that can be read" + told(left_out));
+  if (walked.files.count() == 0) throw RunError(path + ": holds no file that can be read" + describe(left_out));
   walked.left_out.assign(left_out.begin(), left_out.end());
   return walked;
 }

@@ -108,7 +108,7 @@ bool FileWriter::fill(UniqueFd fd, const std::string& shown, std::uint64_t file)
   }
   if (direct && size % kBlock != 0 && ::ftruncate(fd.get(), static_cast<off_t>(size)) != 0)
     throw system_error("truncate", shown, errno);
-  // Errors that come only with write-back are told by close on NFS and by syncfs elsewhere.
+  // Errors that come only with write-back are reported by close on NFS and by syncfs elsewhere.
   if (::close(fd.release()) != 0 && errno != EINTR) throw system_error("close", shown, errno);
   return true;
 }

@@ -33,6 +33,15 @@ Record sum(const std::vector<Record>& records, std::size_t from, std::size_t to)
   return all;
 }
 
+/// The first record from `from` on behind which whole rounds of `round` steps lie. Workers that share storage end their batches
+/// together: the first step of a round waits for all of them, and part of a round would count that wait for too few.
+std::size_t whole_rounds(const std::vector<Record>& records, std::size_t from, std::uint64_t round) {
+  const std::uint64_t steps = sum(records, from, records.size()).steps;
+  std::uint64_t excess = round > 0 && steps > round ? steps % round : 0;
+  for (; from < records.size() && excess >= records[from].steps; ++from) excess -= records[from].steps;
+  return from;
+}
+
 double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 /// By Student's t over the windows' times of one step, whose mean is what the compute time is a share of: a mean of
@@ -144,7 +153,7 @@ Utilization utilization(const StepAccount& account, std::uint64_t settling) {
 
 Utilization settled_utilization(const StepAccount& account, std::uint64_t filling, std::uint64_t settling) {
   const std::uint64_t most = std::max(filling, std::min(filling + settling, account.steps() / 2));
-  const std::size_t from = record_after(account, most);
+  std::size_t from = record_after(account, most);
   std::vector<Record> records = account.others();
   if (from >= records.size()) {
     // Batches that the workers prepared side by side were all there is: their mean counts the time in which they did.
@@ -164,10 +173,11 @@ Utilization settled_utilization(const StepAccount& account, std::uint64_t fillin
     last.time_ns += account.starved_ns();
     last.wait_ns += account.starved_ns();
   }
+  from = whole_rounds(records, from, filling);
   Utilization u = of_records(account, records, from, from);
   if (account.steps() >= (filling + settling) * (1 + kSettledOver)) return u;
   // What was read ahead at the start may be used up at the end: the truth lies between both.
-  const std::size_t filled = record_after(account, filling);
+  const std::size_t filled = whole_rounds(records, record_after(account, filling), filling);
   const Utilization all = of_records(account, records, filled, filled);
   u.rule = (u.rule + all.rule) / 2;
   u.wait = (u.wait + all.wait) / 2;

@@ -29,7 +29,7 @@ class StepAccount {
   std::uint64_t compute_ns() const noexcept { return compute_ns_; }
   std::uint64_t starved_ns() const noexcept { return starved_ns_; }
 
-  /// Steps that were told together, each with all that its time went to [ns].
+  /// Steps that were reported together, each with all that its time went to [ns].
   struct Record {
     std::uint64_t steps = 0, time_ns = 0, wait_ns = 0, copy_ns = 0, host_ns = 0, late_ns = 0, save_ns = 0,
                   others_ns = 0;
@@ -67,7 +67,7 @@ struct Utilization {
 Utilization utilization(const StepAccount& account, std::uint64_t settling);
 
 /// The same, but that all shares are of the steps after the start: the first `filling`, which were prepared while the first was
-/// waited for, and `settling` more, but no more than half of all. What a step that did not end waited for counts where it is
+/// waited for, and `settling` more, but no more than half of all; of those, whole rounds of `filling` steps. What a step that did not end waited for counts where it is
 /// longer than twice that of any other, as where storage stalls. Where `settling` is no small part of the phase, utilization
 /// is the middle of that with and without it, and its bounds hold both. Where nothing is left, utilization and waiting are of all steps
 /// with the first.

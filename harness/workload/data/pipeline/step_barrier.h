@@ -15,7 +15,7 @@
 namespace headrace::pipeline {
 
 /// How far a neighbour's clock is ahead of the own one [ns], between bounds that every exchange of words gives: what was
-/// heard was said before. Bounds that contradict each other tell that the clocks drift; the newest hold then.
+/// heard was said before. Bounds that contradict each other show that the clocks drift; the newest hold then.
 class ClockAhead {
  public:
   void at_least(std::int64_t ns) noexcept {
@@ -33,7 +33,7 @@ class ClockAhead {
   std::int64_t low_ = -kUnknown, high_ = kUnknown;
 };
 
-/// Nodes are a tree: each tells the one above it when its own step and those below it end, and hears when all do. That is
+/// Nodes are a tree: each reports the one above it when its own step and those below it end, and hears when all do. That is
 /// known as soon as the last batch of a step was taken, so that the words travel while GPUs compute: a step takes longer
 /// for them only where it is shorter than their way. Each node has its times by its own clock, CLOCK_MONOTONIC [ns].
 /// Nothing here allocates between begin() and the last meet().

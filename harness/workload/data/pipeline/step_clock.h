@@ -1,4 +1,4 @@
-// When each emulated GPU computes: time is told by deadlines, and what the host was late is told apart.
+// When each emulated GPU computes: time is reported by deadlines, and what the host was late is distinguished.
 #pragma once
 
 #include <algorithm>
@@ -54,7 +54,7 @@ class StepClock {
     std::uint64_t wait_ns = 0;    // for data, the mean of the GPUs
     std::uint64_t copy_ns = 0;    // for copies of batches, likewise
     std::uint64_t host_ns = 0;    // for a host that was late, likewise
-    std::uint64_t others_ns = 0;  // for the GPUs of other nodes, after its own were done; told by who knows them
+    std::uint64_t others_ns = 0;  // for the GPUs of other nodes, after its own were done; reported by who knows them
   };
   /// Of a step that is full: when it ends, for all GPUs. The next one begins then.
   Step end() noexcept {

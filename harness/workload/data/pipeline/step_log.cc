@@ -53,7 +53,7 @@ PipelineTrace StepLog::trace(const StepAccount& account) const {
   PipelineTrace all;
   all.began_ns = account.began_ns();
   all.compute_s = seconds(account.compute_ns());
-  const auto told = [&](const Entry& e) {
+  const auto describe = [&](const Entry& e) {
     return PipelineTrace::Step{.number = e.number,
                                .begin_s = seconds(e.step.begin_ns - all.began_ns),
                                .end_s = seconds(e.step.end_ns - all.began_ns),
@@ -64,10 +64,10 @@ PipelineTrace StepLog::trace(const StepAccount& account) const {
                                .save_s = seconds(e.save_ns),
                                .ready = e.ready};
   };
-  for (std::size_t i = 0; i < std::min<std::uint64_t>(steps_, kShown); ++i) all.first.push_back(told(first_[i]));
-  for (std::size_t i = 0; i < slowest_used_; ++i) all.slowest.push_back(told(slowest_[i]));
+  for (std::size_t i = 0; i < std::min<std::uint64_t>(steps_, kShown); ++i) all.first.push_back(describe(first_[i]));
+  for (std::size_t i = 0; i < slowest_used_; ++i) all.slowest.push_back(describe(slowest_[i]));
   std::ranges::sort(all.slowest, {}, &PipelineTrace::Step::number);
-  for (const Entry& e : all_) all.steps.push_back(told(e));
+  for (const Entry& e : all_) all.steps.push_back(describe(e));
   if (steps_ == 0) return all;
   // The first step has a window of its own: in it the pipeline was empty.
   all.windows.push_back(window(account.first(), 0));

@@ -1,4 +1,4 @@
-// The steps of a phase that are told one by one: the first, the slowest, and all where there is room for them.
+// The steps of a phase that are reported one by one: the first, the slowest, and all where there is room for them.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ class StepLog {
   void add(const StepClock::Step& step, double ready) noexcept;
   /// After the last step that was added the GPUs stood still for `ns`, for a checkpoint.
   void stand(std::uint64_t ns) noexcept;
-  /// After the phase, of whose steps `account` tells: windows, first and slowest steps, and all that were kept.
+  /// After the phase, of whose steps `account` reports: windows, first and slowest steps, and all that were kept.
   PipelineTrace trace(const StepAccount& account) const;
 
  private:

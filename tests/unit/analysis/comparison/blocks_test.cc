@@ -64,7 +64,7 @@ TEST(Blocks, AreReadBackAsTheyWereWritten) {
 TEST(Blocks, WhatDoesNotFitIsRefusedWithItsPlace) {
   const headrace::testing::TemporaryFolder folder;
   const std::string good = blocks_json(two_blocks());
-  const auto told = [&](const std::string& from, const std::string& to) {
+  const auto describe = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     text.replace(text.find(from), from.size(), to);
     write(folder.path(), text);
@@ -75,13 +75,13 @@ TEST(Blocks, WhatDoesNotFitIsRefusedWithItsPlace) {
     }
     return std::string("accepted");
   };
-  EXPECT_NE(told("\"turn\": 1", "\"turn\": 5").find("turns[0].turn: from 1 to 4"), std::string::npos);
-  EXPECT_NE(told("\"block\": 1", "\"block\": 0").find("turns[0].block"), std::string::npos);
-  EXPECT_NE(told("\"block\": 1", "\"block\": 10000").find("turns[0].block: from 1 to 9999"), std::string::npos);
-  EXPECT_EQ(told("\"block\": 1", "\"block\": 9999"), "accepted");
-  EXPECT_NE(told("\"side\": \"A\"", "\"side\": \"B\"").find("not whose turn it is"), std::string::npos);
-  EXPECT_NE(told("\"label\": \"A\"", "\"label\": \"../x\"").find("a letter from A to Z"), std::string::npos);
-  EXPECT_NE(told("\"schema\": 1", "\"schema\": 9").find("schema 9"), std::string::npos);
+  EXPECT_NE(describe("\"turn\": 1", "\"turn\": 5").find("turns[0].turn: from 1 to 4"), std::string::npos);
+  EXPECT_NE(describe("\"block\": 1", "\"block\": 0").find("turns[0].block"), std::string::npos);
+  EXPECT_NE(describe("\"block\": 1", "\"block\": 10000").find("turns[0].block: from 1 to 9999"), std::string::npos);
+  EXPECT_EQ(describe("\"block\": 1", "\"block\": 9999"), "accepted");
+  EXPECT_NE(describe("\"side\": \"A\"", "\"side\": \"B\"").find("not whose turn it is"), std::string::npos);
+  EXPECT_NE(describe("\"label\": \"A\"", "\"label\": \"../x\"").find("a letter from A to Z"), std::string::npos);
+  EXPECT_NE(describe("\"schema\": 1", "\"schema\": 9").find("schema 9"), std::string::npos);
 }
 
 TEST(Blocks, RemovesNothingThatIsNotItsOwn) {

@@ -98,7 +98,7 @@ TEST(Noise, IsReadBackAndFoundBesideRunsOfTheSameMachine) {
 TEST(Noise, WhatDoesNotFitIsRefusedWithItsPlace) {
   const headrace::testing::TemporaryFolder folder;
   const std::string good = noise_json(noise_of(against_itself(kEven)));
-  const auto told = [&](const std::string& from, const std::string& to) {
+  const auto describe = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     const std::size_t at = text.find(from);
     if (at == std::string::npos) return "nothing to edit in " + text;
@@ -111,12 +111,12 @@ TEST(Noise, WhatDoesNotFitIsRefusedWithItsPlace) {
     }
     return std::string("accepted");
   };
-  EXPECT_NE(told("\"false_alarm_rate\": 0.0,\n   \"blocks\"", "\"false_alarm_rate\": 1.5,\n   \"blocks\"")
+  EXPECT_NE(describe("\"false_alarm_rate\": 0.0,\n   \"blocks\"", "\"false_alarm_rate\": 1.5,\n   \"blocks\"")
                 .find("rows[0].false_alarm_rate: above 1"),
             std::string::npos);
-  EXPECT_NE(told("\"status\": \"", "\"status\": \"x").find("rows[0].status"), std::string::npos);
-  EXPECT_NE(told("\"workload\": ", "\"w\": ").find("rows[0].workload: missing"), std::string::npos);
-  EXPECT_NE(told("headrace.aa", "headrace.bb").find("not a aa file"), std::string::npos);
+  EXPECT_NE(describe("\"status\": \"", "\"status\": \"x").find("rows[0].status"), std::string::npos);
+  EXPECT_NE(describe("\"workload\": ", "\"w\": ").find("rows[0].workload: missing"), std::string::npos);
+  EXPECT_NE(describe("headrace.aa", "headrace.bb").find("not a aa file"), std::string::npos);
 }
 
 TEST(Noise, AChangeWithinItIsNotCalledOne) {

@@ -167,14 +167,14 @@ TEST(RunComparison, GatesAreTheNeedsOrWhatTheUserNames) {
   const Comparison by_need = compare_two(a, run(0.8));
   EXPECT_TRUE(row(by_need, "latency_p99_ns").gated);
   EXPECT_FALSE(row(by_need, "read_bandwidth").gated);
-  EXPECT_EQ(by_need.pairs[0].rows[0].metric, "latency_p99_ns");  // gates are told first
+  EXPECT_EQ(by_need.pairs[0].rows[0].metric, "latency_p99_ns");  // gates are reported first
   Options options;
   options.gates = {"*.latency_p99_ns"};
   EXPECT_TRUE(row(compare_two(run(1), run(0.8), options), "latency_p99_ns").gated);
 }
 
 TEST(RunComparison, AGateThatMatchesNothingIsAnErrorThatNamesTheNearest) {
-  const auto told = [](const std::vector<std::string>& gates) -> std::string {
+  const auto describe = [](const std::vector<std::string>& gates) -> std::string {
     Options options;
     options.gates = gates;
     try {
@@ -185,18 +185,18 @@ TEST(RunComparison, AGateThatMatchesNothingIsAnErrorThatNamesTheNearest) {
     return "compared";
   };
   const std::string metrics = " (metrics: shard_stream.latency_p99_ns, shard_stream.read_bandwidth)";
-  EXPECT_EQ(told({"nosuch.*"}), "--gate 'nosuch.*' matches no metric" + metrics);
-  EXPECT_EQ(told({"shard_stream.read_bandwith", "*.read_bandwidth"}),
+  EXPECT_EQ(describe({"nosuch.*"}), "--gate 'nosuch.*' matches no metric" + metrics);
+  EXPECT_EQ(describe({"shard_stream.read_bandwith", "*.read_bandwidth"}),
             "--gate 'shard_stream.read_bandwith' matches no metric; did you mean "
             "'shard_stream.read_bandwidth'?" +
                 metrics);
-  EXPECT_EQ(told({"shard_steam.read_bandwidth"}),
+  EXPECT_EQ(describe({"shard_steam.read_bandwidth"}),
             "--gate 'shard_steam.read_bandwidth' matches no metric; did you mean "
             "'shard_stream.read_bandwidth'?" +
                 metrics);
-  EXPECT_EQ(told({"read_bandwidth"}),
+  EXPECT_EQ(describe({"read_bandwidth"}),
             "--gate 'read_bandwidth' matches no metric; did you mean '*.read_bandwidth'?" + metrics);
-  EXPECT_EQ(told({"*.read_bandwidth"}), "compared");
+  EXPECT_EQ(describe({"*.read_bandwidth"}), "compared");
 }
 
 /// A run that also read how many cores and how much memory there are.

@@ -209,7 +209,7 @@ TEST(ComparisonSimulation, WithoutHistoryTheBoundsHoldUpToTheAssumedSpread) {
   EXPECT_GE(stored_pairs(0.02, 0.8, 0).worse, 0.95);
 }
 
-TEST(ComparisonSimulation, HistoryTellsSessionsFromChanges) {
+TEST(ComparisonSimulation, HistoryReportsSessionsFromChanges) {
   for (const double sessions : {0.0, 0.02, 0.03, 0.05}) {
     EXPECT_LE(stored_pairs(sessions, 1, 8).changed, 0.03) << sessions;
     EXPECT_LE(stored_pairs(sessions, 0.93, 8).same, 0.02) << sessions;

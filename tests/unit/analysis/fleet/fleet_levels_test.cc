@@ -9,7 +9,7 @@
 namespace headrace::fleet::fleet_levels_test {
 namespace {
 
-/// So many nodes 1 % apart, of which those that `is_slow` tells have `factor` of the value.
+/// So many nodes 1 % apart, of which those that `is_slow` reports have `factor` of the value.
 template <class IsSlow, class Edit>
 Runs nodes(int count, double factor, IsSlow is_slow, Edit edit) {
   Runs runs;
@@ -25,7 +25,7 @@ Runs nodes(int count, double factor, IsSlow is_slow, Edit edit) {
 const auto every_other = [](int i) { return i % 2 == 0; };
 const auto as_it_is = [](StoredRun&, bool) {};
 
-TEST(FleetLevels, HalfOfTheNodesSlowIsTold) {
+TEST(FleetLevels, HalfOfTheNodesSlowIsReported) {
   for (const int count : {12, 64}) {
     const Fleet fleet = nodes(count, 0.8, every_other, as_it_is).judged();
     ASSERT_EQ(fleet.effects.size(), 1u) << count;
@@ -60,7 +60,7 @@ TEST(FleetLevels, StallsAreSeenInMeansOverTime) {
   EXPECT_EQ(fleet.exit_code, 10);
 }
 
-TEST(FleetLevels, AFleetThatGivesNothingAnyMoreIsTold) {
+TEST(FleetLevels, AFleetThatGivesNothingAnyMoreIsReported) {
   Runs runs;
   for (const char* day : {"1", "2"})
     for (int i = 1; i <= 12; ++i) runs.add(run_of(i, {std::string(day) == "1" ? 1e9 * (1 + 0.001 * i) : 0}, day));
@@ -154,7 +154,7 @@ TEST(FleetLevels, NodesWithGpusAreOneGroup) {
   EXPECT_EQ(fleet.outliers.size(), 1u);
 }
 
-TEST(FleetLevels, OtherHardwareIsToldAndHeldAgainstNobody) {
+TEST(FleetLevels, OtherHardwareIsReportedAndHeldAgainstNobody) {
   for (const char* part : {"nic0.model", "gpu0.name", "cpu.model"}) {
     const Fleet fleet = nodes(32, 0.8, every_other, [&](StoredRun& run, bool slow) {
                           run.environment[part] = slow ? "X520" : "X710";
@@ -262,7 +262,7 @@ TEST(FleetLevels, LessThanDeltaIsNoOutlier) {
   EXPECT_EQ(outliers_with(1e9 / 1.052, 0.05), 1u);
 }
 
-TEST(FleetLevels, SevenAlikeTellNothing) {
+TEST(FleetLevels, SevenAlikeReportNothing) {
   for (const int count : {7, 8}) {
     Runs runs;
     for (int i = 1; i <= count; ++i) runs.add(run_of(i, {i == 1 ? 5e8 : 1e9}));

@@ -127,7 +127,7 @@ TEST(FleetSessions, WhatAllHaveLostSinceIsOneFinding) {
   EXPECT_TRUE(fleet(0.9, 10).effects.empty());   // no more than half were there before
 }
 
-TEST(FleetSessions, WhatNodesSayOfThemselvesIsToldByWordAndCode) {
+TEST(FleetSessions, WhatNodesSayOfThemselvesIsReportedByWordAndCode) {
   for (const auto& [said, word, code] : {std::tuple{Outcome::fail, Outcome::fail, 10},
                                          {Outcome::error, Outcome::error, 1},
                                          {Outcome::inconclusive, Outcome::inconclusive, 11},
@@ -150,7 +150,7 @@ TEST(FleetSessions, WhatNodesSayOfThemselvesIsToldByWordAndCode) {
   }
 }
 
-TEST(FleetSessions, NodesThatAllCouldNotTellAreNoPass) {
+TEST(FleetSessions, NodesThatAllCouldNotReportAreNoPass) {
   for (const Outcome said : {Outcome::inconclusive, Outcome::error, Outcome::interrupted}) {
     Runs runs;
     for (int i = 1; i <= 12; ++i) {

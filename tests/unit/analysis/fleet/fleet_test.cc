@@ -150,7 +150,7 @@ TEST(Fleet, ReadsRunFilesWithoutTheirRepetitions) {
   EXPECT_EQ(*fleet.nodes[0].values[0], 9.12e8);
 }
 
-TEST(Fleet, NoiseIsThatOfTheNodesThatToldTheirs) {
+TEST(Fleet, NoiseIsThatOfTheNodesThatReportedTheirs) {
   Runs quiet;
   quiet.usual(10);
   EXPECT_FALSE(nlohmann::json::parse(fleet_json(quiet.judged())).contains("noise_floor"));
@@ -182,7 +182,7 @@ TEST(SkipMembers, LeavesTheRestAsItIs) {
   EXPECT_EQ(skipped(R"({"x": "a\\", "b": {"x" : 12}})"), R"({"x": null, "b": {"x" : null}})");
   EXPECT_EQ(skipped(R"({"x": {}})"), R"({"x": null})");
   EXPECT_EQ(skipped(R"(["x", "x"])"), R"(["x", "x"])");
-  EXPECT_EQ(skipped(R"({"x": [1, 2)"), R"({"x": [1, 2)");  // ends in the middle: the parser tells
+  EXPECT_EQ(skipped(R"({"x": [1, 2)"), R"({"x": [1, 2)");  // ends in the middle: the parser reports
   EXPECT_EQ(skipped(R"({"a": "x)"), R"({"a": "x)");
 }
 

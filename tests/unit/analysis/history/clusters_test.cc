@@ -28,7 +28,7 @@ std::vector<std::string> named(std::vector<StoredRun> runs) {
   return names;
 }
 
-TEST(Clusters, AreToldByTheirHosts) {
+TEST(Clusters, AreReportedByTheirHosts) {
   EXPECT_EQ(named({run_of(1, "n1", "n1 n2 n3 n4"), run_of(2, "n2", "n1 n2 n3 n4"), run_of(3, "n1", ""),
                    run_of(4, "n1", "n1")}),
             (std::vector<std::string>{"n[1-4]", "n[1-4]", "n1", "n1"}));
@@ -55,12 +55,12 @@ TEST(PairMetrics, AreSharesOfWhatSoundNodesReach) {
       if (i != k) matrix.rate[i][k] = 2e9;
   matrix.rate[0][2] = 0.5e9;  // one way is enough
   matrix.rate[1][3] = matrix.rate[3][1] = -1;
-  const auto told = medians(matrix);
-  EXPECT_EQ(told.at("rate of a and c"), 0.25);
-  EXPECT_EQ(told.at("rate of a"), 1);
-  EXPECT_FALSE(told.contains("rate of b and d"));  // they did not meet
-  EXPECT_EQ(told.size(), 9u);
-  for (const auto& [name, unused] : told) EXPECT_TRUE(results::is_pair_metric(name)) << name;
+  const auto reported = medians(matrix);
+  EXPECT_EQ(reported.at("rate of a and c"), 0.25);
+  EXPECT_EQ(reported.at("rate of a"), 1);
+  EXPECT_FALSE(reported.contains("rate of b and d"));  // they did not meet
+  EXPECT_EQ(reported.size(), 9u);
+  for (const auto& [name, unused] : reported) EXPECT_TRUE(results::is_pair_metric(name)) << name;
   EXPECT_FALSE(results::is_pair_metric("bandwidth"));
   EXPECT_TRUE(medians(PairMatrix({"a", "b"})).empty());
 }
@@ -71,11 +71,11 @@ TEST(PairMetrics, OfManyNodesTheSlowestPairStandsForEach) {
   PairMatrix matrix(names);
   for (auto& row : matrix.rate) std::fill(row.begin(), row.end(), 1e9);
   matrix.rate[3][7] = 0.3e9;
-  const auto told = medians(matrix);
-  EXPECT_EQ(told.size(), 130u);
-  EXPECT_DOUBLE_EQ(told.at("slowest pair of n3"), 0.3);
-  EXPECT_DOUBLE_EQ(told.at("slowest pair of n7"), 0.3);
-  EXPECT_EQ(told.at("slowest pair of n8"), 1);
+  const auto reported = medians(matrix);
+  EXPECT_EQ(reported.size(), 130u);
+  EXPECT_DOUBLE_EQ(reported.at("slowest pair of n3"), 0.3);
+  EXPECT_DOUBLE_EQ(reported.at("slowest pair of n7"), 0.3);
+  EXPECT_EQ(reported.at("slowest pair of n8"), 1);
 }
 
 }  // namespace

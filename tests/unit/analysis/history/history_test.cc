@@ -266,7 +266,7 @@ std::vector<StoredRun> runs_of(const std::vector<double>& values, std::size_t fi
   return runs;
 }
 
-TEST(History, AChangeIsToldWithWhatChangedThen) {
+TEST(History, AChangeIsReportedWithWhatChangedThen) {
   auto runs = runs_of(series(24, 4, 14, 0.88), 14);
   std::swap(runs[3], runs[20]);  // the order of files says nothing
   const History h = judge(runs, {});
@@ -325,7 +325,7 @@ TEST(History, AShortPastConfigurationIsNoReason) {
   EXPECT_EQ(judge(runs, {}).word, Outcome::incomplete);  // still measured, as far as anybody knows
 }
 
-TEST(History, AZeroHidesNoChangeAndIsTold) {
+TEST(History, AZeroHidesNoChangeAndIsReported) {
   auto values = series(24, 4, 14, 0.8);
   values[5] = 0;
   const History h = judge(runs_of(values), {});
@@ -483,7 +483,7 @@ TEST(History, ConstantLevelsFail) {
   EXPECT_FALSE(h.series[0].wanders);
 }
 
-TEST(History, ALevelThatWentIsToldAndOneThatIsBackFails) {
+TEST(History, ALevelThatWentIsReportedAndOneThatIsBackFails) {
   const History returned = judge(runs_of(levels({12, 8, 10}, 0.8, 5)), {});
   EXPECT_EQ(returned.changes, 2u);
   EXPECT_EQ(returned.exit_code, 0);

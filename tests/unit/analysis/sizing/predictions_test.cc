@@ -14,7 +14,7 @@ results::StoredRun rehearsal(const std::string& id, const std::string& node, dou
   return run;
 }
 
-TEST(Predictions, RunsThatRehearsedNothingTellNothing) {
+TEST(Predictions, RunsThatRehearsedNothingReportNothing) {
   const std::vector<results::StoredRun> runs(2);
   EXPECT_TRUE(predictions_of(runs).empty());
 }
@@ -23,7 +23,7 @@ TEST(Predictions, OneSaysLittle) {
   const std::vector<results::StoredRun> runs{rehearsal("a", "n1", 0.5, 0.01, "close")};
   const auto all = predictions_of(runs);
   ASSERT_EQ(all.size(), 1u);
-  EXPECT_EQ(all[0].told, "one rehearsal on n1: predicted 50.0 %, rehearsed 49.0 % (close); one says little");
+  EXPECT_EQ(all[0].reported, "one rehearsal on n1: predicted 50.0 %, rehearsed 49.0 % (close); one says little");
 }
 
 TEST(Predictions, AreOfEachMachineAndCountOnce) {
@@ -40,13 +40,13 @@ TEST(Predictions, AreOfEachMachineAndCountOnce) {
   EXPECT_DOUBLE_EQ(all[0].typical, 0.03);
   EXPECT_DOUBLE_EQ(all[0].worst, -0.05);
   EXPECT_DOUBLE_EQ(all[0].each[1].rehearsed, 0.65);
-  EXPECT_EQ(all[0].told.find("promise"), std::string::npos) << all[0].told;
+  EXPECT_EQ(all[0].reported.find("promise"), std::string::npos) << all[0].reported;
   EXPECT_DOUBLE_EQ(all[1].bias, 0.15);
-  EXPECT_NE(
-      all[1].told.find("3 rehearsals on n2: utilization was predicted 15.0 points off in the median, +20.0 at worst; "
-                       "0 close, 0 within the interval, 3 off; predictions promise too much here"),
-      std::string::npos)
-      << all[1].told;
+  EXPECT_NE(all[1].reported.find(
+                "3 rehearsals on n2: utilization was predicted 15.0 points off in the median, +20.0 at worst; "
+                "0 close, 0 within the interval, 3 off; predictions promise too much here"),
+            std::string::npos)
+      << all[1].reported;
 }
 
 }  // namespace

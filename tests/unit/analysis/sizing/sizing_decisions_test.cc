@@ -203,7 +203,7 @@ TEST(SizingDecisions, OnlyAFileSystemThatIsTooSmallFails) {
   EXPECT_EQ(full.exit_code, 11);
 }
 
-TEST(SizingDecisions, ACheckpointThatFallsShortIsToldAsThat) {
+TEST(SizingDecisions, ACheckpointThatFallsShortIsReportedAsThat) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "checkpoint_write", "durable_bandwidth", 0.7e9, {}, "asis");
   const Sizing s = size(job(kOneNode), "job.yaml", runs);

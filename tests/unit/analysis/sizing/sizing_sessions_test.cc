@@ -267,7 +267,7 @@ TEST(SizingSessions, OnlyRepetitionsAtTheSameTimeAreTogether) {
   EXPECT_EQ(barely.reason, Reason::extrapolated);
 }
 
-TEST(SizingSessions, RepetitionsThatDoNotTellTheirTimeAreNotTogether) {
+TEST(SizingSessions, RepetitionsThatDoNotReportTheirTimeAreNotTogether) {
   std::vector<StoredRun> runs{run_of("n1"), run_of("n2")};
   for (StoredRun& run : runs) {
     add(run, "small_file_read", "read_bandwidth", 20e6);

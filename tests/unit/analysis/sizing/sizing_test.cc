@@ -69,7 +69,7 @@ TEST(Sizing, TheWallClockHasTheFillOfThePipeline) {
   EXPECT_NE(sizing_json(s).find("wall_clock_utilization"), std::string::npos);
 }
 
-TEST(Sizing, WithoutANumberOfSamplesNoWallClockIsTold) {
+TEST(Sizing, WithoutANumberOfSamplesNoWallClockIsReported) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 6.05e6, {{"workers", "8"}});
   job::Job unknown = job();
@@ -344,7 +344,7 @@ TEST(Sizing, CalendarAndCapacity) {
   EXPECT_EQ(s.capacity.outcome, Outcome::fail);
 }
 
-TEST(Sizing, AssumptionsTellWhereTheyFlip) {
+TEST(Sizing, AssumptionsReportWhereTheyFlip) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 16e6);
   const Sizing s = size(job({"cluster.nodes=1"}), "job.yaml", runs);  // needs 8 MB/s
@@ -359,7 +359,7 @@ TEST(Sizing, AssumptionsTellWhereTheyFlip) {
   EXPECT_NEAR(*time->flips_at, 0.5, 1e-3);
 }
 
-TEST(Sizing, NothingThatFitsIsToldWithWhatWould) {
+TEST(Sizing, NothingThatFitsIsReportedWithWhatWould) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 16e6, {}, "warm");
   try {
@@ -462,12 +462,12 @@ TEST(Sizing, TheExampleIsTheGoldenFile) {
   auto json = nlohmann::ordered_json::parse(text);
   json["headrace"] = {{"version", "0.1.0"}, {"revision", "abc123"}, {"compiler", "GCC 12.2.0"}};
   const std::string path = source_dir() + "/tests/golden/size.json";
-  const std::string told = results::json_text(json);
-  if (std::getenv("HEADRACE_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << told;
+  const std::string reported = results::json_text(json);
+  if (std::getenv("HEADRACE_WRITE_GOLDEN") != nullptr) std::ofstream(path, std::ios::binary) << reported;
   std::ifstream file(path, std::ios::binary);
   std::stringstream golden;
   golden << file.rdbuf();
-  EXPECT_EQ(told, golden.str()) << "HEADRACE_WRITE_GOLDEN=1 writes it anew";
+  EXPECT_EQ(reported, golden.str()) << "HEADRACE_WRITE_GOLDEN=1 writes it anew";
 }
 
 }  // namespace

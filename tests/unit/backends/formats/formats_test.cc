@@ -1,4 +1,4 @@
-// Shards as they are written, cut off, and damaged: what is whole is found, what is not is told with its place.
+// Shards as they are written, cut off, and damaged: what is whole is found, what is not is reported with its place.
 #include <gtest/gtest.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -219,7 +219,7 @@ TEST(TarParserTest, ReadsLongNamesOfEveryKind) {
   }
 }
 
-TEST(TarParserTest, ASampleWithoutItsLabelIsTold) {
+TEST(TarParserTest, ASampleWithoutItsLabelIsReported) {
   std::string tar;
   add(tar, "a.jpg", 10);
   add(tar, "a.cls", 1);
@@ -235,7 +235,7 @@ TEST(TarParserTest, ASampleWithoutItsLabelIsTold) {
   EXPECT_EQ(samples_of(found_in(*tar_parser({}), ended(tar))), 3u) << "where nothing must be there, nothing is missing";
 }
 
-TEST(TarParserTest, APartThatIsThereTwiceIsTold) {
+TEST(TarParserTest, APartThatIsThereTwiceIsReported) {
   std::string tar;
   add(tar, "a.jpg", 10);
   add(tar, "a.jpg", 10);
@@ -257,7 +257,7 @@ TEST(TarParserTest, OtherMembersAreNoSamples) {
   EXPECT_TRUE(found_in(*tar_parser({}), ended("")).empty());  // an archive of nothing, which tarfile passes by
 }
 
-TEST(TarParserTest, WhereverItIsCutOffItIsToldOnce) {
+TEST(TarParserTest, ACutAnywhereIsReportedOnce) {
   const std::string tar = tar_of(4);
   const std::size_t content = tar.size() - kTarEnd;
   const auto whole = found_in(*tar_parser(kParts), tar);
@@ -308,7 +308,7 @@ TEST(TarParserTest, ADamagedHeaderEndsTheShard) {
   }
 }
 
-TEST(TarParserTest, ACompressedShardIsTold) {
+TEST(TarParserTest, ACompressedShardIsReported) {
   const auto found = found_in(*tar_parser({}), "\x1f\x8b" + std::string(2000, 'z'));
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].flaw, Flaw::compressed);
@@ -355,7 +355,7 @@ TEST(RecordParserTest, EveryWrongBitIsFound) {
   }
 }
 
-TEST(RecordParserTest, WhereverItIsCutOffItIsTold) {
+TEST(RecordParserTest, ACutAnywhereIsReported) {
   const std::string records = records_of(3);
   const auto parser = tfrecord_parser();
   for (std::size_t length = 1; length < records.size(); ++length) {
@@ -399,7 +399,7 @@ TEST(CountSamplesTest, CountsSamplesWithTheBytesThatHoldThem) {
   EXPECT_NEAR(double(bytes) / double(samples), 99'488 + 512 + 480 + 1024, 1100.0 / double(samples) * 2);
 }
 
-TEST(FormatTest, IsToldByNameElseByContent) {
+TEST(FormatTest, IsReportedByNameElseByContent) {
   EXPECT_EQ(format_by_name("a/b-000.tar"), Format::tar);
   EXPECT_EQ(format_by_name("a.tfrecord"), Format::tfrecord);
   EXPECT_EQ(format_by_name("train-00001-of-01024"), Format::none);

@@ -1,4 +1,4 @@
-// MDS shards as streaming's writer makes them, cut off and damaged: what is whole is found, what is not is told with its place.
+// MDS shards as streaming's writer makes them, cut off and damaged: what is whole is found, what is not is reported with its place.
 #include "harness/backends/formats/mds.h"
 
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST(MdsParserTest, ColumnsThatDoNotAddUpAreOneBadSample) {
       << "settings of another shard say nothing of this one";
 }
 
-TEST(MdsParserTest, WhereverItIsCutOffItIsTold) {
+TEST(MdsParserTest, ACutAnywhereIsReported) {
   const std::string shard = shard_of(4);
   const auto parser = mds_parser(mds_columns(kSettings));
   for (std::size_t length = 1; length < shard.size(); ++length) {

@@ -90,8 +90,8 @@ TEST_F(PackingTest, AChangedFolderHasAnotherMark) {
 TEST_F(PackingTest, TwoSamplesOfOneKeyAreRefused) {
   put("a/x.y.jpg", 1);
   put("a/x_y.jpg", 1);
-  const std::string told = thrown_by<UsageError>([&] { listed(); });
-  EXPECT_NE(told.find("would be one sample"), std::string::npos) << told;
+  const std::string reported = thrown_by<UsageError>([&] { listed(); });
+  EXPECT_NE(reported.find("would be one sample"), std::string::npos) << reported;
 }
 
 /// Of two files that one reader or the other would take for one, both are named; of what is left out, the reason is.
@@ -206,11 +206,11 @@ TEST_F(PackingTest, AFileBesideTheClassesIsRefusedAndAFolderWithoutClassesIsNot)
   put("loose.jpg", 1);
   EXPECT_EQ(listed().samples.front().label, -1);
   put("a/1.jpg", 1);
-  const std::string told = thrown_by<UsageError>([&] { listed(); });
-  EXPECT_NE(told.find("loose.jpg is in no folder of a class"), std::string::npos) << told;
+  const std::string reported = thrown_by<UsageError>([&] { listed(); });
+  EXPECT_NE(reported.find("loose.jpg is in no folder of a class"), std::string::npos) << reported;
 }
 
-TEST_F(PackingTest, NothingToPackIsTold) {
+TEST_F(PackingTest, NothingToPackIsReported) {
   put("a/README", 1);
   EXPECT_NE(thrown_by<RunError>([&] { listed(); }).find("holds no file that can be read (left out: no extension 1)"),
             std::string::npos);
@@ -254,8 +254,8 @@ TEST_F(PackingTest, AFileThatChangedSinceItWasListedIsNamed) {
   const ImageFolder from = listed();
   put("a/1.jpg", 11);
   std::string out;
-  const std::string told = thrown_by<RunError>([&] { encode(from, from.samples[0], kTar, out); });
-  EXPECT_NE(told.find("/a/1.jpg: was changed while it was packed"), std::string::npos) << told;
+  const std::string reported = thrown_by<RunError>([&] { encode(from, from.samples[0], kTar, out); });
+  EXPECT_NE(reported.find("/a/1.jpg: was changed while it was packed"), std::string::npos) << reported;
   fs::remove(source_ + "/a/1.jpg");
   EXPECT_NE(thrown_by<RunError>([&] { encode(from, from.samples[0], kTar, out); }).find("/a/1.jpg"), std::string::npos);
 }
@@ -407,16 +407,16 @@ Gain gained(std::vector<double> as_files, std::vector<double> as_shards) {
   return gain;
 }
 
-TEST(PackingGainTest, IsToldWhereTheBoundsShowIt) {
+TEST(PackingGainTest, IsReportedWhereTheBoundsShowIt) {
   const std::vector<double> files{100, 102, 98, 101, 99, 100};
-  const auto last = [](const Gain& gain) { return told(gain).back(); };
+  const auto last = [](const Gain& gain) { return describe(gain).back(); };
   const auto times = [&](double factor) {
     std::vector<double> shards;
     for (const double one : files) shards.push_back(factor * one + (shards.size() % 2 ? 1 : -1));
     return shards;
   };
   EXPECT_NE(last(gained(files, times(8))).find("packing gains: "), std::string::npos);
-  EXPECT_NE(told(gained(files, times(8))).front().find("8 times as many samples ["), std::string::npos);
+  EXPECT_NE(describe(gained(files, times(8))).front().find("8 times as many samples ["), std::string::npos);
   EXPECT_NE(last(gained(files, times(0.5))).find("packing loses"), std::string::npos);
   EXPECT_NE(last(gained(files, times(1))).find("gains nothing"), std::string::npos);
   EXPECT_NE(last(gained(files, {50, 200, 90, 300, 70, 110})).find("is not known: the bounds"), std::string::npos);
@@ -476,10 +476,10 @@ TEST_F(ShardFileTest, WhatTheStorageChangedIsFound) {
   file.seekp(70'000);
   file << 'Q';
   file.close();
-  const std::string told = thrown_by<RunError>([&] { shard.read_back(); });
-  EXPECT_NE(told.find("one.tar: read back, it differs from the written data (100000 of 100000 bytes"),
+  const std::string reported = thrown_by<RunError>([&] { shard.read_back(); });
+  EXPECT_NE(reported.find("one.tar: read back, it differs from the written data (100000 of 100000 bytes"),
             std::string::npos)
-      << told;
+      << reported;
   fs::resize_file(target_ + "/" + there().front(), 99'999);
   EXPECT_NE(thrown_by<RunError>([&] { shard.read_back(); }).find("99999 of 100000"), std::string::npos);
 }

@@ -44,7 +44,7 @@ TEST(Humps, TwoAreFound) {
   EXPECT_LE(found(64, 3, 300), 0.1);  // hardly apart: one wide hump
 }
 
-TEST(Humps, TheGapIsTold) {
+TEST(Humps, TheGapIsReported) {
   const auto humps = two_humps(std::vector<double>{10, 1, 11, 2, 12, 3, 10, 2});
   ASSERT_TRUE(humps);
   EXPECT_EQ(humps->below, 3);

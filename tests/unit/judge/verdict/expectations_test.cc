@@ -16,11 +16,11 @@ namespace {
 
 using judging::RecordedPoint;
 
-Table table_of(const std::string& text, std::string* told = nullptr) {
+Table table_of(const std::string& text, std::string* reported = nullptr) {
   Diagnostics problems;
   Table table = parse_table("schema: 1\n" + text, "own.yaml", problems);
-  if (told != nullptr)
-    for (const Diagnostic& d : problems.errors()) *told += to_string(d) + "\n";
+  if (reported != nullptr)
+    for (const Diagnostic& d : problems.errors()) *reported += to_string(d) + "\n";
   else
     EXPECT_TRUE(problems.empty()) << to_string(problems.errors().front());
   return table;
@@ -64,19 +64,19 @@ TEST(CarriedTable, AsksOfWorkloadsWhatTheyHave) {
 }
 
 TEST(Tables, SayWhatIsWrongWithThem) {
-  std::string told;
+  std::string reported;
   table_of(
       "rates:\n  - {part: dsk, name: vda, rate: 1GB/s, source: s}\n  - {part: disk, name: vda, source: s}\n"
       "  - {part: disk, name: vda, rate: 5, source: s}\n"
       "figures:\n  - {figure: h2d, part: gpu_link, usual: [0.9, 0.8], least: 0.95, source: s, wit: {}}\n"
       "  - {figure: h2d.bandwidth, part: gpu_link, usual: 0.9, least: 0.5}\n",
-      &told);
+      &reported);
   for (const char* word : {"own.yaml:3:12: rates: part: 'dsk' is not one of", "did you mean 'disk'?",
                            "own.yaml:4:5: rates: rate: either a rate or", "own.yaml:5:35", "needs a unit",
                            "a workload and its metric are expected", "the first share is above the second",
                            "least: is above the usual range", "unknown key 'wit'; did you mean 'with'?",
                            "two shares are expected", "source: missing"})
-    EXPECT_NE(told.find(word), std::string::npos) << word << " in\n" << told;
+    EXPECT_NE(reported.find(word), std::string::npos) << word << " in\n" << reported;
 }
 
 // Points as they are recorded.
@@ -180,7 +180,7 @@ TEST(Hold, AnUnknownKindIsSaidToBeUnknown) {
   EXPECT_EQ(only(parts, stream({1.9e9, 1.9e9, 1.9e9, 1.9e9, 1.9e9, 1.9e9})).standing, Standing::usual);
 }
 
-TEST(Hold, PortsOfSeveralRatesAreToldApartOrNotAtAll) {
+TEST(Hold, PortsOfSeveralRatesAreDistinguishedOrNotAtAll) {
   std::vector<Part> parts{{.kind = "rdma_port", .name = "mlx5_0/1", .rate = 50e9, .how = "InfiniBand at 400 Gbit/s"},
                           {.kind = "rdma_port", .name = "mlx5_1/1", .rate = 50e9, .how = "InfiniBand at 400 Gbit/s"},
                           {.kind = "rdma_port", .name = "mlx5_2/1", .rate = 12.5e9, .how = "RoCE at 100 Gbit/s"}};

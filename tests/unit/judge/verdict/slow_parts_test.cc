@@ -156,7 +156,7 @@ TEST(SlowParts, BothWaysOfALinkAreOneJudgement) {
 }
 
 /// In bisection the slow node meets one partner only, and looks like a link.
-TEST(SlowParts, ALinkOfASlowNodeIsToldByTheNode) {
+TEST(SlowParts, ALinkOfASlowNodeIsReportedByTheNode) {
   PairMatrix bisection = matrix({{2, -1, 0.5}}, 8);
   for (unsigned a = 0; a < 8; ++a)
     for (unsigned b = 0; b < 8; ++b)
@@ -168,7 +168,7 @@ TEST(SlowParts, ALinkOfASlowNodeIsToldByTheNode) {
   EXPECT_EQ(both[0].scope, "node node2");
 }
 
-TEST(SlowParts, OfFewNodesOrPairsNobodyCanTellWhatIsUsual) {
+TEST(SlowParts, OfFewNodesOrPairsNobodyCanDecideWhatIsUsual) {
   EXPECT_TRUE(judged({alike(matrix({{2, -1, 0.5}}, 3))}).empty());
   PairMatrix two_pairs = matrix({{0, 2, 0.3}, {2, 0, 0.3}});
   for (unsigned a = 0; a < kNodes; ++a)
@@ -191,8 +191,8 @@ TEST(SlowParts, WhoCannotBeConnectedFailsWithoutBounds) {
   EXPECT_NE(found[0].explanation.find("cannot connect"), std::string::npos);
 }
 
-/// One of rates tells the node, one without, such as of latencies, each link of it.
-TEST(SlowParts, LinksOfANodeThatNobodyReachesAreToldByTheNode) {
+/// One of rates reports the node, one without, such as of latencies, each link of it.
+TEST(SlowParts, LinksOfANodeThatNobodyReachesAreReportedByTheNode) {
   PairMatrix rated = matrix({}), without(rated.names);
   for (unsigned other = 0; other < kNodes; ++other) {
     if (other == 2) continue;

@@ -1,4 +1,4 @@
-// What is told beside the answers of points that read an object store.
+// What is reported beside the answers of points that read an object store.
 #include "harness/judge/verdict/store_words.h"
 
 #include <gtest/gtest.h>
@@ -31,11 +31,11 @@ Judgement asked(double need) {
   return j;
 }
 
-TEST(StoreWords, TellConcurrencySizeAndTheLeastProcessorTime) {
+TEST(StoreWords, ReportConcurrencySizeAndTheLeastProcessorTime) {
   const std::vector<RecordedPoint> points{point("job", 1000, 0.5, 12), point("queue", 2000, 0.4, 64),
                                           point("cheap-and-slow", 100, 0.001, 1)};
   Judgement j = asked(500);
-  tell_requests(points[0], points, "read_iops", j);
+  report_requests(points[0], points, "read_iops", j);
   EXPECT_NE(j.explanation.find("12 requests were in flight; by their latency the need takes 6 (D2)"), std::string::npos)
       << j.explanation;
   // 100 kB in 2 ms are 50 MB/s: 9 * 10 ms of them.
@@ -45,14 +45,14 @@ TEST(StoreWords, TellConcurrencySizeAndTheLeastProcessorTime) {
       << j.explanation;
 }
 
-TEST(StoreWords, TellOfNoWayThatDoesNotReachTheNeed) {
+TEST(StoreWords, ReportOfNoWayThatDoesNotReachTheNeed) {
   const std::vector<RecordedPoint> points{point("job", 1000, 0.5, 12), point("queue", 2000, 0.4, 64)};
   Judgement j = asked(1500);
-  tell_requests(points[0], points, "read_iops", j);
+  report_requests(points[0], points, "read_iops", j);
   EXPECT_NE(j.explanation.find("queue reaches it with the least processor time, 0.3 cores."), std::string::npos)
       << j.explanation;
   Judgement more = asked(5000);
-  tell_requests(points[0], points, "read_iops", more);
+  report_requests(points[0], points, "read_iops", more);
   EXPECT_EQ(more.explanation.find("processor time"), std::string::npos) << more.explanation;
 }
 
@@ -61,7 +61,7 @@ TEST(StoreWords, AreSilentOfFiles) {
   files.repetitions[0].metrics.erase("requests_in_flight");
   Judgement j = asked(500);
   EXPECT_FALSE(read_objects(files));
-  tell_requests(files, std::vector{files}, "read_iops", j);
+  report_requests(files, std::vector{files}, "read_iops", j);
   EXPECT_EQ(j.explanation, "");
 }
 

@@ -82,7 +82,7 @@ TEST(Judge, ARateIsTotalWorkOverTotalTime) {
   EXPECT_EQ(*c.judgement.typical, 250);
 }
 
-TEST(Judge, WhatStallsCostIsTold) {
+TEST(Judge, WhatStallsCostIsReported) {
   std::vector<double> values(15, 100.0);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.1 * static_cast<double>(i % 3);
   values[4] = values[11] = 50;
@@ -95,7 +95,7 @@ TEST(Judge, WhatStallsCostIsTold) {
 }
 
 /// From 1 % on, and only what is more than the scatter of the typical repetition.
-TEST(Judge, WhatIsNoStallIsNotTold) {
+TEST(Judge, WhatIsNoStallIsNotReported) {
   const auto with_two_of = [](double value) {
     std::vector<double> values(15, 100.0);
     values[4] = values[11] = value;
@@ -218,7 +218,7 @@ TEST(Judge, WhatWasTakenAgainIsNotForgotten) {
       << c.judgement.explanation;
 }
 
-/// The highest rate of a ramp is told where it held; where it did not, nothing did.
+/// The highest rate of a ramp is reported where it held; where it did not, nothing did.
 TEST(Judge, ARateThatDidNotAlwaysHoldDoesNotPass) {
   Case c(std::vector<double>(7, 100.0), 50);
   for (int i = 0; i < 8; ++i) c.evidence.taken.push_back({.value = {}, .seconds = 1});
@@ -361,7 +361,7 @@ TEST(Verdict, ExitCodes) {
   EXPECT_EQ(summarize(std::vector<Judgement>{pass}, SIGINT).word, Outcome::interrupted);
 }
 
-TEST(Verdict, CountsWhatNoNeedTellsOf) {
+TEST(Verdict, CountsWhatNoNeedReportsOf) {
   const Judgement pass = with(Outcome::pass), error = with(Outcome::error);
   const Summary failed = summarize(std::vector{pass, error}, 0, {.all = 4, .skipped = 1, .failed = 2});
   EXPECT_EQ(failed.word, Outcome::error);

@@ -9,7 +9,7 @@
 namespace headrace::hosts_file_test {
 namespace {
 
-TEST(HostsFile, TellsWhereEachStands) {
+TEST(HostsFile, ReportsWhereEachStands) {
   const headrace::testing::TemporaryFolder folder;
   folder.write("hosts", "# all\nnode01 slots=8 rack=r1 switch=s1 pdu=p4\n\nnode02 rack=r1 # later\n");
   const auto hosts = read_hosts(folder / "hosts");

@@ -72,7 +72,7 @@ TEST_F(NetworkPorts, APlugCountsOnce) {
   EXPECT_EQ(names(), "mlx5_0/1");
 }
 
-TEST_F(NetworkPorts, OfAPlugTheInterfaceThatIsUpTells) {
+TEST_F(NetworkPorts, OfAPlugTheInterfaceThatIsUpReports) {
   card("devices/0000:01:00.0");
   for (const char* name : {"eth0", "eth1"}) {
     ethernet(name);
@@ -105,7 +105,7 @@ TEST(PortCount, WithoutARateIsAsTheFastest) {
   EXPECT_EQ(count_ports(std::span(nodes).first(1), 0).fewest, 2u);
 }
 
-TEST(PortCount, IsNotKnownWhereARateIsNotTold) {
+TEST(PortCount, IsNotKnownWhereARateIsNotReported) {
   EXPECT_EQ(count_ports(std::vector<NodePorts>{{"a", {kFast}}, {"b", {kFast, kVirtual}}}, 50e9).unknown,
             "the rate of eth0 of b is not reported, as with virtual cards");
   EXPECT_NE(count_ports(std::vector<NodePorts>{{"a", {}}}, 50e9).unknown.find("a shows no port"), std::string::npos);
@@ -116,7 +116,7 @@ TEST(PortCount, IsNotKnownWhereARateIsNotTold) {
 
 /// On this machine as it is: a number, or why there is none; the same on every rank.
 TEST(NetworkPortsWorkload, CountsOrSaysWhyNot) {
-  std::vector<std::map<std::string, double>> told(2);
+  std::vector<std::map<std::string, double>> reported(2);
   std::vector<std::string> whys(2);
   on_ranks({"a", "b"}, 10, [&](std::unique_ptr<Ranks> own) {
     const unsigned rank = own->rank();
@@ -126,7 +126,7 @@ TEST(NetworkPortsWorkload, CountsOrSaysWhyNot) {
     ASSERT_FALSE(runner.check());
     runner.prepare();
     runner.repeat();
-    told[rank] = runner.metrics;
+    reported[rank] = runner.metrics;
     whys[rank] = runner->why_missing("nics");
     EXPECT_EQ(runner->facts().front().first, "ports");
     runner.node().ranks().barrier("the end", 10);
@@ -137,8 +137,8 @@ TEST(NetworkPortsWorkload, CountsOrSaysWhyNot) {
   const auto up = std::count_if(ports.begin(), ports.end(), [](const NetworkPort& p) { return p.up; });
   for (unsigned rank = 0; rank < 2; ++rank) {
     EXPECT_EQ(whys[rank].empty(), known) << whys[rank];
-    EXPECT_EQ(told[rank].contains("nics"), known);
-    EXPECT_TRUE(!known || told[rank].at("nics") == static_cast<double>(up));
+    EXPECT_EQ(reported[rank].contains("nics"), known);
+    EXPECT_TRUE(!known || reported[rank].at("nics") == static_cast<double>(up));
   }
   EXPECT_EQ(whys[0], whys[1]);
 }

@@ -1,4 +1,4 @@
-// Two hosts over RDMA, on devices that are this process's memory: what both ends tell, and what they say when it goes wrong.
+// Two hosts over RDMA, on devices that are this process's memory: what both ends report, and what they say when it goes wrong.
 #include "harness/bringup/network/rdma_pair.h"
 
 #include <gtest/gtest.h>
@@ -42,9 +42,9 @@ Seen measure(
   b.connect(a.card());
   amid();
   Seen seen;
-  const auto end = [](RdmaPair& pair, bool leads, RdmaPairEnd& told, std::string& why) {
+  const auto end = [](RdmaPair& pair, bool leads, RdmaPairEnd& reported, std::string& why) {
     try {
-      told = pair.measure(leads);
+      reported = pair.measure(leads);
     } catch (const std::exception& e) {
       why = e.what();
     }
@@ -55,7 +55,7 @@ Seen measure(
   return seen;
 }
 
-TEST(RdmaPair, BothEndsTellWhatTheySentAndOneTheLatency) {
+TEST(RdmaPair, BothEndsReportWhatTheySentAndOneTheLatency) {
   const Seen seen = measure(std::make_shared<HostFabric>());
   EXPECT_EQ(seen.why_called + seen.why_answered, "");
   EXPECT_EQ(seen.called.damaged + seen.answered.damaged, "");
@@ -92,7 +92,7 @@ TEST(RdmaPair, AQueuePairThatFailsEndsBothEnds) {
   EXPECT_NE(seen.why_answered, "");
 }
 
-TEST(RdmaPair, APortThatIsDownOrNotThereIsTold) {
+TEST(RdmaPair, APortThatIsDownOrNotThereIsReported) {
   HostRdmaBackend rdma(std::make_shared<HostFabric>(), 2, {1});
   EXPECT_THROW(RdmaPair(rdma, quick("host7/1")), RunError);
   EXPECT_THROW(RdmaPair(rdma, quick("host1/1")), std::exception);

@@ -152,7 +152,7 @@ TEST_F(EightGpuNode, RanksTakeThePortsOfTheFabricInTheOrderOfTheirSlots) {
             "400 Gbit/s: `device` names others");
 }
 
-TEST_F(EightGpuNode, APortThatIsDownKeepsItsRailAndIsTold) {
+TEST_F(EightGpuNode, APortThatIsDownKeepsItsRailAndIsReported) {
   ports[5].active = false;  // mlx5_4
   ports[5].state = "DOWN";
   ports[5].rate = 10e9 / 8;  // as a port without a link shows
@@ -233,7 +233,7 @@ TEST_F(PciTree, EachPortHasTheGpuBehindTheSameSwitch) {
   EXPECT_EQ(nearest({left, left, left}), 1u) << "far ones are for nobody";
 }
 
-TEST_F(PciTree, WhereTheKernelTellsNothingRanksShareThemOut) {
+TEST_F(PciTree, WhereTheKernelReportsNothingRanksShareThemOut) {
   EXPECT_EQ(nearest({""}), 0u);
   EXPECT_EQ(nearest({"", "", ""}), 2u);
 }

@@ -21,7 +21,7 @@ TcpPairPlan quick() {
   return plan;
 }
 
-TEST(TcpPair, BothEndsTellWhatTheyReceivedAndOneTheLatency) {
+TEST(TcpPair, BothEndsReportWhatTheyReceivedAndOneTheLatency) {
   TcpPairListener listener(quick());
   TcpPairEnd answered;
   std::jthread other([&] { answered = listener.answer(); });

@@ -233,19 +233,19 @@ TEST_F(DataSetTest, NamesWrongBlocks) {
   fs::remove(file(9));
 
   const auto wrong = data->verify({}, 100);
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   for (const WrongBlock& block : wrong)
-    told.push_back(fs::path(block.file).filename().string() + "@" + std::to_string(block.offset) + " " + block.why);
-  EXPECT_EQ(told, (std::vector<std::string>{
-                      "f000001.bin@4096 all zero",
-                      "f000002.bin@8192 holds block 1 of d000/f000003.bin",
-                      "f000004.bin@0 torn: 1 of 8 sectors are wrong (zero)",
-                      "f000005.bin@12288 holds something that headrace did not write",
-                      "f000006.bin@0 torn: starts as block 0 of d000/f000002.bin",
-                      "f000007.bin@0 stale: holds a block of another data set",
-                      "f000008.bin@4096 the file ends here",
-                      "f000009.bin@0 open : No such file or directory (ENOENT)",
-                  }));
+    reported.push_back(fs::path(block.file).filename().string() + "@" + std::to_string(block.offset) + " " + block.why);
+  EXPECT_EQ(reported, (std::vector<std::string>{
+                          "f000001.bin@4096 all zero",
+                          "f000002.bin@8192 holds block 1 of d000/f000003.bin",
+                          "f000004.bin@0 torn: 1 of 8 sectors are wrong (zero)",
+                          "f000005.bin@12288 holds something that headrace did not write",
+                          "f000006.bin@0 torn: starts as block 0 of d000/f000002.bin",
+                          "f000007.bin@0 stale: holds a block of another data set",
+                          "f000008.bin@4096 the file ends here",
+                          "f000009.bin@0 open : No such file or directory (ENOENT)",
+                      }));
   EXPECT_EQ(data->verify({}, 3).size(), 3u);
   fill_block({data_set_key(spec_.id()), spec_.files, 0}, stale);
   overwrite(file(7), 0, std::string(reinterpret_cast<char*>(stale), kBlock));

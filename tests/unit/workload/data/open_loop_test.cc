@@ -1,5 +1,5 @@
 // Open loops: requests are sent when they are due, latency counts from then, and a rate that is not
-// sustained is told.
+// sustained is reported.
 #include "harness/workload/data/open_loop.h"
 
 #include <gtest/gtest.h>
@@ -107,7 +107,7 @@ class Stalling final : public BlockReader {
   BlockCompletion done_;
 };
 
-TEST(OpenLoopTest, AStallIsToldWithEveryRequestThatItKeptWaiting) {
+TEST(OpenLoopTest, AStallIsReportedWithEveryRequestThatItKeptWaiting) {
   constexpr unsigned kRequests = 300;
   constexpr std::uint64_t kStall = 100'000'000;
   Stalling device(50, kStall);
@@ -154,7 +154,7 @@ TEST(OpenLoopTest, EndsWithTheTimeAndWhenAskedTo) {
   }
 }
 
-TEST(OpenLoopTest, TellsWhatWasAskedForAndWhatCame) {
+TEST(OpenLoopTest, ReportsWhatWasAskedForAndWhatCame) {
   for (const char* name : {"small_file_read", "random_read", "shard_stream"}) {
     WorkloadRunner runner(name,
                           "files: 60\nfile_size: 4KiB\nblock_size: 4KiB\nworkers: 3\n"
@@ -198,7 +198,7 @@ TEST(OpenLoopTest, AClosedLoopHasNone) {
   EXPECT_TRUE(runner->latency_parts().empty());
 }
 
-TEST(OpenLoopTest, TellsWhatCannotBe) {
+TEST(OpenLoopTest, RejectsWhatCannotBe) {
   EXPECT_EQ(problems_of("random_read", "arrivals: poisson\n"),
             "test.yaml:1:11: random_read: arrivals: only an open loop has arrivals: give a rate "
             "too\n");

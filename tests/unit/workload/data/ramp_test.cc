@@ -43,7 +43,7 @@ TEST(ClimbTest, SaysWhenNothingHolds) {
   EXPECT_TRUE(to_string(found).starts_with("10.0/s (no: slow), 5.00/s")) << to_string(found);
 }
 
-TEST(RampTest, LeavesTheWorkloadAtARateThatHeldAndTellsTheLadder) {
+TEST(RampTest, LeavesTheWorkloadAtARateThatHeldAndReportsTheLadder) {
   // Read from memory; a p99 of a minute holds at any rate that is sustained.
   WorkloadRunner runner("random_read",
                         "files: 1\nfile_size: 1MiB\nreads: 20\nworkers: 1\nramp: true\n"
@@ -60,7 +60,7 @@ TEST(RampTest, LeavesTheWorkloadAtARateThatHeldAndTellsTheLadder) {
   EXPECT_GT(runner.metrics.at("offered_rate"), 0);
 }
 
-TEST(RampTest, TellsWhatCannotBe) {
+TEST(RampTest, RejectsWhatCannotBe) {
   EXPECT_EQ(problems_of("random_read", "ramp: true\n"),
             "test.yaml:1:1: random_read: p99_limit: a ramp needs a limit, such as 20ms\n");
   EXPECT_EQ(problems_of("small_file_read", "rate: 5/s\np99_limit: 20ms\n"),

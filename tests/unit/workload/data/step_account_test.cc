@@ -79,6 +79,14 @@ TEST(StepAccountTest, WhatWorkersPreparedSideBySideIsNoUtilizationOfALongEpoch) 
   EXPECT_GE(between.high, 0.5 - 1e-9);
 }
 
+TEST(StepAccountTest, WorkersThatEndTogetherCountByWholeRounds) {
+  for (std::size_t steps = 12; steps < 60; ++steps) {
+    std::vector<std::uint64_t> times{5000, 100, 100, 100};  // four workers, and a step of 100
+    while (times.size() < steps) times.push_back(times.size() % 4 == 0 ? 300 : 100);
+    EXPECT_DOUBLE_EQ(settled_utilization(account_of(times), 4, 0).rule, 400.0 / 600) << steps;
+  }
+}
+
 TEST(StepAccountTest, ARateIsNotThatOfBatchesThatCameTogether) {
   std::vector<std::uint64_t> times{8000};
   times.insert(times.end(), 7, 100);

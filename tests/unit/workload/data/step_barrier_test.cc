@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint64_t kMs = 1'000'000;
 
-/// Enough nodes that one tells another what a third said: two levels of the tree.
+/// Enough nodes that one passes on what a third said: two levels of the tree.
 std::vector<std::string> nodes(unsigned count) {
   std::vector<std::string> names;
   for (unsigned i = 0; i < count; ++i) names.push_back("node" + std::to_string(i));

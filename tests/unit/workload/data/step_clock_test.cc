@@ -91,7 +91,7 @@ TEST(StepClockTest, ACopyComesBeforeComputing) {
   EXPECT_EQ(step.end_ns, 1350u);
 }
 
-TEST(StepClockTest, TellsHowLongGpusHaveHadNothing) {
+TEST(StepClockTest, ReportsHowLongGpusHaveHadNothing) {
   StepClock clock(2, 1, 100);
   clock.start(1000);
   EXPECT_EQ(clock.starved_ns(1000), 0u);

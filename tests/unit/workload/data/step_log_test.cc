@@ -10,11 +10,11 @@ namespace {
 constexpr std::uint64_t kCompute = 100;
 
 /// Steps of so many [ns], in both accounts; what is no computing is waiting for data.
-struct Told {
+struct Reported {
   StepAccount account{kCompute};
   StepLog log;
 
-  explicit Told(const std::vector<std::uint64_t>& times, std::size_t room = 0) : log(room) {
+  explicit Reported(const std::vector<std::uint64_t>& times, std::size_t room = 0) : log(room) {
     std::uint64_t now = 1000;
     for (const std::uint64_t time : times) {
       const StepClock::Step step{.begin_ns = now, .end_ns = now + time, .wait_ns = time - kCompute, .host_ns = 0};
@@ -31,7 +31,7 @@ TEST(StepLogTest, TheFirstAndTheSlowestButNotTheOneThatFillsThePipeline) {
   times[0] = 9000;
   times[70] = 500;
   times[90] = 400;
-  const PipelineTrace trace = Told(times).trace();
+  const PipelineTrace trace = Reported(times).trace();
   ASSERT_EQ(trace.first.size(), StepLog::kShown);
   EXPECT_EQ(trace.first.front().number, 0u);
   EXPECT_DOUBLE_EQ(trace.first[1].begin_s, 9000e-9);
@@ -45,7 +45,7 @@ TEST(StepLogTest, TheFirstAndTheSlowestButNotTheOneThatFillsThePipeline) {
 
 TEST(StepLogTest, WindowsHoldEveryStepAndAllTheTimeInBoundedRoom) {
   const std::vector<std::uint64_t> times(100'000, 125);
-  const PipelineTrace trace = Told(times, 10).trace();
+  const PipelineTrace trace = Reported(times, 10).trace();
   EXPECT_LE(trace.windows.size(), StepLog::kWindows + 1);
   EXPECT_GE(trace.windows.size(), StepLog::kWindows / 2);
   std::uint64_t steps = 0;
@@ -63,14 +63,14 @@ TEST(StepLogTest, WindowsHoldEveryStepAndAllTheTimeInBoundedRoom) {
 }
 
 TEST(StepLogTest, WithoutStepsThereIsNothing) {
-  const PipelineTrace trace = Told({}).trace();
+  const PipelineTrace trace = Reported({}).trace();
   EXPECT_TRUE(trace.windows.empty() && trace.first.empty() && trace.slowest.empty());
 }
 
 TEST(StepAccountTest, StandingStillForACheckpointIsTimeInWhichNobodyComputes) {
-  Told told({1000, 100, 100});
-  told.account.stand(200);
-  const Utilization u = utilization(told.account, 1);
+  Reported reported({1000, 100, 100});
+  reported.account.stand(200);
+  const Utilization u = utilization(reported.account, 1);
   EXPECT_DOUBLE_EQ(u.rule, 0.5);
   EXPECT_DOUBLE_EQ(u.save, 0.5);
   EXPECT_DOUBLE_EQ(u.wait, 0);

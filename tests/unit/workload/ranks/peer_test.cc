@@ -1,4 +1,4 @@
-// Two peers over a real socket: who may come, what is told to whom, and what happens when one is gone.
+// Two peers over a real socket: who may come, what is asked to whom, and what happens when one is gone.
 #include "harness/record/ranks/peer.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ struct PeerTest : ::testing::Test {
     auto leader = meet(there(), "a word of the listener", 5);
     return {std::move(leader), follower.get()};
   }
-  /// What a leader that is turned away is told.
+  /// What a leader that is turned away gets.
   std::string refusal(const std::string& token, std::string* logged = nullptr) {
     std::string log;
     auto follower = std::async(std::launch::async, [&] {
@@ -87,10 +87,10 @@ TEST_F(PeerTest, TakesLongWordsOnceGreeted) {
   EXPECT_EQ(theirs.get(), long_words);
 }
 
-TEST_F(PeerTest, WhoIsTurnedAwayIsToldNothingOfThisHost) {
-  const Greeting told = greeting_from(to_bytes(peer::refusal("busy")));
-  EXPECT_EQ(told.refused, "busy");
-  EXPECT_EQ(told.host + told.version, "");
+TEST_F(PeerTest, WhoIsTurnedAwayIsReportedNothingOfThisHost) {
+  const Greeting reported = greeting_from(to_bytes(peer::refusal("busy")));
+  EXPECT_EQ(reported.refused, "busy");
+  EXPECT_EQ(reported.host + reported.version, "");
 }
 
 TEST_F(PeerTest, SaysWhoSaidNothingAndWhatFor) {
@@ -131,7 +131,7 @@ TEST(Peer, WhoIsBusyForLongIsWaitedFor) {
   busy.get();
 }
 
-TEST_F(PeerTest, TellsTheLeaderWhatFailedOrIsNotThere) {
+TEST_F(PeerTest, ReportsTheLeaderWhatFailedOrIsNotThere) {
   auto ends = meet_each_other();
   auto &leader = ends.leader, &follower = ends.follower;
   leader->step("prepare", true);
@@ -228,7 +228,7 @@ TEST(Listener, RefusesAddressesThatThisMachineDoesNotHave) {
             std::string::npos);
 }
 
-TEST(Greeting, TellsVersionsApart) {
+TEST(Greeting, DistinguishesVersions) {
   const Greeting here{.token = "", .host = "a", .version = "0.1.0", .protocol = 1, .refused = ""};
   Greeting there = here;
   there.host = "b";

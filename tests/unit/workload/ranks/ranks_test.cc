@@ -110,7 +110,7 @@ TEST(Ranks, NameWhoLeft) {
 }
 
 /// Two exchanges are never taken for one.
-TEST(Ranks, TellWhoIsAtAnotherStep) {
+TEST(Ranks, ReportWhoIsAtAnotherStep) {
   on_ranks({"node1", "node2"}, 10, [](std::unique_ptr<Ranks> ranks) {
     const bool first = ranks->rank() == 0;
     const std::string why = failure_of([&] { ranks->barrier(first ? "name the groups" : "preparing", 10); });
@@ -119,7 +119,7 @@ TEST(Ranks, TellWhoIsAtAnotherStep) {
   });
 }
 
-/// Who comes last is told of the one who was missing, not of those who gave up on it meanwhile.
+/// Who comes last learns of the one who was missing, not of those who gave up on it meanwhile.
 TEST(Ranks, NameWhoLeftToThoseWhoComeAfterTheOthersGaveUp) {
   std::atomic<int> gave_up{0};
   on_ranks(kFour, 10, [&](std::unique_ptr<Ranks> ranks) {
@@ -154,7 +154,7 @@ TEST(Ranks, NameWhoEndedWithoutAWord) {
   ::close(before);
 }
 
-TEST(Ranks, TellWhenTheHubEnded) {
+TEST(Ranks, ReportWhenTheHubEnded) {
   const auto places = ranks::places_of({"node1", "node2"});
   auto hub = std::make_unique<ranks::Hub>(places, 10);
   const auto one = ranks::join(hub->address(), 1, places, 10, 10);
@@ -267,7 +267,7 @@ void a_hundred_ranks(rlim_t soft, rlim_t hard) {
   std::_Exit(0);
 }
 
-TEST(Hub, RaisesTheLimitOfOpenFilesOrTellsThatItIsTooLow) {
+TEST(Hub, RaisesTheLimitOfOpenFilesOrReportsThatItIsTooLow) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   // The members' own sockets are in this process, too.
   EXPECT_EXIT(a_hundred_ranks(64, 64), ::testing::ExitedWithCode(0),
@@ -277,7 +277,7 @@ TEST(Hub, RaisesTheLimitOfOpenFilesOrTellsThatItIsTooLow) {
   }
 }
 
-TEST(Hub, TellsWhoComesThatNoFileIsLeft) {
+TEST(Hub, ReportsWhoComesThatNoFileIsLeft) {
   const auto places = ranks::places_of({"node1", "node2"});
   ranks::Hub hub(places, 10);
   ranks::HubAddress address = hub.address();
