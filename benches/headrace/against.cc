@@ -12,6 +12,8 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/finish_blocks.h"
 #include "benches/headrace/session/turn.h"
+#include "benches/headrace/terminal.h"
+#include "harness/analysis/comparison/row_words.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/system/installation.h"
@@ -93,14 +95,32 @@ void try_out(const std::vector<std::string>& command) {
                                   code, reported));
 }
 
+Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
+  std::size_t width = 6;
+  for (const auto& row : noise.rows) width = std::max(width, columns(row.point.id) + columns(row.metric) + 2);
+  Text out = terminal.paint(
+      Text::format("\n{}  {:>11}  {:>12}  {}\n", pad("metric", width), "noise floor", "false alarms", "called"),
+      Ink::strong);
+  for (const auto& row : noise.rows)
+    out += Text::format("{}  {:>11}  {:>12}  {}\n", pad(Text::format("{}  {}", row.point.id, row.metric), width),
+                        "\u00b1" + comparison::share_text(row.noise_floor),
+                        comparison::share_text(row.false_alarm_rate), comparison::to_string(row.status));
+  const auto summary = noise.summary();
+  return out + Text::format(
+                   "\nthis system against itself: half of the metrics lie within \u00b1{}; {} of "
+                   "such comparisons would call a change\n",
+                   comparison::share_text(summary.median), comparison::share_text(summary.false_alarm_rate));
+}
+
 }  // namespace
 
 void add_against_options(Verb& verb, AgainstArguments& arguments) {
   verb.group("Comparison");
   verb.option("--against OTHER", arguments.with,
               "Also measure another configuration, program or folder, in interleaved blocks, and compare");
-  verb.option("--blocks", arguments.blocks, "Blocks of --against, each A B B A; judged after 6 and 12")
-      .between(1, statistics::kLastLook)
+  verb.flag("--against-itself", arguments.itself, "A/A test: noise floor and false alarms of each metric");
+  verb.option("--blocks", arguments.blocks, "Blocks, each A B B A; judged after 6 and 12")
+      .between(1, 1000)
       .shows_default();
   verb.group("Details of the comparison", true);
   add_compare_options(verb, arguments.compare);
@@ -115,6 +135,8 @@ std::vector<std::string> turn_command(const std::string& binary, const PlanArgum
 }
 
 int measure_against(const PlanArguments& given, const AgainstArguments& arguments, const Shared& shared) {
+  if (arguments.blocks > statistics::kLastLook)
+    throw UsageError(fmt::format("--blocks: at most {} with --against", statistics::kLastLook));
   const Other other = other_side(arguments.with, given);
   comparison::Options options = compare_options(arguments.compare);
   const Plan a = make_plan(plan_options(given)), b = make_plan(plan_options(other.plan));
@@ -154,6 +176,49 @@ int measure_against(const PlanArguments& given, const AgainstArguments& argument
   session::Interleaved result = session::interleave(std::move(blocks), folder, options, true, *progress);
   return finish_blocks(result, folder, arguments.json ? OutputForm::json : OutputForm::text, !arguments.no_report,
                        shared);
+}
+
+int measure_against_itself(const PlanArguments& given, const AgainstArguments& arguments, const Shared& shared) {
+  if (arguments.blocks < 2) throw UsageError("--blocks: at least 2 with --against-itself");
+  const Plan plan = make_plan(plan_options(given));
+  const comparison::Options options = compare_options(arguments.compare);
+  const Plan* planned[] = {&plan};
+  require_gates(options, planned);
+  comparison::Blocks blocks;
+  blocks.name = plan.name;
+  blocks.planned = arguments.blocks;
+  auto command = turn_command(system::installation().binary, given);
+  command.insert(command.end(), arguments.passed_on.begin(), arguments.passed_on.end());
+  blocks.sides = {{"A", plan.config_file, command}, {"B", plan.config_file, command}};
+  blocks.gates = options.gates.globs();
+  if (arguments.dry_run) {
+    print_line(Text::format("{}blocks    {}, each A B B A of the same: {} runs in all", plan_text(plan, shared),
+                            blocks.planned, blocks.planned * comparison::kTurnsPerBlock));
+    return 0;
+  }
+  const MarkedFolder folder = session::blocks_folder(arguments.out, "aa", blocks);
+  const auto progress = make_block_progress(shared);
+  session::Interleaved result = session::interleave(std::move(blocks), folder, options, false, *progress);
+  if (!result.comparison || result.comparison->design.blocks < 2)
+    return finish_blocks(result, folder, arguments.json ? OutputForm::json : OutputForm::text, !arguments.no_report,
+                         shared);
+  comparison::Noise noise = comparison::noise_of(*result.comparison);
+  folder.write("aa.json", comparison::noise_json(noise));
+  noise.source = folder.folder().path_of("aa.json");
+  comparison::set_noise(noise, *result.comparison);  // the page shows its own
+  const int code = result.signal != 0 ? exit_code(Outcome::interrupted, result.signal) : noise.exit_code;
+  if (arguments.json) {
+    finish_blocks(result, folder, OutputForm::none, !arguments.no_report, shared);
+    print_document(comparison::noise_json(noise));
+    return code;
+  }
+  print(noise_text(noise, Terminal(stdout, shared)));
+  finish_blocks(result, folder, OutputForm::files, !arguments.no_report, shared);
+  const auto summary = noise.summary();
+  print_line(Text::format("VERDICT {} metrics={} changed={} noise_floor={:.4f} false_alarm_rate={:.4f} exit={}",
+                          to_string(result.signal != 0 ? Outcome::interrupted : noise.word), noise.rows.size(),
+                          noise.changed(), summary.median, summary.false_alarm_rate, code));
+  return code;
 }
 
 }  // namespace headrace::cli

@@ -1,5 +1,5 @@
 // headrace run --against: the configuration, and beside it another one, another headrace or another
-// place, in interleaved blocks.
+// place, in interleaved blocks; or, --against-itself, the same once more.
 #pragma once
 
 #include "benches/headrace/compare_options.h"
@@ -8,7 +8,8 @@
 namespace headrace::cli {
 
 struct AgainstArguments {
-  std::string with;  // configuration, binary or folder; "" = nothing to compare with
+  std::string with;     // configuration, binary or folder; "" = nothing to compare with
+  bool itself = false;  // in its place
   unsigned blocks = 6;
   CompareOptions compare;
   std::string out;
@@ -16,11 +17,13 @@ struct AgainstArguments {
   bool json = false, dry_run = false, no_report = false;
 };
 
-/// Adds --against, --blocks and the options of comparisons.
+/// Adds --against, --against-itself, --blocks and the options of comparisons.
 void add_against_options(Verb& verb, AgainstArguments& arguments);
 
 /// Measures both sides and compares them. Returns the exit code of the comparison.
 int measure_against(const PlanArguments& plan, const AgainstArguments& arguments, const Shared& shared);
+/// The system against itself: the noise floor and the false alarms of each metric, which later comparisons find.
+int measure_against_itself(const PlanArguments& plan, const AgainstArguments& arguments, const Shared& shared);
 
 /// The command line of one turn: `binary` runs what `plan` says, without its --out. A turn takes
 /// one repetition unless --looks says otherwise: blocks are what repeats.

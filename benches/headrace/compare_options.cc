@@ -24,9 +24,10 @@ void add_compare_options(Verb& verb, CompareOptions& options) {
       .one_value_each();
   verb.option("--delta SHARE", options.delta, "Smallest change that matters (default 5%)");
   verb.option("--delta-tail SHARE", options.delta_tail, "The same for tails (default 10%)");
-  verb.option("--aa FILE", options.noise,
-              "Noise floor of this system (aa.json, or its folder; made by headrace aa); default: the newest one next "
-              "to the runs, of the same machine, settings and program");
+  verb.option(
+      "--aa FILE", options.noise,
+      "Noise floor of this system (aa.json, or its folder; made by headrace run --against-itself); default: the "
+      "newest one next to the runs, of the same machine, settings and program");
 }
 
 comparison::Options compare_options(const CompareOptions& given) {

@@ -1,4 +1,4 @@
-// The options that say what a comparison decides by: the same for compare, run --against and aa.
+// The options that say what a comparison decides by: the same for compare, run --against and run --against-itself.
 #pragma once
 
 #include <span>

@@ -125,7 +125,7 @@ std::string bash_completion(const ProgramDescription& program) {
   for (const OptionDescription& option : program.options)
     if (!option.value.empty()) values += fmt::format("    {}) {};;\n", bash_pattern("*", option), bash_action(option));
   // COMP_WORDS takes = for a word of its own.
-  return fmt::format(R"(# bash completion for {0}; made by: {0} completion bash
+  return fmt::format(R"(# bash completion for {0}; made by: {0} help --completion bash
 _{0}() {{
   local word=${{COMP_WORDS[COMP_CWORD]}} before=${{COMP_WORDS[COMP_CWORD-1]}}
   local verb= options= valued= words= kind= place=0 i skip=0
@@ -175,7 +175,7 @@ std::string zsh_completion(const ProgramDescription& program) {
     each += fmt::format("      {})\n        _arguments $every{};;\n", verb.name, zsh_arguments(verb.options));
   }
   return fmt::format(R"(#compdef {0}
-# zsh completion for {0}; made by: {0} completion zsh
+# zsh completion for {0}; made by: {0} help --completion zsh
 _{0}() {{
   local curcontext=$curcontext state line
   typeset -A opt_args

@@ -11,6 +11,7 @@
 
 #include "benches/headrace/answer.h"
 #include "benches/headrace/console.h"
+#include "benches/headrace/expect.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/version.h"
 #include "harness/backends/loader.h"
@@ -233,12 +234,17 @@ void check_place(const std::string& path) {
 }
 
 struct DoctorArguments {
-  std::string path = ".", bundle, run;
-  bool json = false;
+  std::string path = ".", bundle, run, table;
+  bool json = false, expect = false, show_table = false;
 };
 
 int doctor(const DoctorArguments& arguments, const Shared& shared) {
   const std::string& path = arguments.path;
+  if (arguments.show_table) {
+    print_document(std::string(expectations::carried_table()));
+    return 0;
+  }
+  if (arguments.expect) return expected_of_machine(path, arguments.table, arguments.json, shared);
   check_place(path);
   if (!arguments.run.empty() && arguments.bundle.empty())
     throw UsageError("doctor: --run goes into a bundle: with --bundle");
@@ -276,7 +282,14 @@ void add_doctor(Verbs& verbs, Shared& shared) {
       "Write one archive (tar.gz) of what this machine is, to be sent: topology, versions, counters, the kernel's "
       "words about devices; no secrets");
   verb.option("--run RUN", a->run, "With --bundle: what this finished run measured, too");
+  verb.group("Healthy hardware");
+  verb.flag("--expect", a->expect, "Show what healthy hardware of this machine delivers, before anything runs");
+  verb.group("Healthy hardware", false, "--expect");
+  add_expectations_option(verb, a->table);
+  verb.flag("--show-table", a->show_table, "Print headrace's own table, with the source of each entry");
+  verb.alone("--expect", {"DIR", "--json"});
   verb.example("headrace doctor /tmp", "Can data below /tmp be measured, and with which engines?");
+  verb.example("headrace doctor /tmp --expect", "What should be measured here, before anything runs?");
   verb.example("headrace doctor --bundle bundle.tar.gz", "What to send when hardware is not as it should be");
   verb.does([&shared, a] { return doctor(*a, shared); });
 }

@@ -1,20 +1,17 @@
-// headrace expect: what the parts of this machine give when they are sound, before anything runs; or a finished run held
-// against that.
+#include "benches/headrace/expect.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/answer.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/expected_text.h"
 #include "benches/headrace/terminal.h"
-#include "benches/headrace/verb.h"
 #include "harness/backends/loader.h"
-#include "harness/base/escape.h"
 #include "harness/base/units.h"
 #include "harness/base/version.h"
 #include "harness/judge/expectations/collectives.h"
@@ -35,11 +32,6 @@ using expectations::Part;
 using expectations::Standing;
 using expectations::Table;
 using Json = nlohmann::ordered_json;
-
-struct ExpectArguments {
-  std::string path = ".", run, table;
-  bool json = false, show_table = false;
-};
 
 std::string rate_text(double rate, const Part& part) {
   const bool port = part.kind == "rdma_port" || part.kind == "ethernet_port";
@@ -142,39 +134,6 @@ Text all_reduce_text(const expectations::AllReduceProspect& prospect, const Term
   return out;
 }
 
-int before(const ExpectArguments& a, const Table& table, const Shared& shared) {
-  std::error_code error;
-  if (!fs::exists(a.path, error))
-    throw UsageError(fmt::format("expect: {}: {}", a.path, error ? error.message() : "No such file or directory"));
-  Node node(a.path);
-  const std::vector<Part> parts = expectations::parts_of(node, a.path, table);
-  const auto all_reduce = expectations::all_reduce_prospect(parts);
-  if (a.json) {
-    Json figures = Json::array();
-    for (const auto& p : expectations::prospects(parts, table)) figures.push_back(prospect_json(p));
-    Json all{{"schema", 1},
-             {"kind", "headrace.expect"},
-             {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
-             {"path", a.path},
-             {"parts", results::parts_part(parts)},
-             {"figures", std::move(figures)}};
-    if (all_reduce) all["all_reduce"] = all_reduce_json(*all_reduce);
-    print_document(results::json_text(all));
-    return 0;
-  }
-  const Terminal terminal(stdout, shared);
-  const auto known = std::ranges::count_if(parts, [](const Part& part) { return part.rate > 0; });
-  print(answer_text(
-      {.sentence = Text::format("{} of the {} parts of this machine have a reference rate; data at {}.", known,
-                                parts.size(), a.path),
-       .next = Text::format("headrace expect {} --run RUN compares a finished run with it", shell_word(a.path))},
-      terminal));
-  for (const AlikeParts& group : alike(parts)) print(part_text(group, table, terminal));
-  if (all_reduce) print(all_reduce_text(*all_reduce, terminal));
-  if (!node.backends().why_not(Gives::gpus).empty()) print_line(Text(system::without_gpus()));
-  return 0;
-}
-
 /// Exit code 10 where a figure is far below, 11 where one may be, 12 where none could be reported; else 0.
 Outcome word_of(const std::vector<Expected>& figures) {
   const auto any = [&](Standing standing) {
@@ -188,19 +147,60 @@ Outcome word_of(const std::vector<Expected>& figures) {
                 .incomplete = !known});
 }
 
-int after(const ExpectArguments& a, const Table& table, const Shared& shared) {
-  results::RecordedParts run = results::read_recorded_parts(a.run);
-  if (!a.table.empty()) expectations::apply_rates(run.parts, table);
+}  // namespace
+
+void add_expectations_option(Verb& verb, std::string& file) {
+  verb.option("--expectations FILE", file,
+              "Rates of your own hardware, read before headrace's own (docs/reference/expectations.md)");
+}
+
+int expected_of_machine(const std::string& path, const std::string& table_file, bool json, const Shared& shared) {
+  const Table table = expectations::load_table(table_file);
+  std::error_code error;
+  if (!fs::exists(path, error))
+    throw UsageError(fmt::format("doctor: {}: {}", path, error ? error.message() : "No such file or directory"));
+  Node node(path);
+  const std::vector<Part> parts = expectations::parts_of(node, path, table);
+  const auto all_reduce = expectations::all_reduce_prospect(parts);
+  if (json) {
+    Json figures = Json::array();
+    for (const auto& p : expectations::prospects(parts, table)) figures.push_back(prospect_json(p));
+    Json all{{"schema", 1},
+             {"kind", "headrace.expect"},
+             {"headrace", {{"version", kVersion}, {"revision", kRevision}}},
+             {"path", path},
+             {"parts", results::parts_part(parts)},
+             {"figures", std::move(figures)}};
+    if (all_reduce) all["all_reduce"] = all_reduce_json(*all_reduce);
+    print_document(results::json_text(all));
+    return 0;
+  }
+  const Terminal terminal(stdout, shared);
+  const auto known = std::ranges::count_if(parts, [](const Part& part) { return part.rate > 0; });
+  print(answer_text({.sentence = Text::format("{} of the {} parts of this machine have a reference rate; data at {}.",
+                                              known, parts.size(), path),
+                     .next = "headrace verdict RUN --expect compares a finished run with it"},
+                    terminal));
+  for (const AlikeParts& group : alike(parts)) print(part_text(group, table, terminal));
+  if (all_reduce) print(all_reduce_text(*all_reduce, terminal));
+  if (!node.backends().why_not(Gives::gpus).empty()) print_line(Text(system::without_gpus()));
+  return 0;
+}
+
+int expected_of_run(const std::string& file, const std::string& table_file, bool json, const Shared& shared) {
+  const Table table = expectations::load_table(table_file);
+  results::RecordedParts run = results::read_recorded_parts(file);
+  if (!table_file.empty()) expectations::apply_rates(run.parts, table);
   const std::vector<Expected> figures = expectations::hold(run.parts, table, run.points);
   const auto reduces = expectations::measured_all_reduces(run.parts, run.points);
   const Outcome word = word_of(figures);
   const auto count = [&](Standing standing) {
     return std::count_if(figures.begin(), figures.end(), [=](const Expected& e) { return e.standing == standing; });
   };
-  if (a.json) {
+  if (json) {
     Json all{{"schema", 1},
              {"kind", "headrace.expected"},
-             {"run", a.run},
+             {"run", file},
              {"word", to_string(word)},
              {"exit_code", exit_code(word)},
              {"parts", results::parts_part(run.parts)},
@@ -240,30 +240,4 @@ int after(const ExpectArguments& a, const Table& table, const Shared& shared) {
   return exit_code(word);
 }
 
-int expect(const ExpectArguments& a, const Shared& shared) {
-  if (a.show_table) {
-    print_document(std::string(expectations::carried_table()));
-    return 0;
-  }
-  const Table table = expectations::load_table(a.table);
-  return a.run.empty() ? before(a, table, shared) : after(a, table, shared);
-}
-
-void add_expect(Verbs& verbs, Shared& shared) {
-  Verb verb =
-      verbs.add("expect", "Show what healthy hardware of this machine delivers, or compare a finished run with it");
-  auto a = std::make_shared<ExpectArguments>();
-  verb.option("DIR", a->path, "Where the data of a run would be (default: the current folder)");
-  verb.option("--run RUN", a->run, "Hold this finished run (its folder or run.json) against it instead");
-  verb.option("--expectations FILE", a->table,
-              "Rates of your own hardware, read before headrace's own (docs/reference/expectations.md)");
-  verb.flag("--show-table", a->show_table, "Print headrace's own table, with the source of each entry");
-  verb.flag("--json", a->json, "Print JSON, and nothing else, on standard output");
-  verb.example("headrace expect /tmp", "What should be measured here, before anything runs?");
-  verb.does([&shared, a] { return expect(*a, shared); });
-}
-
-const RegisterVerb registered_expect{21, add_expect};
-
-}  // namespace
 }  // namespace headrace::cli

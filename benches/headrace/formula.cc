@@ -1,4 +1,5 @@
-// headrace formula: the formulas, one of them explained, or one or many of them evaluated.
+#include "benches/headrace/formula.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,7 +9,6 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/formula_text.h"
-#include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/job/formula_output.h"
 
@@ -21,8 +21,8 @@ const Formula& find(const std::string& name) {
   if (const Formula* found = find_formula(name)) return *found;
   std::vector<std::string> names;
   for (const Formula& known : all_formulas()) names.emplace_back(known.name);
-  throw UsageError(
-      fmt::format("formula: unknown formula '{}'{} (headrace formula lists all)", name, did_you_mean(name, names)));
+  throw UsageError(fmt::format("--formula: unknown formula '{}'{} (headrace require --formula lists all)", name,
+                               did_you_mean(name, names)));
 }
 
 /// Exit code 2 where a line has no value; every line is answered.
@@ -30,7 +30,7 @@ int evaluate_lines(const std::string& file) {
   std::ifstream opened;
   if (file != "-") opened.open(file);
   std::istream& lines = file == "-" ? std::cin : opened;
-  if (!lines) throw UsageError(fmt::format("formula: cannot read {}", file));
+  if (!lines) throw UsageError(fmt::format("--lines: cannot read {}", file));
   bool good = true;
   for (std::string line; std::getline(lines, line);) {
     const auto [result, has_value] = evaluated_line(line);
@@ -40,8 +40,8 @@ int evaluate_lines(const std::string& file) {
   return good ? 0 : 2;
 }
 
-int formula(const std::string& name, const std::vector<std::string>& assignments, const std::string& format,
-            const Shared& shared) {
+int print_formula(const std::string& name, const std::vector<std::string>& assignments, const std::string& format,
+                  const Shared& shared) {
   const Terminal terminal(stdout, shared);
   const bool json = format == "json";
   if (format == "markdown") {
@@ -65,27 +65,33 @@ int formula(const std::string& name, const std::vector<std::string>& assignments
   return 0;
 }
 
-void add_formula_verb(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("formula", "List the formulas, explain one (NAME or id), or evaluate it");
-  auto name = std::make_shared<std::string>();
-  auto assignments = std::make_shared<std::vector<std::string>>();
-  auto format = std::make_shared<std::string>("text");
-  auto lines = std::make_shared<std::string>();
-  verb.option("NAME", *name, "Name or id, as in read_bandwidth_required or A3");
-  verb.option("INPUTS", *assignments, "INPUT=VALUE with units, as in sample_bytes=130kB, or bare SI numbers");
+}  // namespace
+
+void add_formula_options(Verb& verb, FormulaArguments& arguments) {
+  verb.group("Formulas");
+  verb.option("--formula [NAME [INPUT=VALUE]]", arguments.words,
+              "List the formulas, explain one by its name or id (A3), or evaluate it: values with units, as in "
+              "sample_bytes=130kB, or bare SI numbers")
+      .any_values();
+  verb.group("Formulas", false, "--formula");
   verb.option(
-      "--lines FILE", *lines,
+      "--lines FILE", arguments.lines,
       "Evaluate every line of FILE (- is standard input), {\"formula\": NAME, \"inputs\": {INPUT: VALUE}}, as JSON");
-  verb.format(*format, {"text", "json", "markdown"}, "text, json, or markdown (the page of all formulas)");
-  verb.example("headrace formula read_bandwidth_required sample_rate_per_s=10240/s sample_bytes=130kB",
+  verb.alone("--formula", {"--format", "--json"});
+  verb.example("headrace require --formula read_bandwidth_required sample_rate_per_s=10240/s sample_bytes=130kB",
                "One formula, with its numbers put in");
-  verb.does([&shared, name, assignments, format, lines] {
-    if (!lines->empty() && !name->empty()) throw UsageError("formula: --lines FILE names the formulas itself");
-    return lines->empty() ? formula(*name, *assignments, *format, shared) : evaluate_lines(*lines);
-  });
 }
 
-const RegisterVerb registered_formula{20, add_formula_verb};
+int formula(const FormulaArguments& arguments, const std::string& format, const Shared& shared) {
+  std::vector<std::string> words = arguments.words;
+  std::erase(words, "");
+  if (format == "csv") throw UsageError("--formula: text, json or markdown, not csv");
+  if (!arguments.lines.empty()) {
+    if (!words.empty()) throw UsageError("--formula: --lines FILE names the formulas itself");
+    return evaluate_lines(arguments.lines);
+  }
+  if (words.empty()) return print_formula("", {}, format, shared);
+  return print_formula(words.front(), {words.begin() + 1, words.end()}, format, shared);
+}
 
-}  // namespace
 }  // namespace headrace::cli

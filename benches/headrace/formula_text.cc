@@ -36,7 +36,8 @@ Text formulas_text(const Terminal& terminal) {
                : Text::format("  {:<4} {}\n", formula.id, formula.name) + after("       ", formula.title, terminal);
   }
   return out + "\n" +
-         after("", "headrace formula NAME explains one; headrace formula NAME INPUT=VALUE... evaluates it.", terminal);
+         after("", "headrace require --formula NAME explains one; --formula NAME INPUT=VALUE... evaluates it.",
+               terminal);
 }
 
 Text formula_text(const Formula& formula, const Terminal& terminal) {
@@ -56,7 +57,7 @@ Text formula_text(const Formula& formula, const Terminal& terminal) {
   }
   out += inputs.text(terminal);
   const std::vector<Argument> arguments = example_arguments(formula);
-  out += "\nexample\n" + after(Text::format("  headrace formula {} ", formula.id), formula.example, terminal);
+  out += "\nexample\n" + after(Text::format("  headrace require --formula {} ", formula.id), formula.example, terminal);
   out += after("  = ", substituted(formula, arguments), terminal);
   return out + Text::format("  = {}\n", shown_result(formula, evaluate(formula, arguments)));
 }

@@ -13,6 +13,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/first_commands.h"
 #include "benches/headrace/help_text.h"
+#include "benches/headrace/old_verbs.h"
 #include "benches/headrace/other_tools.h"
 #include "benches/headrace/settings.h"
 #include "benches/headrace/verb.h"
@@ -63,10 +64,8 @@ std::string unknown_word(const CLI::App& app, const ProgramDescription& program)
   const std::string who = verb ? program.name + " " + verb->name : program.name;
   const std::string more = verb ? "headrace help " + verb->name : "headrace help";
   if (verb == nullptr && !left.front().starts_with("-")) {
-    std::vector<std::string> known;
-    for (const VerbDescription& one : program.verbs) known.push_back(one.name);
     const std::string& word = left.front();
-    return "headrace: no verb '" + word + "'" + did_you_mean(word, known) + " (headrace help lists them)";
+    return "headrace: no verb '" + word + "'" + did_you_mean_verb(word, program) + " (headrace help lists them)";
   }
   if (option == left.end()) {
     const bool hosts = verb != nullptr && verb->name == "bringup";
@@ -95,7 +94,11 @@ std::string wrong_word(const CLI::App& app, const CLI::ParseError& error, const 
                ? "headrace: a verb is needed, such as qualify (headrace --help lists them)"
                : std::string("headrace: ") + error.what();
   const std::string verb = app.get_subcommands().front()->get_name();
-  return "headrace " + verb + ": " + error.what() + " (headrace help " + verb + " has more)";
+  std::string what = error.what();
+  constexpr std::string_view kExcludes = " excludes ";
+  if (const std::size_t at = what.find(kExcludes); at != what.npos && error.get_name() == "ExcludesError")
+    what = what.replace(at, kExcludes.size(), " and ") + " do not go together";
+  return "headrace " + verb + ": " + what + " (headrace help " + verb + " has more)";
 }
 
 int print_help(const CLI::App& app, const ProgramDescription& program, bool all, const Shared& shared) {
@@ -162,7 +165,8 @@ int run_main(int argc, char** argv) {
   program.options.push_back(
       {.names = {"--help-all"}, .value = "", .help = "Help with rare options, too", .group = kEvery});
   app.set_version_flag("--version", "");
-  program.options.push_back({.names = {"--version"}, .value = "", .help = "As headrace version", .group = kEvery});
+  program.options.push_back(
+      {.names = {"--version"}, .value = "", .help = "Version, compiler and backends", .group = kEvery});
   every.option("--color WORD", shared.color, "Colours: auto, always or never")
       .one_of({"auto", "always", "never"})
       .shows_default();
@@ -187,7 +191,7 @@ int run_main(int argc, char** argv) {
     return delivered(0);
   }
   try {
-    std::vector<std::string> words = each_setting_alone({argv + 1, argv + argc});
+    std::vector<std::string> words = with_new_verb(each_setting_alone({argv + 1, argv + argc}), program);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     app.parse(words);
   } catch (const CLI::CallForVersion&) {

@@ -294,8 +294,8 @@ void add_measure(Verbs& verbs, Shared& shared) {
   verb.group("Parameters of workloads, and details", true);
   verb.option("--seed N", a->seed, "Seed of every random order and of generated data");
   verb.option("--peer HOST", a->peer,
-              "Host with `headrace serve`, the remote end of network workloads: HOST, HOST:PORT");
-  verb.option("--token", a->token, "The token of that `headrace serve`").or_environment("HEADRACE_TOKEN");
+              "Host with `headrace run --serve`, the remote end of network workloads: HOST, HOST:PORT");
+  verb.option("--token", a->token, "The token of that `headrace run --serve`").or_environment("HEADRACE_TOKEN");
   verb.option("--max-points N", a->max_points, "Most points that the values may make").shows_default();
   common(3, kCommon.size());
   add_params(verb, a->params);

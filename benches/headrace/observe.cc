@@ -1,4 +1,4 @@
-// headrace observe: a running job, watched from outside.
+// headrace observe: a running job, watched from outside; or its trace, replayed.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -7,10 +7,10 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/observe_live.h"
 #include "benches/headrace/observe_text.h"
+#include "benches/headrace/replay.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/session/run_folder.h"
 #include "benches/headrace/terminal.h"
-#include "benches/headrace/verb.h"
 #include "harness/backends/gpu_activity.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/files/marked_folder.h"
@@ -34,6 +34,7 @@ using observe::Recording;
 struct ObserveArguments {
   std::vector<std::string> command, from;
   std::string pid, out, duration, format = "text";
+  ReplayArguments replayed;
   bool no_store = false, no_report = false, live = false, trace = false;
 };
 
@@ -195,10 +196,11 @@ int observe_trace(const ObserveArguments& given, const Shared& shared) {
 }
 
 int observe_verb(const ObserveArguments& given, const Shared& shared) {
+  if (!given.replayed.traces.empty()) return replay(given.replayed, given.format == "json", shared);
   if (!given.command.empty() + !given.pid.empty() + !given.from.empty() != 1)
     throw UsageError(
         "observe: needs a command behind --, as in 'headrace observe -- python3 train.py', or --pid PID, or --from "
-        "FILE");
+        "FILE, or --replay FILE");
   if (!given.command.empty() && !given.duration.empty())
     throw UsageError("--duration: of --pid only; a command is watched until it ends");
   if (!given.from.empty() && (!given.duration.empty() || given.trace || given.live))
@@ -235,9 +237,10 @@ void add_observe(Verbs& verbs, Shared& shared) {
             "else a line every 10 seconds");
   verb.flag("--no-store", given->no_store, "Write no files");
   verb.flag("--no-report", given->no_report, "Do not draw report.html");
-  verb.format(given->format, {"text", "json"}, "What standard output gets, with --pid or --from");
+  verb.format(given->format, {"text", "json"}, "What standard output gets");
   verb.example("headrace observe --no-store -- python3 -c pass",
                "Each thread's calls are looked at up to 500 times a second, from outside");
+  add_replay_options(verb, given->replayed);
   verb.does([&shared, given] { return observe_verb(*given, shared); });
 }
 

@@ -126,12 +126,12 @@ void add_plan_options(Verb& verb, PlanArguments& arguments) {
   verb.option("FILE", arguments.file, "A job (configs/jobs/*.yaml), or a configuration");
   verb.group("Where");
   verb.option("--at DIR", arguments.at, "Scratch folder on the storage to be judged (target.path)");
-  verb.option("--data PATH", arguments.data, "Existing data: a folder, file or s3://bucket/prefix, only read");
+  verb.option("--data PATH", arguments.data, "Existing data, only read: a path or s3://bucket/prefix");
   verb.option("--max-write SIZE", arguments.max_write, "Most bytes to write, such as 4GiB (target.max_write)");
   verb.group("What");
   verb.option("-c,--config FILE", arguments.config, "Configuration (configs/*.yaml); default: from the job");
   verb.option("--job JOB", arguments.job, "Job description (configs/jobs/*.yaml)");
-  verb.option("--set KEY=VALUE", arguments.set, "Override a key of the configuration, or job.KEY (repeatable)")
+  verb.option("--set KEY=VALUE", arguments.set, "Set a key of the configuration, or job.KEY (repeatable)")
       .one_value_each();
   verb.option("--only GLOB", arguments.only, "Only points or workloads that match (also A,B)")
       .separated_by(',')

@@ -1,4 +1,4 @@
-// The options that choose what to run: the same for plan, validate, run and qualify.
+// The options that choose what to run: the same for run, qualify and rehearse.
 #pragma once
 
 #include "benches/headrace/text.h"

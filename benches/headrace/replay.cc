@@ -1,15 +1,14 @@
-// headrace replay: a trace's accesses, done again on another storage.
+#include "benches/headrace/replay.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/session/supervisor.h"
-#include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/units.h"
@@ -24,12 +23,6 @@ namespace {
 
 using namespace observe::replay;
 using nlohmann::ordered_json;
-
-struct ReplayArguments {
-  std::vector<std::string> traces;
-  std::string at, data, max_write = "4GiB", format = "text";
-  unsigned tries = 3;
-};
 
 constexpr std::size_t kMostThreads = 2048;
 constexpr double kLittle = 0.1;  // of the threads' time
@@ -177,9 +170,12 @@ std::string outcome_json(const Outcome& found, const std::string& where) {
   return document.dump(2) + "\n";
 }
 
-int replay(const ReplayArguments& given, const Shared& shared) {
+}  // namespace
+
+int replay(const ReplayArguments& given, bool json, const Shared& shared) {
   if (given.at.empty() == given.data.empty())
-    throw UsageError("replay: needs --at DIR, where files of the same sizes are made, or --data DIR, which has copies");
+    throw UsageError(
+        "--replay: needs --at DIR, where files of the same sizes are made, or --data DIR, which has copies");
   const Parsed most = parse_quantity(given.max_write, Dimension::bytes);
   if (!most) throw UsageError(fmt::format("--max-write: '{}' {}", given.max_write, most.error));
   return session::supervised([&] {
@@ -190,9 +186,9 @@ int replay(const ReplayArguments& given, const Shared& shared) {
       found.plan = plan(log, !given.at.empty());
       found.fed = observed_fed(log, given.traces.front());
     }
-    if (found.plan.files.empty()) throw UsageError("replay: no file of a data set was read in this trace");
+    if (found.plan.files.empty()) throw UsageError("--replay: no file of a data set was read in this trace");
     if (found.plan.threads.size() > kMostThreads)
-      throw UsageError(fmt::format("replay: {} threads read in it; {} can be replayed at most",
+      throw UsageError(fmt::format("--replay: {} threads read in it; {} can be replayed at most",
                                    found.plan.threads.size(), kMostThreads));
     const std::string where = given.at.empty() ? given.data : given.at;
     const auto stop = [&] { return signals.came() != 0; };
@@ -205,13 +201,13 @@ int replay(const ReplayArguments& given, const Shared& shared) {
                                   [&] { session::leave(128 + signals.came()); }));
     } catch (const RunError&) {
       if (const std::string left = laid ? laid->remove() : ""; !left.empty())
-        print_stderr_line(Text::format("replay: {}", left));
+        print_stderr_line(Text::format("--replay: {}", left));
       if (signals.came() == 0) throw;
       return 128 + signals.came();
     }
     if (const std::string left = laid ? laid->remove() : ""; !left.empty())
-      print_stderr_line(Text::format("replay: {}", left));
-    if (given.format == "json")
+      print_stderr_line(Text::format("--replay: {}", left));
+    if (json)
       print_document(outcome_json(found, where));
     else if (shared.verbosity >= 0)
       print(outcome_text(found, where));
@@ -219,27 +215,23 @@ int replay(const ReplayArguments& given, const Shared& shared) {
   });
 }
 
-void add_replay(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("replay", "Replay a recorded I/O trace on other storage");
-  auto given = std::make_shared<ReplayArguments>();
-  verb.option("FILE", given->traces, "The trace, as 'headrace observe --from' takes it: of --trace, strace, DFTracer")
-      .required();
-  verb.option("--at DIR", given->at,
+void add_replay_options(Verb& verb, ReplayArguments& arguments) {
+  verb.group("Replay of a trace");
+  verb.option("--replay FILE", arguments.traces,
+              "Replay the accesses of a trace on other storage; FILE as --from takes it: of --trace, strace, DFTracer");
+  verb.group("Replay of a trace", false, "--replay");
+  verb.option("--at DIR", arguments.at,
               "A new or empty folder: files of the same sizes are made there, saves are written, and all is removed at "
               "the end");
-  verb.option("--data DIR", given->data,
-              "A folder that has copies of the files, below it as in the trace; it is only read");
-  verb.option("--max-write SIZE", given->max_write, "Most bytes that are written with --at").shows_default();
-  verb.option("--tries N", given->tries, "How often it is replayed; bounds are over those")
+  verb.option("--data DIR", arguments.data, "A folder that has copies of the files; only read");
+  verb.group("Replay of a trace", true, "--replay");
+  verb.option("--max-write SIZE", arguments.max_write, "Most bytes that are written with --at").shows_default();
+  verb.option("--tries N", arguments.tries, "How often it is replayed; bounds are over those")
       .between(1, 100)
       .shows_default();
-  verb.format(given->format, {"text", "json"}, "What standard output gets");
-  verb.example("headrace replay train.strace --at elsewhere",
+  verb.alone("--replay", {"--format", "--json"});
+  verb.example("headrace observe --replay train.strace --at elsewhere",
                "What the accesses that strace wrote down take on another storage");
-  verb.does([&shared, given] { return replay(*given, shared); });
 }
 
-const RegisterVerb registered_replay{84, add_replay};
-
-}  // namespace
 }  // namespace headrace::cli

@@ -1,5 +1,5 @@
-// headrace report: draws the page of a finished run or comparison again, from the file that holds
-// it.
+// headrace report: draws the page of a finished run or comparison again, from the file that holds it; or writes a run in
+// the format of another tool.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -11,6 +11,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/files/output.h"
+#include "harness/results/exports.h"
 
 namespace headrace::cli {
 namespace {
@@ -45,30 +46,64 @@ std::string write_page(const fs::path& data, const std::string& page) {
   return file;
 }
 
-int report(const std::string& given, const std::string& out, const std::string& paper) {
-  const fs::path data = data_file(given);
-  const Drawn drawn = draw_report(data.string(), Form::page, paper == "full" ? Paper::full : Paper::summary);
+constexpr const char* kPage = "html";
+
+struct ReportArguments {
+  std::string run, out, paper = "summary", format = kPage, inconclusive = "error";
+};
+
+int draw(const ReportArguments& arguments) {
+  const fs::path data = data_file(arguments.run);
+  const Drawn drawn = draw_report(data.string(), Form::page, arguments.paper == "full" ? Paper::full : Paper::summary);
   if (drawn.page.empty()) {
     print_stderr_line(Text::format("report: {}", drawn.reason));
     return drawn.bad_run ? 2 : 1;
   }
-  if (!out.empty()) files::write_output(out, drawn.page);
-  print_line(out.empty() ? write_page(data, drawn.page) : out);
+  if (!arguments.out.empty()) files::write_output(arguments.out, drawn.page);
+  print_line(arguments.out.empty() ? write_page(data, drawn.page) : arguments.out);
+  return 0;
+}
+
+/// In the format of another tool.
+int write_run(const ReportArguments& arguments) {
+  if (arguments.paper == "full") throw UsageError("--print: of a page alone; --format asks for another text");
+  using Word = results::JunitInconclusive;
+  const Word word = arguments.inconclusive == "failure"   ? Word::failure
+                    : arguments.inconclusive == "skipped" ? Word::skipped
+                                                          : Word::error;
+  const std::string text =
+      results::export_format(arguments.format).text(results::read_run_file(arguments.run), {.inconclusive = word});
+  if (arguments.out.empty()) {
+    print_document(text);
+  } else {
+    files::write_output(arguments.out, text);
+    print_line(arguments.out);
+  }
   return 0;
 }
 
 void add_report(Verbs& verbs, Shared&) {
-  Verb verb = verbs.add("report", "Draw the HTML page of a finished run or comparison again");
-  auto folder = std::make_shared<std::string>();
-  auto out = std::make_shared<std::string>();
-  auto paper = std::make_shared<std::string>("summary");
-  verb.option("RUN", *folder, "A folder of a run, a comparison, a bring-up... or its run.json, bringup.json...")
+  Verb verb = verbs.add("report", "Draw the HTML page of a finished run or comparison again, or write other formats");
+  auto a = std::make_shared<ReportArguments>();
+  verb.option("RUN", a->run, "A folder of a run, a comparison, a bring-up... or its run.json, bringup.json...")
       .required();
-  verb.option("-o,--out FILE", *out, "The page; default report.html next to the data");
-  verb.option("--print WHAT", *paper, "What of it goes to paper: a summary of two sheets with the rest folded, or all")
+  std::vector<std::string> formats{kPage};
+  for (const results::ExportFormat& format : results::export_formats()) formats.emplace_back(format.word);
+  verb.option("--format WORD", a->format, fmt::format("{}; all but {} of runs alone", fmt::join(formats, ", "), kPage))
+      .one_of(formats)
+      .shows_default();
+  verb.option("-o,--out FILE", a->out,
+              "Write it there; default: a page is report.html next to the data, else print it");
+  verb.option("--print WHAT", a->paper,
+              "What of a page goes to paper: a summary of two sheets with the rest folded, or all")
       .one_of({"summary", "full"});
+  verb.option("--junit-inconclusive WORD", a->inconclusive,
+              "What an INCONCLUSIVE need is in JUnit: error, failure or skipped")
+      .one_of({"error", "failure", "skipped"})
+      .shows_default();
   verb.example("headrace report before -o page.html", "The page of a finished run, drawn again");
-  verb.does([folder, out, paper] { return report(*folder, *out, *paper); });
+  verb.example("headrace report before --format prom", "The metrics of a finished run, for Prometheus");
+  verb.does([a] { return a->format == kPage ? draw(*a) : write_run(*a); });
 }
 
 const RegisterVerb registered_report{90, add_report};

@@ -1,13 +1,12 @@
-// headrace require: what a described job needs of storage, host, GPU links and network; and what
-// if.
+// headrace require: what a described job needs of storage, host, GPU links and network; what if; and by which formulas.
 #include <fmt/format.h>
 
 #include <cstdio>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/formula.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/require_text.h"
-#include "benches/headrace/verb.h"
 #include "harness/base/config/document.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
@@ -27,6 +26,7 @@ struct RequireArguments {
   std::string format = "text";
   std::vector<std::string> overrides, sweep, needs;
   std::string plot;
+  FormulaArguments formulas;
   bool explain = false, compare = false, keys = false;
 };
 
@@ -79,6 +79,8 @@ void show_needs(const RequireArguments& arguments, const std::string& path, cons
 
 int require(const RequireArguments& arguments, const Shared& shared) {
   const Terminal terminal(stdout, shared);
+  if (!arguments.formulas.words.empty()) return formula(arguments.formulas, arguments.format, shared);
+  if (arguments.format == "markdown") throw UsageError("--format: markdown is for --formula alone");
   if (arguments.keys) {
     print(job_keys_text(terminal));
     return 0;
@@ -104,7 +106,7 @@ void add_require(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("require", "List the requirements of a job, each with its equation and numbers");
   auto a = std::make_shared<RequireArguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
-  verb.format(a->format, {"text", "json", "csv"}, "text, json or csv");
+  verb.format(a->format, {"text", "json", "csv", "markdown"}, "text, json or csv; of formulas text, json or markdown");
   verb.option("--set KEY=VALUE", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)")
       .one_value_each();
   verb.flag("--keys", a->keys, "List the keys of a job file, and nothing else");
@@ -117,6 +119,7 @@ void add_require(Verbs& verbs, Shared& shared) {
   verb.option("--plot FILE", a->plot, "Sweep: draw it, too (FILE.svg or FILE.html)");
   verb.example("headrace require configs/jobs/resnet50-imagenet.yaml --set step.time=100ms --compare",
                "What a faster step would need");
+  add_formula_options(verb, a->formulas);
   verb.does([&shared, a] { return require(*a, shared); });
 }
 

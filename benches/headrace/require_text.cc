@@ -135,7 +135,7 @@ Text needs_text(const Job& job, std::span<const Need> needs, const Terminal& ter
     out += block(job, needs.subspan(i, end - i), width);
     i = end;
   }
-  return out + wrap("A formula's symbols, validity and source: headrace formula A3", width, 0) + "\n";
+  return out + wrap("A formula's symbols, validity and source: headrace require --formula A3", width, 0) + "\n";
 }
 
 Text locked_text(const Job& job, const Terminal& terminal) {

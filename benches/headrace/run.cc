@@ -10,10 +10,12 @@
 #include "benches/headrace/against.h"
 #include "benches/headrace/calibrate.h"
 #include "benches/headrace/console.h"
+#include "benches/headrace/expect.h"
 #include "benches/headrace/expected_text.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
+#include "benches/headrace/serve.h"
 #include "benches/headrace/session/measure.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/summary.h"
@@ -23,6 +25,7 @@
 #include "harness/base/files/output.h"
 #include "harness/base/units.h"
 #include "harness/engine/explain/rehearsal.h"
+#include "harness/engine/launch.h"
 #include "harness/engine/plan/benchmark/rules.h"
 #include "harness/engine/plan/room.h"
 #include "harness/results/result_store.h"
@@ -35,9 +38,12 @@ namespace {
 struct RunArguments {
   PlanArguments plan;
   AgainstArguments against;
+  ServeArguments serve;
   std::string out;
   std::string peer, token, rules, trace, expectations, calibrate;
-  bool json = false, dry_run = false, no_report = false, tune = false;
+  bool json = false, dry_run = false, check = false, no_report = false, tune = false;
+
+  bool runs_nothing() const { return dry_run || check; }
 };
 
 results::Remark remark_on(const RunResult& run) {
@@ -165,8 +171,8 @@ void check_judges(const Plan& plan) {
   if (plan.needs.empty() && plan.declared_needs.empty()) {
     if (plan.job)
       throw UsageError(
-          "qualify: the selected points measure none of the job's needs: select others (--only, --skip; headrace plan "
-          "lists them), or measure without judging (headrace run)");
+          "qualify: the selected points measure none of the job's needs: select others (--only, --skip; headrace run "
+          "--dry-run lists them), or measure without judging (headrace run)");
     throw UsageError(
         "qualify: nothing to judge: give a job, or needs in the configuration "
         "(headrace run measures without judging)");
@@ -174,10 +180,12 @@ void check_judges(const Plan& plan) {
 }
 
 int compare_with(const RunArguments& arguments, const Shared& shared) {
+  if (arguments.against.itself && !arguments.against.with.empty())
+    throw UsageError("--against or --against-itself: one of them at a time");
   AgainstArguments against = arguments.against;
   against.out = arguments.out;
   against.json = arguments.json;
-  against.dry_run = arguments.dry_run;
+  against.dry_run = arguments.runs_nothing();
   against.no_report = arguments.no_report;
   if (!arguments.peer.empty()) {
     against.passed_on = {"--peer", arguments.peer};
@@ -186,7 +194,8 @@ int compare_with(const RunArguments& arguments, const Shared& shared) {
   }
   Shared reported = shared;
   reported.command = session::without_token(shared.command);
-  return measure_against(arguments.plan, against, reported);
+  return against.itself ? measure_against_itself(arguments.plan, against, reported)
+                        : measure_against(arguments.plan, against, reported);
 }
 
 enum class Kind { run, qualify, rehearse };
@@ -216,9 +225,10 @@ Plan rehearsal_plan(const RunArguments& arguments) {
   if (!arguments.rules.empty()) throw UsageError("rehearse: --rules leaves decoding out: without --calibrate");
   if (options.processes > 1)
     throw UsageError("rehearse: --calibrate is for one process: give several dataset.cpu_time_per_sample");
-  if (arguments.dry_run) {
+  if (arguments.runs_nothing()) {
     Plan plan = make_plan(options);
-    plan.remarks.emplace_back("--calibrate: nothing is decoded by --dry-run, and the points have no time of it");
+    plan.remarks.emplace_back(
+        "--calibrate: nothing is decoded by --dry-run or --check, and the points have no time of it");
     return plan;
   }
   const Calibration found = calibrate(arguments.calibrate, options);
@@ -229,9 +239,22 @@ Plan rehearsal_plan(const RunArguments& arguments) {
   return plan;
 }
 
+/// What a run would do, or only that its files are right.
+void print_plan(const RunArguments& arguments, const Plan& plan, const Shared& shared) {
+  if (ranks::launched().rank > 0) return;  // rank 0 says it for all
+  if (arguments.json)
+    print_document(plan_json(plan) + "\n");
+  else if (arguments.check)
+    print_line(Text::format("{}: good: {} points, {} needs", plan.config_file, plan.points.size(),
+                            plan.needs.size() + plan.declared_needs.size()));
+  else
+    print_line(plan_text(plan, shared));
+}
+
 int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
+  if (!arguments.serve.address.empty()) return serve(arguments.serve, arguments.token, shared);
   if (!arguments.trace.empty()) check_trace_file(arguments.trace);
-  if (!arguments.against.with.empty()) {
+  if (!arguments.against.with.empty() || arguments.against.itself) {
     if (!arguments.trace.empty())
       throw UsageError("--trace: of one run, not of two places by turns: without --against");
     return compare_with(arguments, shared);
@@ -243,11 +266,9 @@ int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
     if (!arguments.trace.empty()) keep_trace(made);
     return made;
   };
-  if (arguments.dry_run) {
-    if (arguments.json)
-      print_document(plan_json(plan()) + "\n");
-    else
-      print_line(plan_text(plan(), shared));
+  const expectations::Table table = expectations::load_table(arguments.expectations);
+  if (arguments.runs_nothing()) {
+    print_plan(arguments, plan(), shared);
     return 0;
   }
   RunShown audience(arguments, shared);
@@ -256,7 +277,7 @@ int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
                            .peer = arguments.peer,
                            .token = arguments.token,
                            .command = shared.command,
-                           .table = expectations::load_table(arguments.expectations)},
+                           .table = table},
                           audience);
 }
 
@@ -267,15 +288,15 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   if (kind == Kind::run) add_against_options(verb, arguments->against);
   verb.group("Output");
   verb.option("--out DIR", arguments->out, "Run folder; default headrace-runs/TIME-NAME");
-  verb.flag("--dry-run", arguments->dry_run, "Show the plan; run nothing");
+  verb.flag("--dry-run", arguments->dry_run, "Show the plan: points, bytes, time, needs; run nothing");
+  verb.flag("--check", arguments->check, "Check all files completely; run nothing");
   verb.flag("--json", arguments->json, "Print only JSON");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
   verb.group("Network, tables and traces", true);
   verb.option("--peer HOST", arguments->peer,
-              "Host with `headrace serve`, the remote end of network workloads: HOST, HOST:PORT");
-  verb.option("--token", arguments->token, "The token of that `headrace serve`").or_environment("HEADRACE_TOKEN");
-  verb.option("--expectations FILE", arguments->expectations,
-              "Rates of your own hardware, read before headrace's own (docs/reference/expectations.md)");
+              "Host with `headrace run --serve`, the remote end of network workloads: HOST, HOST:PORT");
+  verb.option("--token", arguments->token, "The token of that `headrace run --serve`").or_environment("HEADRACE_TOKEN");
+  add_expectations_option(verb, arguments->expectations);
   if (kind != Kind::qualify)
     verb.option("--trace FILE", arguments->trace,
                 "Write the time line of every sample in the input pipeline as Chrome trace JSON (for Perfetto)");
@@ -296,6 +317,7 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
                  "One workload of a configuration, with its data elsewhere");
     verb.example("headrace run -c configs/storage.yaml --against /tmp/other-scratch --blocks 6",
                  "Two places measured by turns, and compared");
+    add_serve_options(verb, arguments->serve);
   }
   verb.does([&shared, arguments, kind] { return measure(*arguments, shared, kind); });
 }

@@ -1,11 +1,11 @@
-// headrace serve: the other end of network measurements that a headrace on another host leads.
+#include "benches/headrace/serve.h"
+
 #include <fmt/format.h>
 #include <signal.h>
 
 #include <cstdio>
 
 #include "benches/headrace/console.h"
-#include "benches/headrace/verb.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
 #include "harness/engine/engine.h"
@@ -18,11 +18,6 @@ namespace {
 
 constexpr std::size_t kShortestToken = 16;  // characters: nobody guesses so many at 5 tries a second
 
-struct ServeArguments {
-  std::string listen, token, timeout = "10min";
-  bool once = false;
-};
-
 bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("::1") ||
          address.starts_with("localhost");
@@ -30,8 +25,10 @@ bool is_loopback(std::string_view address) {
 
 void on_serve_signal(int number) { stop_signal = number; }
 
-int serve(const ServeArguments& arguments, const Shared& shared) {
-  const peer::Endpoint at = peer::parse_endpoint(arguments.listen, "--listen");
+}  // namespace
+
+int serve(const ServeArguments& arguments, const std::string& token, const Shared& shared) {
+  const peer::Endpoint at = peer::parse_endpoint(arguments.address, "--serve");
   const double timeout_s = time_option("--timeout", arguments.timeout, "10min");
 
   struct sigaction action {};
@@ -43,17 +40,17 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
   const auto log = [&](const std::string& text) {
     if (shared.verbosity >= 0) print_stderr_line(Text::format("serve: {}", text));
   };
-  peer::Listener listener(at, arguments.token);
-  if (is_loopback(listener.address()) && !is_loopback(arguments.listen))
+  peer::Listener listener(at, token);
+  if (is_loopback(listener.address()) && !is_loopback(arguments.address))
     print_stderr_line(
         Text::format("serve: {} is {} here, a loopback address: no other host can connect; name an address of "
                      "this host's network",
                      at.host, listener.address()));
-  if (arguments.token.size() < kShortestToken)
+  if (token.size() < kShortestToken)
     throw UsageError(
         fmt::format("serve: --token TEXT (or HEADRACE_TOKEN) must have at least {} characters, {} are given; make one "
                     "with `export HEADRACE_TOKEN=$(openssl rand -hex 16)`, and give it to `headrace run --peer`, too",
-                    kShortestToken, arguments.token.size()));
+                    kShortestToken, token.size()));
   // For those who start it: where it listens, once it does.
   print_line(Text::format("listening on {}", listener.address()));
   if (const int code = delivered(0)) return code;
@@ -76,24 +73,19 @@ int serve(const ServeArguments& arguments, const Shared& shared) {
   return 0;
 }
 
-void add_serve(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("serve", "Run the remote endpoint for `run --peer HOST`");
-  auto arguments = std::make_shared<ServeArguments>();
-  verb.option("--listen ADDRESS", arguments->listen,
-              "Address to bind to, and no other: ADDRESS, ADDRESS:PORT, [IPV6]:PORT; port 18620")
-      .required();
-  verb.option("--token", arguments->token, "Secret of at least 16 characters that `headrace run --peer` must give, too")
-      .or_environment("HEADRACE_TOKEN");
-  verb.option("--timeout TIME", arguments->timeout,
+void add_serve_options(Verb& verb, ServeArguments& arguments) {
+  constexpr const char* kHeading = "Remote end of network workloads";
+  verb.group(kHeading, true);
+  verb.option(
+      "--serve ADDRESS", arguments.address,
+      "Measure what `run --peer` of another host asks for; bind to ADDRESS, ADDRESS:PORT or [IPV6]:PORT, and no "
+      "other (port 18620)");
+  verb.group(kHeading, true, "--serve");
+  verb.option("--timeout TIME", arguments.timeout,
               "Idle limit: end without a peer, and drop a silent peer, after this time")
       .shows_default();
-  verb.flag("--once", arguments->once, "End after the first peer");
-  verb.example("headrace serve --listen 127.0.0.1:18620 --token $(openssl rand -hex 16)",
-               "Waits for `headrace run --peer` of another host");
-  verb.does([&shared, arguments] { return serve(*arguments, shared); });
+  verb.flag("--once", arguments.once, "End after the first peer");
+  verb.alone("--serve", {"--token"});
 }
 
-const RegisterVerb registered_serve{85, add_serve};
-
-}  // namespace
 }  // namespace headrace::cli

@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <tuple>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
@@ -95,6 +94,11 @@ Option& Option::at_most(int values) {
   return *this;
 }
 
+Option& Option::any_values() {
+  option_->expected(0, CLI::detail::expected_max_vector_size);
+  return *this;
+}
+
 Option& Option::or_environment(const std::string& variable) {
   option_->envname(variable);
   described_->environment = variable;
@@ -103,34 +107,48 @@ Option& Option::or_environment(const std::string& variable) {
 
 OptionDescription& Verb::add(const std::string& names, const std::string& help, const char* value) {
   OptionDescription& option = options_->emplace_back(described(names, help, value));
-  std::tie(option.group, option.rare) = group_;
+  option.group = group_.name;
+  option.rare = group_.rare;
   return option;
+}
+
+Option Verb::grouped(CLI::Option* option, OptionDescription& described) {
+  if (*group_.of != '\0') option->needs(app_->get_option(group_.of));
+  return Option(option, &described);
+}
+
+void Verb::alone(const std::string& option, const std::vector<std::string>& others) {
+  CLI::Option* const alone = app_->get_option(option);
+  for (CLI::Option* one : app_->get_options()) {
+    const bool with = std::ranges::any_of(others, [=](const std::string& name) { return one->check_name(name); });
+    if (one != alone && !with && !one->get_needs().contains(alone)) alone->excludes(one);
+  }
 }
 
 Option Verb::option(const std::string& names, std::string& into, const std::string& help) {
   OptionDescription& option = add(names, help, "TEXT");
-  return Option(with_names_checked(app_->add_option(names_of(option), into, help), option), &option);
+  return grouped(with_names_checked(app_->add_option(names_of(option), into, help), option), option);
 }
 
 Option Verb::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
   OptionDescription& option = add(names, help, "TEXT");
   option.repeats = true;
-  return Option(with_names_checked(app_->add_option(names_of(option), into, help), option), &option);
+  return grouped(with_names_checked(app_->add_option(names_of(option), into, help), option), option);
 }
 
 Option Verb::option(const std::string& names, unsigned& into, const std::string& help) {
   OptionDescription& option = add(names, help, "N");
-  return Option(app_->add_option(names_of(option), into, help), &option);
+  return grouped(app_->add_option(names_of(option), into, help), option);
 }
 
 Option Verb::option(const std::string& names, std::size_t& into, const std::string& help) {
   OptionDescription& option = add(names, help, "N");
-  return Option(app_->add_option(names_of(option), into, help), &option);
+  return grouped(app_->add_option(names_of(option), into, help), option);
 }
 
 Option Verb::option(const std::string& names, std::optional<std::uint64_t>& into, const std::string& help) {
   OptionDescription& option = add(names, help, "N");
-  return Option(app_->add_option(names_of(option), into, help), &option);
+  return grouped(app_->add_option(names_of(option), into, help), option);
 }
 
 void Verb::format(std::string& into, const std::vector<std::string>& words, const std::string& help) {
@@ -142,17 +160,17 @@ void Verb::format(std::string& into, const std::vector<std::string>& words, cons
 
 Option Verb::flag(const std::string& names, bool& into, const std::string& help) {
   OptionDescription& option = add(names, help, "");
-  return Option(app_->add_flag(names_of(option), into, help), &option);
+  return grouped(app_->add_flag(names_of(option), into, help), option);
 }
 
 Option Verb::flag(const std::string& names, std::string& into, const std::string& help) {
   OptionDescription& option = add(names, help, "");
-  return Option(app_->add_flag(names_of(option), into, help), &option);
+  return grouped(app_->add_flag(names_of(option), into, help), option);
 }
 
 void Verb::flag(const std::string& names, std::function<void()> given, const std::string& help) {
-  const OptionDescription& option = add(names, help, "");
-  app_->add_flag_callback(names_of(option), std::move(given), help);
+  OptionDescription& option = add(names, help, "");
+  grouped(app_->add_flag_callback(names_of(option), std::move(given), help), option);
 }
 
 Verb& Verb::example(const std::string& command, const std::string& what) {

@@ -34,6 +34,8 @@ class Option {
   Option& one_value_each();
   Option& separated_by(char delimiter);
   Option& at_most(int values);
+  /// As many values as follow, or none: it is then one that is empty.
+  Option& any_values();
   /// Where it is not given, the environment variable is.
   Option& or_environment(const std::string& variable);
 
@@ -62,8 +64,11 @@ class Verb {
   Option flag(const std::string& names, std::string& into, const std::string& help);
   void flag(const std::string& names, std::function<void()> given, const std::string& help);
 
-  /// A heading for the options that follow; rare ones are only in --help-all, as --help is one screen.
-  void group(const char* name, bool rare = false) { group_ = {name, rare}; }
+  /// A heading for the options that follow; rare ones are only in --help-all, as --help is one screen. With `of`, each of
+  /// them without that option is a usage error.
+  void group(const char* name, bool rare = false, const char* of = "") { group_ = {name, rare, of}; }
+  /// `option` goes with those of its group and with `others`; any other option that was added before is a usage error.
+  void alone(const std::string& option, const std::vector<std::string>& others);
 
   /// A command line that shows what the verb is for, and `what` it does; the tests run it.
   Verb& example(const std::string& command, const std::string& what);
@@ -76,9 +81,14 @@ class Verb {
   std::function<int()>* run_;  // of the verb that was given, set while parsing
   std::deque<OptionDescription>* options_;
   std::vector<Example>* examples_;
-  std::pair<const char*, bool> group_{"Options", false};
+  struct Group {
+    const char* name;
+    bool rare;
+    const char* of;
+  } group_{"Options", false, ""};
 
   OptionDescription& add(const std::string& names, const std::string& help, const char* value);
+  Option grouped(CLI::Option* option, OptionDescription& described);
 };
 
 /// A time given as an option, above 0 and no longer than a year, `such_as` "24h"; in seconds. Throws

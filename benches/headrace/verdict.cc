@@ -7,9 +7,10 @@
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/expect.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal.h"
-#include "benches/headrace/verb.h"
+#include "benches/headrace/verdict_by_job.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/file_text.h"
 #include "harness/base/units.h"
@@ -31,8 +32,9 @@ constexpr int kUsage = 2, kDiffers = 1;
 constexpr double kClockSkew_s = 300;  // clocks of nodes that are this far apart are no reason
 
 struct VerdictArguments {
-  std::string file, max_age, node;
-  bool json = false, replay = false;
+  std::string file, max_age, node, table;
+  JobArguments by_job;
+  bool json = false, replay = false, expect = false;
 };
 
 /// A stored verdict, and whether it is too old to rely on.
@@ -214,6 +216,8 @@ int verdict_of_bringup(const VerdictArguments& arguments, const std::string& fil
 }
 
 int verdict(const VerdictArguments& arguments, Shared& shared) {
+  if (!arguments.by_job.job.empty()) return verdict_by_job(arguments.file, arguments.by_job, arguments.json, shared);
+  if (arguments.expect) return expected_of_run(arguments.file, arguments.table, arguments.json, shared);
   if (arguments.replay) return judge_again(arguments);
   try {
     if (const std::string file = bringup_file(arguments.file); !file.empty())
@@ -261,6 +265,12 @@ void add_verdict(Verbs& verbs, Shared& shared) {
                "A stored verdict, with its exit code; STALE if it is a day old and no FAIL");
   verb.example("headrace verdict cluster --node $(hostname -s) --exit-map nhc",
                "What a bring-up found of this node: 1 if it is bad, else 0");
+  verb.group("Healthy hardware");
+  verb.flag("--expect", a->expect, "Compare what a run measured with what healthy hardware delivers");
+  verb.group("Healthy hardware", false, "--expect");
+  add_expectations_option(verb, a->table);
+  verb.alone("--expect", {"FILE", "--json"});
+  add_job_options(verb, a->by_job);
   verb.does([&shared, a] { return verdict(*a, shared); });
 }
 

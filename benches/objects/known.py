@@ -53,7 +53,7 @@ def listing(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
     (folder / "job.yaml").write_text(json.dumps(job))
     entry = {"use": "metadata", "path": "s3://bucket/set", "workers": 8, "repeat": 1}
     (folder / "names.yaml").write_text(json.dumps({"schema": 1, "workloads": [entry]}))
-    for words in (["plan", "job.yaml", "--data", "s3://bucket/set"], ["run", "-c", "names.yaml", "--no-report", "--out", "out"]):
+    for words in (["run", "--dry-run", "job.yaml", "--data", "s3://bucket/set"], ["run", "-c", "names.yaml", "--no-report", "--out", "out"]):
         with million.bucket(KEYS) as server:
             begin, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run([arguments.headrace, *words], cwd=folder, capture_output=True, text=True,

@@ -32,7 +32,7 @@ CONTESTS = [
 
 GUEST = """
 export HEADRACE_TOKEN=sixteen-letters-or-more
-{headrace} serve --listen 10.77.0.2 --timeout 10min >listening 2>/dev/null &
+{headrace} run --serve 10.77.0.2 --timeout 10min >listening 2>/dev/null &
 for _ in $(seq 100); do grep -q listening listening && break; sleep 0.1; done
 ours() {{ timeout 90 {headrace} --progress none run -c $1.yaml --peer 10.77.0.2 --no-report --out $2 >$2.out 2>&1; }}
 theirs() {{  # OUT PROGRAM OPTION...

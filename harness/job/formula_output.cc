@@ -124,11 +124,11 @@ std::string formulas_markdown() {
       "# Formulas\n\n"
       "Every requirement that headrace prints comes from one of these formulas. Values are in SI "
       "units (B, s, B/s,\n"
-      "1/s); inputs carry their unit in the name. `headrace formula NAME INPUT=VALUE...` evaluates "
+      "1/s); inputs carry their unit in the name. `headrace require --formula NAME INPUT=VALUE...` evaluates "
       "one, with units\n"
       "(`sample_bytes=130kB`). An input outside its range is refused; no formula gives an "
       "infinity.\n"
-      "This page is made by `headrace formula --format markdown`.\n";
+      "This page is made by `headrace require --formula --format markdown`.\n";
   char section = 0;
   for (const Formula& formula : all_formulas()) {
     if (formula.id[0] != section) {

@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-/// From a run of `headrace aa`.
+/// From a run of `headrace run --against-itself`.
 struct NoiseFloor {
   std::string source;                       // its aa.json
   double median = 0, false_alarm_rate = 0;  // over all metrics; shares

@@ -1,5 +1,5 @@
 // A finished run in the formats of other tools. All of them are made from run.json alone, so that
-// `headrace export` gives later what the run folder got.
+// `headrace report --format` gives later what the run folder got.
 #pragma once
 
 #include <span>

@@ -77,7 +77,7 @@ struct StoredRun : StoredVerdict {
   /// "kernel.release" -> "6.1.0".
   std::map<std::string, std::string> environment;
   std::optional<StoredPrediction> prediction;  // of a rehearsal that was predicted
-  std::optional<NoiseFloor> noise;             // of `headrace aa` on this system, where it was run
+  std::optional<NoiseFloor> noise;             // of `headrace run --against-itself` on this system, where it was run
   std::vector<StoredExpected> expected;
 
   const StoredPoint* find(std::string_view point) const;

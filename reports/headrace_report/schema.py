@@ -437,7 +437,7 @@ class Run:
     collectives: List[Collective] = field(default_factory=list)  # those that were measured at several sizes
     scaling: List[ScalingCurve] = field(default_factory=list)  # absent where clients were not varied
     rehearsal: Optional[Rehearsal] = None  # of a job's input pipeline
-    parts: List[Any] = field(default_factory=list)  # of the machine, and what they can carry; for `headrace expect --run`
+    parts: List[Any] = field(default_factory=list)  # of the machine, and what they can carry; for `headrace verdict --expect`
     expected: List[Expected] = field(default_factory=list)
     environment: Dict[str, Dict[str, Scalar]] = field(default_factory=dict)
     noise_floor: Optional[NoiseFloor] = None

@@ -148,7 +148,7 @@ def disturbed_line(points: Sequence[Point]) -> str:
 def noise_line(floor: Optional[NoiseFloor]) -> str:
     """"+-1.3 %; 0.4 % false alarms (runs/aa/aa.json)"."""
     if floor is None:
-        return "not measured: headrace aa"
+        return "not measured: headrace run --against-itself"
     return (f"\u00b1{percent(floor.median)}; {percent(floor.false_alarm_rate)} false alarms "
             f"({floor.source})")
 

@@ -154,14 +154,14 @@ def judged(name: str, values: Callable[[random.Random], Sequence[float]], right:
     def make(folder: pathlib.Path, draw: random.Random) -> List[str]:
         (folder / "job.yaml").write_text(JOB % 1)
         write(folder / "run", run([reads(list(values(draw)), **how)], day=20))
-        words = ["run", "job.yaml"]
+        words = ["run", "--job", "job.yaml"]
         if past is not None:
             for number in range(9):
                 level = NODE_NEED * math.exp(past * draw.gauss(0, 1))
                 write(folder / f"past/{number}", run([reads(noise(draw, 10, level, 0.01), day=number)], day=number))
             words += ["--history", "past"]
         return words
-    return Case("judge", name, make, right, bad, good)
+    return Case("verdict --job", name, make, right, bad, good)
 
 
 def judges() -> List[Case]:

@@ -1,4 +1,4 @@
-"""headrace run --against and headrace aa: interleaved blocks, each turn in a process and folder of its own."""
+"""headrace run --against and headrace run --against-itself: interleaved blocks, each turn in a process and folder of its own."""
 
 import json
 import math
@@ -81,7 +81,7 @@ def test_clean_removes_every_run(against):
 
 
 def test_aa_is_stored_and_used_by_later_comparisons(headrace):
-    done = headrace("aa", "-c", "tiny.yaml", "--pairs", "6", "--no-report", "--out", "aa")
+    done = headrace("run", "--against-itself", "-c", "tiny.yaml", "--blocks", "6", "--no-report", "--out", "aa")
     assert done.code in (0, 10, 11), done  # a busy machine differs from itself
     aa = json.loads(headrace.path("aa/aa.json").read_text())
     assert aa["kind"] == "headrace.aa" and aa["blocks"] == 6 and aa["summary"]["metrics"] == len(aa["rows"]) > 3
@@ -125,7 +125,7 @@ def test_another_place_and_another_program(headrace):
 
 
 def test_a_gate_that_nothing_measures_is_reported_before_anything_runs(headrace):
-    for verb in (("run", "-c", "tiny.yaml", "--against", "elsewhere"), ("aa", "-c", "tiny.yaml")):
+    for verb in (("run", "-c", "tiny.yaml", "--against", "elsewhere"), ("run", "--against-itself", "-c", "tiny.yaml")):
         done = headrace(*verb, "--gate", "*.sample_rat", "--out", "x")
         assert done.code == 2 and "did you mean '*.sample_rate'?" in done.err and not headrace.path("x").exists(), done
 
@@ -134,7 +134,7 @@ def test_a_dry_run_reports_both_plans(headrace):
     done = headrace("run", "-c", "tiny.yaml", "--against", "elsewhere", "--dry-run")
     assert done.code == 0 and "6, each A B B A: 24 runs" in done.out and done.out.count("target ") == 2, done
     assert not headrace.path("elsewhere").exists() and not headrace.path("headrace-runs").exists()
-    assert "24 runs in all" in headrace("aa", "-c", "tiny.yaml", "--dry-run").out
+    assert "24 runs in all" in headrace("run", "--against-itself", "-c", "tiny.yaml", "--dry-run").out
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])

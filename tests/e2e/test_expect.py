@@ -20,19 +20,19 @@ def figures(run):
 
 
 def test_reported_before_anything_runs(headrace):
-    reported = headrace("expect", ".")
+    reported = headrace("doctor", "--expect", ".")
     assert reported.code == 0 and "memory: " in reported.out and "have a reference rate" in reported.out, reported
-    document = json.loads(headrace("expect", ".", "--json").out)
+    document = json.loads(headrace("doctor", "--expect", ".", "--json").out)
     kinds = {part["kind"] for part in document["parts"]}
     assert {"disk", "memory"} <= kinds
     for part in document["parts"]:  # a rate, or why there is none
         assert part.get("bytes_per_s", 0) > 0 or part["how"], part
     headrace.write("fast.yaml", FAST)
-    document = json.loads(headrace("expect", ".", "--json", "--expectations", "fast.yaml").out)
+    document = json.loads(headrace("doctor", "--expect", ".", "--json", "--expectations", "fast.yaml").out)
     figure = next(f for f in document["figures"] if f["metric"] == "memory_copy.copy_bandwidth")
     assert figure["far_below"] < figure["usual"][0] < figure["usual"][1] <= 90e12 and figure["source"]
-    assert headrace("expect", "no-such-folder").code == 2
-    assert "source:" in headrace("expect", "--show-table").out
+    assert headrace("doctor", "--expect", "no-such-folder").code == 2
+    assert "source:" in headrace("doctor", "--expect", "--show-table").out
 
 
 def test_far_below_is_a_finding_and_no_verdict(headrace):
@@ -49,9 +49,9 @@ def test_far_below_is_a_finding_and_no_verdict(headrace):
         page = headrace.path("results/report.html").read_text()
         assert "Compared with healthy hardware" in page and "far below" in page
     # The exit code is that of the question, asked of the stored run.
-    asked = headrace("expect", "--run", "results")
+    asked = headrace("verdict", "results", "--expect")
     assert asked.code == 10 and asked.out.splitlines()[-1].startswith("EXPECT FAIL figures=1 "), asked
-    document = json.loads(headrace("expect", "--run", "results", "--json").out)
+    document = json.loads(headrace("verdict", "results", "--expect", "--json").out)
     assert document["exit_code"] == 10 and document["figures"][0]["standing"] == "far below"
 
 
@@ -60,9 +60,9 @@ def test_a_stored_run_is_held_against_another_table(headrace):
     headrace.write("slow.yaml", SLOW)
     headrace.write("fast.yaml", FAST)
     assert headrace("run", "-c", "parts.yaml", "--out", "results", "--no-report", "--expectations", "slow.yaml").code == 0
-    above = headrace("expect", "--run", "results")
+    above = headrace("verdict", "results", "--expect")
     assert above.code == 11 and "more than it can carry" in above.out, above
-    assert headrace("expect", "--run", "results", "--expectations", "fast.yaml").code == 10
+    assert headrace("verdict", "results", "--expect", "--expectations", "fast.yaml").code == 10
     # With a job or without: what a job is judged by is not touched.
     assert json.loads((headrace.path("results") / "verdict.json").read_text())["summary"]["exit_code"] == 0
 
@@ -70,11 +70,11 @@ def test_a_stored_run_is_held_against_another_table(headrace):
 def test_a_wrong_table_is_reported_before_anything_runs(headrace):
     headrace.write("parts.yaml", WORKLOADS)
     headrace.write("wrong.yaml", 'schema: 1\nrates:\n  - {part: memry, name: memory, rate: 9GB/s, source: x}\n')
-    for words in (["run", "-c", "parts.yaml"], ["expect"]):
+    for words in (["run", "-c", "parts.yaml"], ["run", "-c", "parts.yaml", "--check"], ["doctor", "--expect"]):
         result = headrace(*words, "--expectations", "wrong.yaml")
         assert result.code == 2 and "wrong.yaml:3:12" in result.err and "did you mean 'memory'?" in result.err, result
     assert not headrace.path("headrace-runs").exists()
-    result = headrace("expect", "--run", "no-such-run")
+    result = headrace("verdict", "no-such-run", "--expect")
     assert result.code == 2 and "no-such-run" in result.err, result
 
 
@@ -97,7 +97,7 @@ def test_an_all_reduce_over_tcp_is_named(headrace):
         for repetition in point["repetitions"]:
             repetition["metrics"] = {"time_s": seconds}
         file.write_text(json.dumps(run))
-        reported = headrace("expect", "--run", "results")
+        reported = headrace("verdict", "results", "--expect")
         assert "8 RDMA ports, 3200 Gbit/s" in reported.out and words in reported.out, reported
-        one = json.loads(headrace("expect", "--run", "results", "--json").out)["all_reduce"][0]
+        one = json.loads(headrace("verdict", "results", "--expect", "--json").out)["all_reduce"][0]
         assert one["standing"] == standing and words in one["transport"] and bool(words) == bool(one["transport"]), one

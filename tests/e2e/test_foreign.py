@@ -200,16 +200,16 @@ def test_no_name_directs_the_terminal(named):
     one, two = "nodes/one", "nodes/two"
     commands = [["compare", one, two], ["compare", one, two, "--all", "--color", "always"], ["fleet", "nodes"], ["history", "nodes", "--all"],
                 ["size", "job.yaml", "--runs", "nodes"], ["require", "job.yaml"], ["require", "job.yaml", "--set", "step.time=" + EVIL],
-                ["require", "job.yaml", "--sweep", "cluster.nodes=1,2"], ["plan", "-c", "named.yaml", "--job", "job.yaml"],
-                ["validate", "-c", EVIL], ["validate", "-c", "named.yaml", "--set", EVIL], ["list", EVIL], ["formula", EVIL],
-                ["formula", "A3", EVIL + "=1"], ["doctor", EVIL], ["clean", EVIL], ["report", EVIL], ["verdict", EVIL],
+                ["require", "job.yaml", "--sweep", "cluster.nodes=1,2"], ["run", "--dry-run", "-c", "named.yaml", "--job", "job.yaml"],
+                ["run", "--check", "-c", EVIL], ["run", "--check", "-c", "named.yaml", "--set", EVIL], ["list", EVIL], ["require", "--formula", EVIL],
+                ["require", "--formula", "A3", EVIL + "=1"], ["doctor", EVIL], ["clean", EVIL], ["report", EVIL], ["verdict", EVIL],
                 ["run", "-c", "named.yaml", "--only", EVIL], [EVIL], ["run", "--" + EVIL], ["verdict", "results"],
                 ["verdict", "--exit-map", "nagios", "results"], ["verdict", "--exit-map", "nhc", "results"], ["verdict", EVIL, "--exit-map", "nagios"],
-                ["serve", "--listen", EVIL, "--token", "sixteen-letters-or-more"], ["compare", one, EVIL], ["fleet", "nodes", "--hosts", EVIL],
-                ["run", "-c", "named.yaml", "--against", EVIL], ["aa", "-c", "named.yaml", "--dry-run"], ["require", EVIL],
+                ["run", "--serve", EVIL, "--token", "sixteen-letters-or-more"], ["compare", one, EVIL], ["fleet", "nodes", "--hosts", EVIL],
+                ["run", "-c", "named.yaml", "--against", EVIL], ["run", "--against-itself", "-c", "named.yaml", "--dry-run"], ["require", EVIL],
                 *[[verb, *which, "--format", "json"] for verb, *which in
                   (("compare", one, two), ("fleet", "nodes"), ("history", "nodes"), ("size", "job.yaml", "--runs", "nodes"), ("require", "job.yaml"))],
-                *[["export", "nodes/one", "--format", form] for form in ("gbench", "bmf", "junit", "prom", "csv", "nagios")],
+                *[["report", "nodes/one", "--format", form] for form in ("gbench", "bmf", "junit", "prom", "csv", "nagios")],
                 ["fleet", "nodes", "--format", "csv"], ["history", "nodes", "--format", "csv"], ["compare", one, two, "--format", "junit"]]
     for words in commands:
         result = named(*words)
@@ -226,7 +226,7 @@ def test_no_name_directs_the_terminal(named):
 
 def test_other_formats_keep_their_rules(named):
     import xml.etree.ElementTree as tree
-    suites = tree.fromstring(named("export", "results", "--format", "junit").out)
+    suites = tree.fromstring(named("report", "results", "--format", "junit").out)
     names = [case.get("name") for case in suites.iter("testcase")]
     assert any("\\u001b" in name and "\\u202e" in name for name in names), names
     ids = [j["id"] for j in json.loads(named.path("results/verdict.json").read_text())["judgements"]]

@@ -59,14 +59,14 @@ def every_verb(headrace):
     run = ("-c", "all.yaml", "--no-report")
     page = ("--no-report", "--out")
     return [
-        ("doctor",), ("list",), ("plan", "-c", "all.yaml"), ("validate", "all.yaml"), ("require", "job.yaml"),
+        ("doctor",), ("list",), ("run", "--dry-run", "-c", "all.yaml"), ("run", "--check", "all.yaml"), ("require", "job.yaml"),
         ("require", "job.yaml", "--sweep", "loader.workers_per_gpu=1..8*2", "--plot", "needs.svg"),
         ("run", *run, "--out", "results"), ("run", *run, "--out", "again"),
         ("qualify", *run, "--job", "job.yaml", "--out", "qualified"),
         ("run", *run, "--against", "other-scratch", "--blocks", "1", "--out", "blocks"),
-        ("aa", *run, "--pairs", "2", "--only", "metadata*", "--out", "noise"),
+        ("run", "--against-itself", *run, "--blocks", "2", "--only", "metadata*", "--out", "noise"),
         ("report", "results"), ("verdict", "results"), ("summary", "results"),
-        ("export", "results", "--format", "csv", "-o", "exported.csv"),
+        ("report", "results", "--format", "csv", "-o", "exported.csv"),
         ("compare", "results", "others", *page, "results"), ("compare", "results", "others", *page, "compared"),
         ("size", "job.yaml", "--runs", "results", *page, "sized"), ("fleet", "results", "others", *page, "fleet"),
         ("history", "results", "others", *page, "history"),
@@ -218,7 +218,7 @@ def test_export_writes_into_what_is_there(headrace, planted, kind, code):
     planted.kinds[kind](place)
     before = state(place)
     reader = subprocess.Popen(["cat", place], stdout=subprocess.PIPE) if kind == "pipe" else None
-    done = headrace("export", "results", "--format", "csv", "-o", "place")
+    done = headrace("report", "results", "--format", "csv", "-o", "place")
     assert done.code == code, done
     assert stat.S_IFMT(os.lstat(place).st_mode) == before[0]
     if reader:

@@ -21,8 +21,7 @@ def verbs(headrace):
 def test_verbs_that_people_try(headrace):
     assert headrace("help").out == headrace("--help").out
     assert headrace("help", "run").out == headrace("run", "--help").out
-    assert headrace("version").out == headrace("--version").out
-    assert {"run", "qualify", "measure", "help", "version", "completion"} <= set(verbs(headrace))
+    assert {"run", "qualify", "measure", "help"} <= set(verbs(headrace)) and len(verbs(headrace)) <= 18
 
 
 def test_help_of_a_verb_that_is_none(headrace):
@@ -115,8 +114,7 @@ def test_every_example_works(headrace):
     headrace.write("train.strace", TRACE)
     headrace.write("hosts", "node1 rack=r1\nnode2 rack=r1\nnode3 rack=r2\n")
     assert headrace("bringup", "--simulate", "16", "--bad", "0%", "--out", "cluster", "--no-report").code == 0
-    shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "rehearse": ["--dry-run"], "aa": ["--dry-run"], "measure": ["--dry-run"],
-                 "serve": ["--once", "--timeout", "1s"]}
+    shortened = {"run": ["--dry-run"], "qualify": ["--dry-run"], "rehearse": ["--dry-run"], "measure": ["--dry-run"]}
     for verb, command in examples(headrace):
         typed = command.replace("$(openssl rand -hex 16)", "5f3c9a7be1d24680").replace("$(hostname -s)", "node1")  # what a shell would put there
         words = ["5s" if verb == "size" and word == "2min" else word for word in shlex.split(typed)]
@@ -128,9 +126,9 @@ def test_every_example_works(headrace):
             continue
         if verb == "size" and "the runs measured nothing that this job needs" in result.err:
             continue  # tiny files are not its samples
-        # Nobody connects to serve; tiny runs decide little.
-        allowed = {"serve": {1}, "compare": {0, 10, 11}, "size": {0, 10, 11, 12}, "fleet": {0, 11, 12}, "history": {0, 11, 12},
-                   "verdict": {0, 12}, "judge": {12}, "bringup": {0, 11}}.get(verb, {0})
+        # Tiny runs decide little.
+        allowed = {"compare": {0, 10, 11}, "size": {0, 10, 11, 12}, "fleet": {0, 11, 12}, "history": {0, 11, 12},
+                   "verdict": {0, 12}, "bringup": {0, 11}}.get(verb, {0})
         assert result.code in allowed, (command, result)
 
 
@@ -144,7 +142,7 @@ def test_manual_pages(headrace):
         text = re.sub(r"\s+", " ", shown.stdout)
         assert ("headrace-" + verb if verb else "headrace") in text and "NAME" in text, (verb, shown.stdout)
         listed = re.findall(r"^  (?:-\w, )?(--[a-z-]+)", headrace("help", *([verb] if verb else [])).out, re.M)
-        assert verb in ("version", "help", "completion") or listed, verb
+        assert listed, verb
         for option in listed:
             assert option in text, (verb, option)
 
@@ -187,7 +185,7 @@ def test_a_person_completes_in_bash(headrace):
 @pytest.mark.skipif(not shutil.which("zsh"), reason="no zsh")
 def test_a_person_completes_in_zsh(headrace):
     headrace.path("site").mkdir()
-    headrace.path("site/_headrace").write_text(headrace("completion", "zsh").out)
+    headrace.path("site/_headrace").write_text(headrace("help", "--completion", "zsh").out)
     headrace.path("folder").mkdir()
     ready = "fpath=($PWD/site $fpath); autoload -Uz compinit && compinit -u -D"
     for keys, wanted in (("headrace qual\t", "headrace qualify"), ("headrace run --dry\t", "headrace run --dry-run"),
@@ -206,7 +204,7 @@ target: {path: /tmp/x}
 needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1e12/s}]
 workloads: [{use: small_file_read, files: 10, file_size: 8KiB, workers: [1, 2], cache: asis, repeat: 2}]
 """)
-    for words in (["help"], ["help", "compare"], ["plan", "-c", config], ["list"], ["list", "small_file_read"]):
+    for words in (["help"], ["help", "compare"], ["run", "--dry-run", "-c", config], ["list"], ["list", "small_file_read"]):
         result = headrace(*words, COLUMNS="60")
         assert result.code == 0 and len(widest(result.out)) <= 60, (words, widest(result.out))
         assert any(len(line) > 60 for line in headrace(*words, COLUMNS="100").out.splitlines()), words

@@ -12,7 +12,7 @@ README_JOB = re.search(r"## Describe your job.*?```yaml\n(.*?)```", (ROOT / "REA
 
 
 def planned(headrace, *words):
-    result = headrace("plan", *words, "--json")
+    result = headrace("run", "--dry-run", *words, "--json")
     assert result.code == 0, result
     return json.loads(result.out)
 
@@ -119,16 +119,16 @@ def test_a_data_set_that_contradicts_the_job(headrace, own_data, change, reporte
 def test_shards_are_no_single_samples(headrace, own_data):
     own_data(41_000, 30)
     job = str(ROOT / "configs/jobs/image-generation-webdataset.yaml")
-    result = headrace("plan", job, "--data", "mine")
+    result = headrace("run", "--dry-run", job, "--data", "mine")
     assert result.code == 2 and "as large as one sample of the job" in result.err, result
 
 
 def test_what_cannot_work_is_refused_before_it_runs(headrace):
-    for verb in "plan", "validate", "run":
-        more = headrace(verb, "-c", "tiny.yaml", "--set", "target.max_write=100KiB")
+    for words in ["run", "--dry-run"], ["run", "--check"], ["run"]:
+        more = headrace(*words, "-c", "tiny.yaml", "--set", "target.max_write=100KiB")
         assert more.code == 2 and "the run would write 328 kB, and max_write allows 102 kB" in more.err, more
         config = headrace.write("gone.yaml", "schema: 1\nworkloads:\n  - {use: small_file_read, path: /nope}\n")
-        gone = headrace(verb, "-c", config)
+        gone = headrace(*words, "-c", config)
         assert gone.code == 2 and "gone.yaml:3:5: small_file_read: path: nothing is at /nope" in gone.err, gone
     assert not headrace.path("scratch").exists()
 
@@ -140,7 +140,7 @@ def test_needs_that_the_job_does_not_have_are_left_out(headrace):
     plan = planned(headrace, "-c", config, "--job", job)
     assert [n["id"] for n in plan["needs"]] == ["ingest.sample_rate"], plan["needs"]
     assert any(r.startswith("host.cpu_cores is left out") and "cpu_time_per_sample" in r for r in plan["remarks"])
-    wrong = headrace("plan", "-c", config, "--job", job, "--set", "needs=[host.cpu_corse]")
+    wrong = headrace("run", "--dry-run", "-c", config, "--job", job, "--set", "needs=[host.cpu_corse]")
     assert wrong.code == 2 and "no need 'host.cpu_corse'" in wrong.err, wrong
 
 
@@ -150,7 +150,7 @@ def test_a_configuration_that_says_as_the_job_does(headrace):
     config = headrace.write("c.yaml", "schema: 1\ntarget: {max_write: 512MiB}\nworkloads: job\n")
     both = planned(headrace, "-c", config, "--job", job)
     assert both["points"] == alone["points"]
-    none = headrace("plan", "-c", config)
+    none = headrace("run", "--dry-run", "-c", config)
     assert none.code == 2 and "there is no job" in none.err, none
 
 

@@ -193,7 +193,7 @@ def test_every_export(runs, kind):
     headrace, folder, run = run_of(runs, kind)
 
     def exported(form):
-        done = headrace("export", folder, "--format", form)
+        done = headrace("report", folder, "--format", form)
         assert done.code == 0 and done.err == "", done
         return done.out
 
@@ -261,7 +261,7 @@ def test_a_page_is_drawn_and_read_again(runs, kind):
     if "python" in done.err.lower() and done.code != 0:
         pytest.skip(done.err.strip())
     assert done.code == 0, done
-    from_page, from_file = (headrace("export", source, "--format", "nagios").out for source in (page, folder))
+    from_page, from_file = (headrace("report", source, "--format", "nagios").out for source in (page, folder))
     assert from_page.split("|")[0] == from_file.split("|")[0]
     text = headrace.path(page).read_text()
     for point in run["points"]:
@@ -298,10 +298,10 @@ def test_a_killed_rank_accuses_no_link(runs):
     assert not [n for n in run["points"][1]["notes"] if n.startswith(("slow ", "straggler"))]
     fleet = headrace("fleet", folder)
     assert "slow_pairs=0" in fleet.out and "suspected_pairs=0" in fleet.out, fleet
-    page = xml.etree.ElementTree.fromstring(headrace("export", folder, "--format", "junit").out)
+    page = xml.etree.ElementTree.fromstring(headrace("report", folder, "--format", "junit").out)
     errors = [error.get("message") for error in page.iter("error")]
     assert len(errors) == 1 and "rank 2 (" in errors[0]
-    nagios = headrace("export", folder, "--format", "nagios").out
+    nagios = headrace("report", folder, "--format", "nagios").out
     assert nagios.startswith("HEADRACE UNKNOWN - ERROR") and "1 point failed" in nagios
 
 
@@ -317,7 +317,7 @@ def test_saves_beside_the_reads_are_of_all_ranks(runs):
 def test_the_noise_floor_reaches_a_comparison_and_its_page(runs):
     headrace = runs.headrace
     config = runs.config("noise", lines("small_file_read"))
-    noise = headrace("aa", "-c", config, "--pairs", "2", "--no-report", "--out", "noise-aa")
+    noise = headrace("run", "--against-itself", "-c", config, "--blocks", "2", "--no-report", "--out", "noise-aa")
     assert noise.code in (0, 10, 11), noise
     folder = runs.of("alone")
     done = headrace("compare", folder, folder, "--aa", "noise-aa", "--out", "compared", "--json", "--no-report")

@@ -40,7 +40,7 @@ def scenarios(headrace):
     """Name, what is killed (under what), and for about how long it runs [s]."""
     found = [("run", (), ("run", *RUN), 1.2), ("qualify", (), ("qualify", *RUN, "--job", "job.yaml"), 1.2),
              ("against", (), ("run", *RUN, "--against", "other", "--blocks", "1"), 4),
-             ("aa", (), ("aa", *RUN, "--pairs", "2", "--only", "*read*"), 3),
+             ("aa", (), ("run", "--against-itself", *RUN, "--blocks", "2", "--only", "*read*"), 3),
              ("clean", (), ("clean", "scratch"), 0.1), ("serve", (), ("run", *RUN, "--peer", "127.0.0.1:{port}"), 1.5)]
     if shutil.which("mpirun") and "mpi       not" not in headrace("--version").out:
         found.append(("mpi", ("mpirun", "--oversubscribe", "--bind-to", "none", "-n", "2"), ("run", *RUN), 2.5))
@@ -80,7 +80,7 @@ def test_nothing_is_lost_and_nothing_is_left(headrace):
         what = f"kill {kill} of seed {SEED}: {name} after {delay:.3f} s"
         if name == "clean":
             assert headrace.run("killed.yaml", "--only", "*read*", out="out").code == 0, what
-        server = started(headrace, "serve", "--listen", f"127.0.0.1:{port}", HEADRACE_TOKEN="sixteen-letters-or-more") if name == "serve" else None
+        server = started(headrace, "run", "--serve", f"127.0.0.1:{port}", HEADRACE_TOKEN="sixteen-letters-or-more") if name == "serve" else None
         headrace.under = list(under)
         process = started(headrace, *(word.format(port=port) for word in words), HEADRACE_TOKEN="sixteen-letters-or-more", **MPI)
         headrace.under = []

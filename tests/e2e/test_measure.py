@@ -138,7 +138,7 @@ def test_a_budget_is_shared_by_the_points_and_can_be_kept_as_a_configuration(hea
 @pytest.mark.parametrize("token", ["sixteen-letters-or-more", "another"])
 def test_a_peer_is_met_or_refuses(headrace, token):
     """What a network workload then measures, tests/rdma reports, where there is RDMA."""
-    server = headrace.start("serve", "--listen", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN="sixteen-letters-or-more")
+    server = headrace.start("run", "--serve", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN="sixteen-letters-or-more")
     try:
         place = server.stdout.readline().split()[-1]
         result = headrace("measure", "rdma_write", "--peer", place, "--at", "scratch", "--no-report", "--out", "results",

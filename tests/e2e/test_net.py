@@ -208,7 +208,7 @@ def test_a_slow_node_fails_the_run_everywhere_that_it_is_reported(hosts):
     headrace.write("quiet/run.json", json.dumps(run))
     headrace.write("job.yaml", JOB)
     under, headrace.under = headrace.under, []
-    quiet = headrace("judge", "quiet", "job.yaml")
+    quiet = headrace("verdict", "quiet", "--job", "job.yaml")
     assert quiet.code == 10 and 'bad="node node3"' in quiet.out, quiet
     headrace.under = under
     # Who else uses this machine may decide it: then nobody is accused.
@@ -225,7 +225,7 @@ def test_a_slow_node_fails_the_run_everywhere_that_it_is_reported(hosts):
     table = (results / "results.csv").read_text()
     assert ",network.pair_rate (node node3): FAIL,ratio,higher,," in table, table[:2000]
     headrace.under = []
-    assert "missed: node node3" in headrace("export", "results", "--format", "nagios").out
+    assert "missed: node node3" in headrace("report", "results", "--format", "nagios").out
     assert headrace("verdict", "results").code == 10
     again = headrace("verdict", "results", "--replay")
     assert again.code == 10 and "gives the stored verdict" in again.out, again
@@ -335,7 +335,7 @@ workloads:
     headrace.under = []
     again = headrace("run", "-c", "long.yaml", "--no-report", "--out", "results")
     assert again.code == 2 and "so-far.json" in again.err and so_far.exists(), again
-    reported = headrace("export", "results/so-far.json", "--format", "csv")
+    reported = headrace("report", "results/so-far.json", "--format", "csv")
     assert reported.code == 0 and "tcp_stream/first" in reported.out, reported
 
 

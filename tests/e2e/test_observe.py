@@ -35,7 +35,7 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
     for verb in ("qualify", "rehearse"):
         planned = headrace(verb, "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--dry-run")
         assert planned.code == 0, planned
-    assert headrace("validate", "-c", "tiny.yaml", "--job", "seen/job.yaml").code == 0
+    assert headrace("run", "--check", "-c", "tiny.yaml", "--job", "seen/job.yaml").code == 0
     sized = headrace("size", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--budget", "20s", "--progress", "none")
     assert "GPUs fed" in sized.out, sized
     assert headrace("clean", "seen", "--yes").code == 0 and not headrace.path("seen").exists()

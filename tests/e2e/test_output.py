@@ -18,7 +18,7 @@ def test_version(headrace):
         assert word in result.out, result
 
 
-@pytest.mark.parametrize("verb", [[], ["run"], ["qualify"], ["plan"], ["validate"], ["require"], ["formula"], ["list"],
+@pytest.mark.parametrize("verb", [[], ["run"], ["qualify"], ["run", "--check"], ["run", "--serve", "here"], ["require"], ["require", "--formula"], ["list"],
                                   ["doctor"], ["report"], ["clean"]])
 def test_help(headrace, verb):
     result = headrace(*verb, "--help")
@@ -33,7 +33,7 @@ def test_progress_on_standard_error(headrace):
 
 
 def test_json_alone_on_standard_output(headrace):
-    for words in (["run", "-c", "tiny.yaml", "--no-report", "--json"], ["plan", "-c", "tiny.yaml", "--json"],
+    for words in (["run", "-c", "tiny.yaml", "--no-report", "--json"], ["run", "--dry-run", "-c", "tiny.yaml", "--json"],
                   ["doctor", "--json"], ["list", "--json"], ["list", "epochs", "--json"],
                   ["require", f"{JOBS}/llm-70b.yaml", "--format", "json"]):
         result = headrace(*words)
@@ -81,5 +81,5 @@ def test_doctor_reports_of_the_folder(headrace):
 
 
 def test_runs_from_any_folder_with_shipped_names(headrace):
-    result = headrace("validate", "-c", "configs/quickstart.yaml", "--job", "configs/jobs/resnet50-imagenet.yaml")
+    result = headrace("run", "--check", "-c", "configs/quickstart.yaml", "--job", "configs/jobs/resnet50-imagenet.yaml")
     assert result.code == 0, result

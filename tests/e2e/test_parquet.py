@@ -56,7 +56,7 @@ def test_what_cannot_be_together_is_refused(headrace, more, reported):
     for key in re.findall(r"(\w+):", more):
         text = re.sub(rf"\b{key}: [^,}}]+, ?", "", text)
     headrace.write("own.yaml", text.replace("MORE", more))
-    outcome = headrace("validate", "-c", "own.yaml")
+    outcome = headrace("run", "--check", "-c", "own.yaml")
     assert outcome.code == 2 and reported in " ".join(outcome.err.split()), outcome
 
 

@@ -111,7 +111,7 @@ def test_every_contest_makes_a_configuration_that_is_valid(tmp_path):
         work = replace(contest.work, file_size=MiB)
         config = tmp_path / "peers.yaml"
         config.write_text(json.dumps(headrace.configuration(work, contest.ours, place)))
-        done = subprocess.run([BINARY, "validate", "-c", config], capture_output=True, text=True)
+        done = subprocess.run([BINARY, "run", "--check", "-c", config], capture_output=True, text=True)
         assert done.returncode == 0, contest.name + done.stdout + done.stderr
 
 

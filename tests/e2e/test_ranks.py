@@ -157,7 +157,7 @@ def test_bad_input_is_reported_once(together):
 
 def test_a_plan_is_reported_once(together):
     together.write("reads.yaml", READS)
-    outcome = together("plan", "-c", "reads.yaml")
+    outcome = together("run", "--dry-run", "-c", "reads.yaml")
     assert outcome.code == 0 and outcome.out.count("small_file_read") == 1, outcome
 
 

@@ -15,7 +15,7 @@ LITTLE = ["--budget", "5s", "--max-write", "200MB"]
 # What a command is given beside its own words, and the exit codes that are right on any machine.
 VERDICTS = {0, 10, 11, 12}
 ADDED = {"qualify": (LITTLE, VERDICTS), "size": ([], VERDICTS), "require": ([], {0}), "doctor": ([], {0, 1}),
-         "aa": (["--dry-run"], {0}), "run": (["--dry-run"], {0})}
+         "run": (["--dry-run"], {0})}
 
 
 def commands():

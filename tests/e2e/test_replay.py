@@ -1,4 +1,4 @@
-"""headrace replay: a trace's accesses again on another folder; what is left out is reported; nothing of anybody's is touched."""
+"""headrace observe --replay: a trace's accesses again on another folder; what is left out is reported; nothing of anybody's is touched."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def test_all_that_was_read_is_read_again(headrace, data):
     truth = traced(headrace, data, "--decode", "0.001", "--save", str(headrace.path("model.pt")), "--save-bytes", str(4 << 20), "--save-every", "5")
     model = headrace.path("model.pt")
     before = (model.stat().st_ino, model.stat().st_mtime_ns)
-    outcome = headrace("replay", "seen/trace.pfw.gz", "--at", "fast", "--tries", "2", "--json")
+    outcome = headrace("observe", "--replay", "seen/trace.pfw.gz", "--at", "fast", "--tries", "2", "--json")
     reported = json.loads(outcome.out)
     assert outcome.code == 0 and reported["files"] == 40 and reported["threads"] == 2, outcome
     assert reported["read_bytes"] == truth["bytes"] and reported["calls"]["open"]["count"] == truth["samples"], reported
@@ -39,17 +39,17 @@ def test_all_that_was_read_is_read_again(headrace, data):
 
 def test_copies_are_read_where_they_lie_and_stay(headrace, data):
     traced(headrace, data, "--save", str(headrace.path("model.pt")), "--save-bytes", str(2 << 20), "--save-every", "5")
-    outcome = headrace("replay", "seen/trace.pfw.gz", "--data", data, "--tries", "1")
+    outcome = headrace("observe", "--replay", "seen/trace.pfw.gz", "--data", data, "--tries", "1")
     assert outcome.code == 0 and "AU: " in outcome.out and "not replayed: waiting for the process that takes the batches" in outcome.out, outcome
     assert "not replayed: writes (" in outcome.out, outcome  # copies are only read
     assert len(list(data.rglob("*.bin"))) == 40
     copy = headrace.path("copy")
     subprocess.run(["cp", "-r", data, copy], check=True)
     (copy / "c1/1.bin").write_bytes(b"short")
-    short = headrace("replay", "seen/trace.pfw.gz", "--data", copy)
+    short = headrace("observe", "--replay", "seen/trace.pfw.gz", "--data", copy)
     assert short.code == 2 and "c1/1.bin has 5.00 B" in short.err, short
     (copy / "c1/1.bin").unlink()
-    missing = headrace("replay", "seen/trace.pfw.gz", "--data", copy)
+    missing = headrace("observe", "--replay", "seen/trace.pfw.gz", "--data", copy)
     assert missing.code == 2 and "c1/1.bin: No such file" in missing.err, missing
 
 
@@ -61,7 +61,7 @@ def test_reads_of_any_size_are_whole(headrace):
 10  100.001000 read(3</data/a.bin>, "", {size + 4096}) = {size} <0.500000>
 10  100.502000 close(3</data/a.bin>) = 0 <0.000010>
 """)
-    outcome = headrace("replay", "big", "--at", "x", "--tries", "1", "--json")
+    outcome = headrace("observe", "--replay", "big", "--at", "x", "--tries", "1", "--json")
     assert outcome.code == 0 and json.loads(outcome.out)["read_bytes"] == size, outcome
 
 
@@ -86,7 +86,7 @@ def test_little_memory_for_threads_is_an_error_in_words(headrace):
     codes = set()
     for room in range(32, 2000, 48):  # [MiB] of addresses, which stacks of threads take
         headrace.under = ["prlimit", f"--as={room << 20}"]
-        outcome = headrace("replay", "seen/trace.pfw.gz", "--at", "fast", "--tries", "1")
+        outcome = headrace("observe", "--replay", "seen/trace.pfw.gz", "--at", "fast", "--tries", "1")
         if "error while loading shared libraries" in outcome.err:
             continue
         assert outcome.code in (0, 1) and (outcome.code == 0 or outcome.err.startswith("headrace: ")), (room, outcome)
@@ -104,18 +104,18 @@ def test_an_observation_beside_it_that_is_none(headrace):
             {"waiting_for_loader": share | {"low": "x"}}, False), ({"waiting_for_loader": share | {"high": 7}}, False):
         seen = {"kind": "headrace.observation", "schema": 1, "processes": [{"pid": 10}], "consumer": consumer}
         headrace.write("observe.json", json.dumps(seen))
-        outcome = headrace("replay", "t", "--at", "x", "--tries", "1", "--json")
+        outcome = headrace("observe", "--replay", "t", "--at", "x", "--tries", "1", "--json")
         assert outcome.code == 0 and ("utilization" in json.loads(outcome.out)) == known, (consumer, outcome)
     # One of another job, of another program, of a version that is not known, and a pipe that nobody writes to.
     seen["consumer"] = {"waiting_for_loader": share}
     for other in (seen | {"processes": [{"pid": 11}]}, seen | {"processes": 7}, {"consumer": seen["consumer"]}, seen | {"schema": 2},
                   seen | {"kind": "theirs"}):
         headrace.write("observe.json", json.dumps(other))
-        outcome = headrace("replay", "t", "--at", "x", "--tries", "1", "--json")
+        outcome = headrace("observe", "--replay", "t", "--at", "x", "--tries", "1", "--json")
         assert outcome.code == 0 and "utilization" not in json.loads(outcome.out), (other, outcome)
     headrace.path("observe.json").unlink()
     os.mkfifo(headrace.path("observe.json"))
-    outcome = headrace("replay", "t", "--at", "x", "--tries", "1", "--json")
+    outcome = headrace("observe", "--replay", "t", "--at", "x", "--tries", "1", "--json")
     assert outcome.code == 0 and "utilization" not in json.loads(outcome.out), outcome
 
 
@@ -125,10 +125,10 @@ def test_as_many_files_as_a_data_set_has(headrace):
     headrace.write("many", "".join(f'10  {100 + n / 1000:.6f} openat(AT_FDCWD, "{name}", O_RDONLY|O_CLOEXEC) = 3<{name}> <0.000100>\n'
                                    f'10  {100.0005 + n / 1000:.6f} read(3<{name}>, "", 4096) = {n % 3} <0.000100>\n'
                                    for n, name in enumerate(names)))
-    outcome = headrace("replay", "many", "--at", "x", "--tries", "1", "--json")
+    outcome = headrace("observe", "--replay", "many", "--at", "x", "--tries", "1", "--json")
     reported = json.loads(outcome.out)
     assert outcome.code == 0 and reported["files"] == 2000 and reported["read_bytes"] == 3000 and not headrace.path("x").exists(), outcome
-    process = headrace.start("replay", "many", "--at", "x", "--tries", "100")
+    process = headrace.start("observe", "--replay", "many", "--at", "x", "--tries", "100")
     while not headrace.path("x/00001999.bin").exists():
         assert process.poll() is None
     used = headrace("clean", "x")
@@ -151,6 +151,6 @@ def test_what_cannot_be_is_refused(headrace, data):
     for words, reported in (((trace,), "--at DIR"), ((trace, "--at", "x", "--data", "y"), "--at DIR"), ((trace, "--at", "mine"), "notes"),
                         ((trace, "--at", "x", "--max-write", "1MB"), "--max-write"), (("none", "--at", "x"), "no file of a data set"),
                         (("nowhere", "--at", "x"), "No such file")):
-        outcome = headrace("replay", *words)
+        outcome = headrace("observe", "--replay", *words)
         assert outcome.code == 2 and reported in outcome.err, outcome
     assert headrace.path("mine/notes").read_text() == "mine" and not headrace.path("x").exists()

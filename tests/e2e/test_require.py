@@ -23,8 +23,8 @@ COMMANDS = [["require", RESNET], ["require", LLM], ["require", RESNET, "--explai
             ["require", LLM, "--set", "parallelism.sharding=zero3", "--compare"],
             ["require", RESNET, "--sweep", "cluster.nodes=1..1024*2", "--sweep", "step.time=100ms,200ms"],
             ["require", LLM, "--sweep", "cluster.nodes=1..8*2"],
-            ["formula"], ["formula", "A3"], ["formula", "F1"], ["formula", "C3"],
-            ["formula", "read_bandwidth_required", "sample_rate_per_s=10240/s", "sample_bytes=130kB"]]
+            ["require", "--formula"], ["require", "--formula", "A3"], ["require", "--formula", "F1"], ["require", "--formula", "C3"],
+            ["require", "--formula", "read_bandwidth_required", "sample_rate_per_s=10240/s", "sample_bytes=130kB"]]
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
@@ -54,11 +54,11 @@ def test_what_changes_is_reported_and_the_rest_is_counted(headrace):
 
 
 def test_a_formula_is_explained(headrace):
-    reported = headrace("formula", "A3")
+    reported = headrace("require", "--formula", "A3")
     for part in ("A3 read_bandwidth_required: Required read bandwidth [B/s]", "equation  R * S * alpha * (1 - h)",
                  "at least 1 (default 1)", "= 1.3312 GB/s"):
         assert part in reported.out, (part, reported.out)
-    assert "NCCL-T: nccl-tests" in headrace("formula", "F1").out
+    assert "NCCL-T: nccl-tests" in headrace("require", "--formula", "F1").out
 
 
 def test_jobs_that_cannot_be_stay_in_a_sweep(headrace):

@@ -1,4 +1,4 @@
-"""`headrace serve`, and who meets it: strangers, leaders that send what is no step, and one that has the token and means ill."""
+"""`headrace run --serve`, and who meets it: strangers, leaders that send what is no step, and one that has the token and means ill."""
 
 import concurrent.futures
 import contextlib
@@ -46,7 +46,7 @@ class Server:
     def __init__(self, headrace):
         version = headrace("--version").out.split()[1]
         self.greeting = {"token": "sixteen-letters-or-more", "host": "a stranger", "version": version, "protocol": 1, "refused": ""}
-        self.process = headrace.start("serve", "--listen", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN="sixteen-letters-or-more")
+        self.process = headrace.start("run", "--serve", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN="sixteen-letters-or-more")
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1])
 
     def connect(self):

@@ -218,7 +218,7 @@ def test_other_files_are_read_for_their_bytes(headrace, own):
 
 def test_on_error_is_of_ones_own_shards(headrace):
     headrace.write("own.yaml", RUN.replace("ON_ERROR", "skip").replace("path: own, ", ""))
-    outcome = headrace("validate", "-c", "own.yaml")
+    outcome = headrace("run", "--check", "-c", "own.yaml")
     assert outcome.code == 2 and "on_error: skip goes with a path, and layout shards or a codec" in " ".join(outcome.err.split()), outcome
 
 
@@ -348,7 +348,7 @@ def test_samples_per_second_count_samples(headrace):
     assert needs["ingest.read_bandwidth"] == pytest.approx(needs["ingest.sample_rate"] * stored, rel=0.02)
     assert any("samples were counted in the tar shards" in note for note in point["notes"]), point["notes"]
     # The job's file does not say what tar adds: who judges or sizes the run takes it from there.
-    judged = headrace("judge", "out", "job.yaml", "--json")
+    judged = headrace("verdict", "out", "--job", "job.yaml", "--json")
     asked = {j["id"]: j["need"] for j in json.loads(judged.out)["judgements"] if j["scope"] == "node"}
     assert asked["ingest.read_bandwidth"] == pytest.approx(needs["ingest.read_bandwidth"], rel=0.02), judged
 
@@ -359,7 +359,7 @@ def test_samples_per_second_count_samples(headrace):
 def test_the_true_job_of_small_samples_is_not_refused(headrace, samples, size, code, reported):
     small_samples(headrace)
     headrace.write("job.yaml", COUNTED_JOB.replace("SAMPLES", samples).replace("SIZE", size))
-    planned = headrace("plan", "job.yaml", "--data", "own", "--at", "scratch")
+    planned = headrace("run", "--dry-run", "job.yaml", "--data", "own", "--at", "scratch")
     assert planned.code == code and reported in planned.out + planned.err, planned
 
 
@@ -372,5 +372,5 @@ def test_samples_of_another_size_are_refused(headrace):
             info.size = 100_000
             out.addfile(info, io.BytesIO(bytes(100_000)))
     headrace.write("job.yaml", COUNTED_JOB.replace("SAMPLES", "8").replace("SIZE", "10kB"))
-    planned = headrace("plan", "job.yaml", "--data", "own", "--at", "scratch")
+    planned = headrace("run", "--dry-run", "job.yaml", "--data", "own", "--at", "scratch")
     assert planned.code == 2 and "for each sample, and the job's samples are of 10 kB" in planned.err, planned

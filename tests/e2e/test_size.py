@@ -90,7 +90,7 @@ def test_files_do_not_answer_for_objects(made):
     done = made("size", "job.yaml", "--runs", "cold", "--set", "dataset.path=s3://bucket/set", "--json")
     why = {n["phase"]: n["why"] for n in json.loads(done.out)["not_measured"]}
     assert "the job reads objects of a store" in why["cold_epoch"]
-    judged = made("judge", "cold", "job.yaml", "--set", "dataset.path=s3://bucket/set")
+    judged = made("verdict", "cold", "--job", "job.yaml", "--set", "dataset.path=s3://bucket/set")
     assert "the job reads objects of a store" in judged.out
 
 

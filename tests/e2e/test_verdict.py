@@ -151,13 +151,13 @@ def test_the_way_to_the_newest_run_of_the_documentation(made, tmp_path):
 
 def test_exports_are_what_the_run_folder_has(made):
     for format_, name in (("gbench", "gbench.json"), ("junit", "junit.xml"), ("prom", "headrace.prom"), ("csv", "results.csv")):
-        reported = made("export", "a", "--format", format_)
+        reported = made("report", "a", "--format", format_)
         assert reported.code == 0
         assert reported.out == made.path("a").joinpath(name).read_bytes().decode().replace("\r\n", "\n"), format_
-    measures = json.loads(made("export", "a/run.json", "--format", "bmf").out)["small_file_read"]
+    measures = json.loads(made("report", "a/run.json", "--format", "bmf").out)["small_file_read"]
     assert measures["sample_rate"]["lower_value"] <= measures["sample_rate"]["value"] <= measures["sample_rate"]["upper_value"]
-    assert made("export", "a", "--format", "nagios").out.startswith("HEADRACE OK - PASS: 1 of 1 needs met")
-    assert made("export", "a", "--format", "junit", "-o", "j.xml").code == 0
+    assert made("report", "a", "--format", "nagios").out.startswith("HEADRACE OK - PASS: 1 of 1 needs met")
+    assert made("report", "a", "--format", "junit", "-o", "j.xml").code == 0
     assert xml.etree.ElementTree.parse(made.path("j.xml")).getroot().get("failures") == "0"
-    assert made("export", "a", "--format", "xls").code == 2
-    assert made("export", "nowhere", "--format", "csv").code == 2
+    assert made("report", "a", "--format", "xls").code == 2
+    assert made("report", "nowhere", "--format", "csv").code == 2

@@ -133,17 +133,17 @@ def test_a_stored_run_is_judged_for_another_job(judged, headrace):
     assert need["outcome"] == "PASS", need
 
     def judge(*words):
-        outcome = headrace("judge", "results", "job.yaml", "--json", *words)
+        outcome = headrace("verdict", "results", "--job", "job.yaml", "--json", *words)
         reported = json.loads(outcome.out)
         assert reported["kind"] == "headrace.judge" and reported["summary"]["exit_code"] == outcome.code, outcome
         return outcome.code, {j["id"]: j for j in reported["judgements"]}, {u["id"]: u["why"] for u in reported["unanswered"]}
 
     code, same, _ = judge()
     headrace.write("read.yaml", headrace.path("job.yaml").read_text())
-    asked = headrace("plan", "read.yaml", "--at", "elsewhere").out.split("needs that will be judged")[1]
+    asked = headrace("run", "--dry-run", "read.yaml", "--at", "elsewhere").out.split("needs that will be judged")[1]
     for name in same:  # each once, as qualify asks
         assert asked.count(name + " ") == 1, (name, asked)
-    both = json.loads(headrace("judge", "results", "job.yaml", "--json").out)
+    both = json.loads(headrace("verdict", "results", "--job", "job.yaml", "--json").out)
     assert len(both["judgements"]) == len(same) and {j["scope"] for j in both["judgements"]} == {"node"}, both
     assert same["ingest.sample_rate"]["outcome"] == "PASS" and same["ingest.sample_rate"]["way"] == need["way"], same
     code, faster, _ = judge("--set", f"step.time={HARD}")
@@ -155,7 +155,7 @@ def test_a_stored_run_is_judged_for_another_job(judged, headrace):
     code, larger, unanswered = judge("--set", "dataset.sample_size=4MB")
     assert "ingest.sample_rate" not in larger and "No point reads as the job does" in unanswered["ingest.sample_rate"]
     assert code == 12, larger
-    text = headrace("judge", "results", "job.yaml", "--set", "dataset.sample_size=4MB")
+    text = headrace("verdict", "results", "--job", "job.yaml", "--set", "dataset.sample_size=4MB")
     assert "not answered by this run" in text.out and "headrace qualify job.yaml" in text.out, text
 
 
@@ -177,7 +177,7 @@ def test_past_sessions_that_lie_far_apart_take_a_pass_back(judged, headrace):
                 repetition["disturbance"]["disturbed"] = False  # whatever else runs while this is tested
             headrace.path(f"{folder}/{n}").mkdir(parents=True)
             headrace.write(f"{folder}/{n}/run.json", json.dumps(run))
-        outcome = headrace("judge", "results", "job.yaml", "--history", folder)
+        outcome = headrace("verdict", "results", "--job", "job.yaml", "--history", folder)
         return outcome.code, " ".join(outcome.out.split())  # wherever its lines were broken
 
     code, reported = judge_beside("quiet", 8, 1.001)
@@ -186,10 +186,10 @@ def test_past_sessions_that_lie_far_apart_take_a_pass_back(judged, headrace):
     assert code == 11 and "INCONCLUSIVE" in reported and "needed; single-session" in reported and "8 past sessions scatter by" in reported, reported
     code, reported = judge_beside("few", 7, 1e8)
     assert code in (0, 12) and "INCONCLUSIVE" not in reported, reported
-    assert headrace("judge", "results", "job.yaml", "--history", "nowhere").code == 2
+    assert headrace("verdict", "results", "--job", "job.yaml", "--history", "nowhere").code == 2
 
 
 def test_a_run_that_is_none_is_reported(headrace):
     headrace.write("job.yaml", JOB.format(step=EASY, size="8KiB"))
-    outcome = headrace("judge", "nowhere", "job.yaml")
+    outcome = headrace("verdict", "nowhere", "--job", "job.yaml")
     assert outcome.code == 2 and "nowhere" in outcome.err, outcome

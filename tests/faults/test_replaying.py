@@ -1,4 +1,4 @@
-"""headrace replay on storage that is slow, fails or hangs: it says so, and leaves nothing."""
+"""headrace observe --replay on storage that is slow, fails or hangs: it says so, and leaves nothing."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def trace(tmp_path):
 
 
 def replay(trace, *words):
-    return subprocess.run([BINARY, "replay", trace, *words], capture_output=True, text=True, timeout=180)
+    return subprocess.run([BINARY, "observe", "--replay", trace, *words], capture_output=True, text=True, timeout=180)
 
 
 def test_slow_storage_would_feed_the_job_worse(trace, faults):
@@ -52,7 +52,7 @@ def test_reads_that_fail_end_it(trace, faults):
 
 def test_storage_that_hangs_is_let_go_of(trace, faults):
     faults.set("uncached *", "hang 00000007.bin op=read")
-    process = subprocess.Popen([BINARY, "replay", trace, "--at", faults.mount / "r"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([BINARY, "observe", "--replay", trace, "--at", faults.mount / "r"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     until = time.monotonic() + 120
     while faults.used()[1] == 0 and time.monotonic() < until:
         time.sleep(0.05)
@@ -63,7 +63,7 @@ def test_storage_that_hangs_is_let_go_of(trace, faults):
 
 def test_it_can_be_stopped_while_files_are_made(trace, faults):
     faults.set("delay * op=write ms=200")
-    process = subprocess.Popen([BINARY, "replay", trace, "--at", faults.mount / "r"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = subprocess.Popen([BINARY, "observe", "--replay", trace, "--at", faults.mount / "r"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     until = time.monotonic() + 120
     while faults.used()[0] == 0 and time.monotonic() < until:
         time.sleep(0.02)
@@ -81,7 +81,7 @@ def test_what_a_killed_replay_wrote_is_removed_by_clean(tmp_path, faults):
                     "--batch", "2", "--save", tmp_path / "model.pt", "--save-bytes", str(4 << 20), "--save-every", "4"], cwd=tmp_path, check=True,
                    capture_output=True)
     faults.set("delay *.new op=write ms=200")
-    process = subprocess.Popen([BINARY, "replay", tmp_path / "seen/trace.pfw.gz", "--at", faults.mount / "r"], stdout=subprocess.PIPE,
+    process = subprocess.Popen([BINARY, "observe", "--replay", tmp_path / "seen/trace.pfw.gz", "--at", faults.mount / "r"], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, start_new_session=True)
     until = time.monotonic() + 120
     while not any("/.rank-" in name for name in faults.files()) and time.monotonic() < until:

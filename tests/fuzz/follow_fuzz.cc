@@ -1,4 +1,4 @@
-// Whatever a leader that has the token says: `headrace serve` goes through it, and lives.
+// Whatever a leader that has the token says: `headrace run --serve` goes through it, and lives.
 #include <cstddef>
 #include <cstdint>
 #include <memory>

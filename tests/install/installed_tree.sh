@@ -64,5 +64,5 @@ grep -q '^#compdef headrace' "$tree/share/zsh/site-functions/_headrace" || fail 
 # Through a file: a pipe that grep closes early would look like a failure of headrace.
 clean require configs/jobs/resnet50-imagenet.yaml --format json >"$work/needs" || fail "require failed"
 grep -q '"needs"' "$work/needs" || fail "require finds no shipped job"
-clean validate -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml >/dev/null || fail "validate: exit $?"
+clean run --check -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml >/dev/null || fail "run --check: exit $?"
 echo "installed tree: $(du -sh "$tree" | cut -f1), $(find "$tree/lib/headrace" -maxdepth 1 -name '*.so*' -type f | wc -l) libraries carried"

@@ -1,4 +1,4 @@
-"""Formulas as headrace computes them: requests of many tables go to one `headrace formula --lines -` at a time."""
+"""Formulas as headrace computes them: requests of many tables go to one `headrace require --formula --lines -` at a time."""
 import json
 import subprocess
 
@@ -9,10 +9,10 @@ class Rejected(Exception):
 
 def evaluate(binary, requests):
     lines = "".join(json.dumps({"formula": name, "inputs": inputs}) + "\n" for name, inputs in requests)
-    done = subprocess.run([binary, "formula", "--lines", "-"], input=lines, capture_output=True, text=True, timeout=600)
+    done = subprocess.run([binary, "require", "--formula", "--lines", "-"], input=lines, capture_output=True, text=True, timeout=600)
     answers = [json.loads(line) for line in done.stdout.splitlines()]
     if len(answers) != len(requests):
-        raise RuntimeError(f"headrace formula answered {len(answers)} of {len(requests)}: {done.stderr}")
+        raise RuntimeError(f"headrace require --formula answered {len(answers)} of {len(requests)}: {done.stderr}")
     for (name, inputs), answer in zip(requests, answers):
         if "error" in answer:
             raise Rejected(f"{name} {inputs}: {answer['error']}")

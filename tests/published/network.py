@@ -40,7 +40,7 @@ class Cluster:
         return asked | changes
 
     def slowest(self, size):
-        """As `headrace expect` has it (harness/judge/expectations/collectives.h)."""
+        """As `headrace doctor --expect` has it (harness/judge/expectations/collectives.h)."""
         changes = dict(intra_bytes_per_s=SLOW * LINKS[self.generation], latency_scale_ratio=SLOWEST_LATENCY, estimate="most")
         if self.nodes > 1:
             changes["node_network_bytes_per_s"] = SLOW * self.network

@@ -100,7 +100,7 @@ def targets(predictions):
         if reported:
             inside = sum(p.within[0] * 0.97 <= p.published <= p.within[1] * 1.03 for p in reported)
             width = statistics.median(p.within[1] / p.within[0] for p in reported)
-            rows.append([f"all-reduce, {label}: inside the interval of `headrace expect` (3 % beyond its ends allowed)", "90 % of the rows",
+            rows.append([f"all-reduce, {label}: inside the interval of `headrace doctor --expect` (3 % beyond its ends allowed)", "90 % of the rows",
                          f"{100 * inside / len(reported):.0f} % of {len(reported)}; width factor {width:.2f}", inside >= 0.9 * len(reported)])
     if sizes := q.get("checkpoint size"):
         worst = max(abs(p.error) for p in sizes)
@@ -141,7 +141,7 @@ def markdown(tables, found):
     rows = sum(len(t.rows) for t in tables)
     out = ["# Predictions and published measurements", "",
            f"Here are {len(tables)} published tables with {rows} rows. headrace's own formulas make {len(predictions)} predictions of them",
-           "(`headrace formula`). No constant of a formula was fitted to these tables.",
+           "(`headrace require --formula`). No constant of a formula was fitted to these tables.",
            "`tests/published/validate.py` makes this page. With `--html FILE` it draws plots, too. A test keeps the page up to date.", "",
            "An error is predicted / published - 1. Of ratios it is the difference. A *named* row has a reason by one of the rules below.",
            "Only *slow links* and *slow hops* look at a prediction, that of a table's largest or smallest size. An interval covers 90 %",

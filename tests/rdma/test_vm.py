@@ -192,7 +192,7 @@ def test_packets_can_be_marked(vm):
     ("wrong_partition", ["rxe0/1: is in no partition 0x8001; it is in: 0xffff"]),
     ("wrong_token", ["wrong token"]),
     ("memlock", ["(memlock) is 64 KiB, and", "KiB are needed. As root run `ulimit -l"]),
-    ("nobody", ["10.77.0.2, TCP port 18620: Connection refused", "headrace serve"]),
+    ("nobody", ["10.77.0.2, TCP port 18620: Connection refused", "headrace run --serve"]),
     ("port_down", ["RDMA port rxe0/1 is DOWN: set its network interface up"]),
 ])
 def test_what_is_wrong_is_reported_with_what_to_do(vm, name, words):

@@ -109,7 +109,7 @@ def test_headlines_name_the_parts_that_are_bad(sample, outcome, reported):
 
 def test_the_noise_floor_is_reported_or_that_there_is_none():
     data = sample_run.passing()
-    assert words.noise_line(read_run(data).noise_floor) == "not measured: headrace aa"
+    assert words.noise_line(read_run(data).noise_floor) == "not measured: headrace run --against-itself"
     data["noise_floor"] = {"source": "runs/aa/aa.json", "median": 0.0132, "false_alarm_rate": 0.004}
     reported = words.noise_line(read_run(data).noise_floor).replace("\u00a0", " ")
     assert reported == "\u00b11.3 %; 0.4 % false alarms (runs/aa/aa.json)"

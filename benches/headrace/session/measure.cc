@@ -250,7 +250,7 @@ int measure(const std::function<Plan()>& make_plan, const Wanted& wanted, Audien
   if (!wanted.peer.empty()) other = peer::parse_endpoint(wanted.peer, "--peer");
   if (other && wanted.token.empty())
     throw UsageError(
-        "--peer: the token is needed that `headrace serve` was started with: --token TEXT, or "
+        "--peer: the token is needed that `headrace run --serve` was started with: --token TEXT, or "
         "HEADRACE_TOKEN");
   return supervised([&] {
     catch_signals();

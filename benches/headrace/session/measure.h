@@ -18,7 +18,7 @@ namespace headrace::session {
 struct Wanted {
   std::string out;                                         // run folder; "" = the next one below headrace-runs/
   bool store = true;                                       // false: there is no run folder
-  std::string peer, token;                                 // `headrace serve` elsewhere; "" = none
+  std::string peer, token;                                 // `headrace run --serve` elsewhere; "" = none
   std::vector<std::string> command;                        // as given, for the run file
   expectations::Table table = expectations::load_table();  // of what sound hardware gives
 };

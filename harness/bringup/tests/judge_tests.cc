@@ -198,7 +198,7 @@ class Judging {
       for (const fleet::Group& group : fleet_.groups) most = std::max(most, group.nodes);
       return fmt::format(
           "no comparison: {} node{} of the same hardware and settings measured the same, and a median needs {}. Only "
-          "faults were checked, and rates far below healthy hardware (headrace expect)",
+          "faults were checked, and rates far below healthy hardware (headrace verdict RUN --expect)",
           most, most == 1 ? "" : "s", statistics::kFewestAlike);
     }
     std::set<std::string> reasons;

@@ -241,7 +241,7 @@ void storage(Report& report, const std::string& path, Node& node) {
   const std::uint64_t free = node.free_bytes(path);
   const bool tight = free < (std::uint64_t{8} << 30);
   report.add(tight ? Level::warning : Level::good, "free space", size_in_words(free),
-             tight ? "cold reads need data sets larger than memory: plan says how much a config writes" : "");
+             tight ? "cold reads need data sets larger than memory: --dry-run shows how much a config writes" : "");
   const std::uint64_t inodes = node.free_inodes(path);
   constexpr std::uint64_t kFew = 100'000;
   if (inodes != ~std::uint64_t{0})

@@ -1,4 +1,4 @@
-// The one other process that `headrace run --peer HOST` measures with: `headrace serve` on that host. Two ranks of a
+// The one other process that `headrace run --peer HOST` measures with: `headrace run --serve` on that host. Two ranks of a
 // kind: the first has the plan and leads, the second makes the other end of each workload as it is asked.
 #pragma once
 

@@ -34,7 +34,8 @@ Ranks& Paired::others(Node& node) {
 std::optional<Skip> Paired::check(Node& node) {
   peer_ = node.peer();
   if (!peer_ && node.ranks().size() < 2)
-    return Skip{"needs a second process: --peer HOST, where `headrace serve` waits, or mpirun with two ranks or more"};
+    return Skip{
+        "needs a second process: --peer HOST, where `headrace run --serve` waits, or mpirun with two ranks or more"};
   if (peer_) return check_here(node);
   if (node.team().size() < 2) return Skip{"one rank alone takes part (processes, clients): two are needed"};
   try {

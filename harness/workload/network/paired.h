@@ -1,4 +1,4 @@
-// A workload that needs a second process: the ranks of the point's team, or the follower that `headrace serve` is. Both
+// A workload that needs a second process: the ranks of the point's team, or the follower that `headrace run --serve` is. Both
 // ends go through the same life; a leader reports its follower each step of it.
 #pragma once
 

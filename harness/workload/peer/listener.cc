@@ -28,7 +28,7 @@ Listener::Listener(const Endpoint& at, std::string token) : token_(std::move(tok
   socket_ = system::listening_at(system::SocketAddress::of_host("listen on", at.host, at.port).front(), code);
   if (!socket_)
     throw RunError(fmt::format("listen on {}:{}: {}{}", at.host, at.port, errno_text(code),
-                               code == EADDRINUSE      ? ": is another `headrace serve` running?"
+                               code == EADDRINUSE      ? ": is another `headrace run --serve` running?"
                                : code == EADDRNOTAVAIL ? ": this machine does not have this address (ip addr)"
                                                        : ""));
   address_ = system::SocketAddress::of_socket(socket_.get()).text();
@@ -62,7 +62,7 @@ std::unique_ptr<TcpPeer> Listener::greeted(Stranger& s, const std::string& bytes
     return nullptr;
   }
   if (!system::same_token(other.token, token_)) {
-    s.refused = "wrong token: give the one that `headrace serve` was started with (--token, HEADRACE_TOKEN)";
+    s.refused = "wrong token: give the one that `headrace run --serve` was started with (--token, HEADRACE_TOKEN)";
     s.answer_ns = now_ns() + kWrongToken_ns;
     return nullptr;
   }

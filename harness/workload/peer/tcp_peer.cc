@@ -41,7 +41,7 @@ system::UniqueFd connected(const Endpoint& to, double timeout_s) {
     if (code == 0) return std::move(there.socket);
   }
   const char* advice = code == ECONNREFUSED
-                           ? "no program listens there: start `headrace serve --listen ADDRESS` on that host"
+                           ? "no program listens there: start `headrace run --serve ADDRESS` on that host"
                        : code == ETIMEDOUT ? "is the host up, and does no firewall stop this port?"
                                            : "is there a route to it?";
   throw RunError(fmt::format("peer {}: {}: {}", words(to), errno_text(code), advice));
@@ -231,7 +231,7 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
   const Deadline deadline(timeout_s);
   const auto silent = [&] {
     return RunError(
-        fmt::format("peer {}: connected, but headrace serve does not answer within {:g} s: does it hang, or does "
+        fmt::format("peer {}: connected, but headrace run --serve does not answer within {:g} s: does it hang, or does "
                     "something else listen there?",
                     words(to), timeout_s));
   };
@@ -246,13 +246,13 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
     }
     if (connection.fd() < 0)
       throw RunError(
-          fmt::format("peer {}: what answers there is no headrace: start `headrace serve` there, and give the "
+          fmt::format("peer {}: what answers there is no headrace: start `headrace run --serve` there, and give the "
                       "port that it prints",
                       words(to)));
     if (!system::wait_readable(connection.fd(), deadline)) throw silent();
     if (!connection.read_some())
       throw RunError(
-          fmt::format("peer {}: hung up before a word: is it `headrace serve` that listens there?", words(to)));
+          fmt::format("peer {}: hung up before a word: is it `headrace run --serve` that listens there?", words(to)));
   }
 }
 

@@ -82,7 +82,7 @@ class TcpPeer final : public Peer {
   std::jthread pinging_;  // the last: it uses all others
 };
 
-/// Connects to `headrace serve` at `to`. Throws RunError, with what to do: no such host, nobody there, a firewall, a
+/// Connects to `headrace run --serve` at `to`. Throws RunError, with what to do: no such host, nobody there, a firewall, a
 /// wrong token, another version, busy with somebody else.
 std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, double timeout_s);
 

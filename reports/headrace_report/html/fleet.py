@@ -123,7 +123,7 @@ def _noise(fleet: Fleet) -> str:
     """"+-1.3 % on 12 of 64 nodes (highest +-5 %, node07); 0.4 % false alarms"."""
     noise = fleet.noise_floor
     if noise is None:
-        return "not measured: headrace aa on the nodes"
+        return "not measured: headrace run --against-itself on the nodes"
     highest = f" (highest \u00b1{100 * noise.highest:.2g}{NBSP}%, {noise.highest_node})" if noise.nodes > 1 else ""
     return (f"\u00b1{100 * noise.median:.2g}{NBSP}% on {noise.nodes} of {plural(fleet.summary.reported, 'node')}{highest}; "
             f"{100 * noise.false_alarm_rate:.2g}{NBSP}% false alarms")

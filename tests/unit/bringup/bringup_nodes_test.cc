@@ -111,7 +111,7 @@ TEST(BringUpNodes, WhereNobodyIsComparedTheReasonIsReported) {
   few.nodes.resize(5);
   EXPECT_EQ(judge_tests(record_of({few})).unjudged,
             "no comparison: 5 nodes of the same hardware and settings measured the same, and a median needs 8. "
-            "Only faults were checked, and rates far below healthy hardware (headrace expect)");
+            "Only faults were checked, and rates far below healthy hardware (headrace verdict RUN --expect)");
   NodeTests none;
   none.started_utc = kFirst;
   for (unsigned node = 0; node < kNodes; ++node) none.of(node).without["h2d"] = "skipped: no GPU";

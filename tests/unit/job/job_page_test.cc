@@ -44,7 +44,7 @@ TEST(JobPage, ReportsEveryNeed) {
 }
 
 TEST(ClaimsPage, ItsCommandsRun) {
-  const std::string page = read("/docs/explanation/claims.md"), lead = "`headrace formula ";
+  const std::string page = read("/docs/explanation/claims.md"), lead = "`headrace require --formula ";
   int commands = 0;
   for (std::size_t at = 0; (at = page.find(lead, at)) != std::string::npos;) {
     at += lead.size();

@@ -193,7 +193,7 @@ TEST_F(PeerTest, SaysThatNobodyListens) {
     nowhere = parse_endpoint(gone.address(), "--peer");
   }
   const std::string why = thrown([&] { meet(nowhere, "a word of the listener", 5); });
-  EXPECT_NE(why.find("Connection refused (ECONNREFUSED): no program listens there: start `headrace serve"),
+  EXPECT_NE(why.find("Connection refused (ECONNREFUSED): no program listens there: start `headrace run --serve"),
             std::string::npos)
       << why;
   EXPECT_NE(thrown([] {

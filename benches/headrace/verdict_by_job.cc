@@ -1,14 +1,13 @@
-// headrace judge: a stored run held against another job, where its points do what that job does.
+#include "benches/headrace/verdict_by_job.h"
+
 #include <fmt/format.h>
 
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/past_runs.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal.h"
-#include "benches/headrace/verb.h"
 #include "harness/analysis/comparison/past_sessions.h"
 #include "harness/base/system/installation.h"
 #include "harness/engine/explain/questions.h"
@@ -23,12 +22,6 @@
 
 namespace headrace::cli {
 namespace {
-
-struct JudgeArguments {
-  std::string run, job, history;
-  std::vector<std::string> overrides;
-  bool json = false;
-};
 
 /// Needs that no point of the run answers, each with its reason.
 nlohmann::ordered_json unanswered_json(const std::vector<Judgement>& unanswered) {
@@ -51,9 +44,11 @@ void hold_across(const std::string& history, const std::string& path, std::vecto
   sort_worst_first(judgements);
 }
 
-int judge(const JudgeArguments& a, const Shared& shared) {
+}  // namespace
+
+int verdict_by_job(const std::string& file, const JobArguments& a, bool json, const Shared& shared) {
   job::Job job = job::load_job(system::find_shipped(a.job), a.overrides);
-  const results::RecordedRun run = results::read_recorded_run(a.run);
+  const results::RecordedRun run = results::read_recorded_run(file);
   const std::string counted = engine::adopt_format_overhead(job, run.points);
   const auto needs = job::judged_needs(job);
   const auto questions = engine::questions(&job, needs, run.points, run.nodes);
@@ -66,16 +61,16 @@ int judge(const JudgeArguments& a, const Shared& shared) {
         answered || (j.outcome != Outcome::skipped && !judging::of_a_part(j) && !j.metric.starts_with("host_facts."));
     (j.outcome == Outcome::skipped ? unanswered : reported.judgements).push_back(std::move(j));
   }
-  if (!a.history.empty()) hold_across(a.history, a.run, reported.judgements);
+  if (!a.history.empty()) hold_across(a.history, file, reported.judgements);
   reported.summary = judging::summarize_run(reported.judgements, run.points, run.signal);
   if (!answered) {  // nothing of the run fits the job
     reported.summary.word = worst(reported.summary.word, Outcome::incomplete);
     reported.summary.exit_code = exit_code(reported.summary.word);
   }
-  if (a.json) {
+  if (json) {
     print_document(results::json_text({{"schema", 1},
                                        {"kind", "headrace.judge"},
-                                       {"run", a.run},
+                                       {"run", file},
                                        {"job", job.name},
                                        {"summary", results::summary_part(reported.summary)},
                                        {"judgements", results::judgements_part(reported)},
@@ -84,7 +79,7 @@ int judge(const JudgeArguments& a, const Shared& shared) {
   }
   const Terminal terminal(stdout, shared);
   const auto width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
-  print_line(Text::format("{}, compared with what the job {} needs", a.run, job.name));
+  print_line(Text::format("{}, compared with what the job {} needs", file, job.name));
   if (!counted.empty()) print_line(Text(counted));
   Text out = answer_text(answer_of(reported, std::nullopt, 0), terminal) + verdict_text(reported, shared);
   if (!unanswered.empty()) out += terminal.paint("not answered by this run", Ink::strong) + "\n";
@@ -95,24 +90,20 @@ int judge(const JudgeArguments& a, const Shared& shared) {
   return reported.summary.exit_code;
 }
 
-void add_judge(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("judge", "Judge a stored run by another job");
-  auto a = std::make_shared<JudgeArguments>();
-  verb.option("RUN", a->run, "Run folder, or its run.json").required();
-  verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
-  verb.option("--set KEY=VALUE", a->overrides, "Override a key of the job, as in step.time=100ms (repeatable)")
+void add_job_options(Verb& verb, JobArguments& arguments) {
+  verb.group("Another job");
+  verb.option("--job JOB", arguments.job,
+              "Judge the run by this job (configs/jobs/*.yaml), where its points do what the job does");
+  verb.group("Another job", false, "--job");
+  verb.option("--set KEY=VALUE", arguments.overrides, "Override a key of the job, as in step.time=100ms (repeatable)")
       .one_value_each();
   verb.option(
-      "--history DIR", a->history,
+      "--history DIR", arguments.history,
       "A folder of past runs: from 8 of the same configuration and fingerprint on, bounds are widened by how far "
       "sessions lie apart");
-  verb.flag("--json", a->json, "Print the verdict as JSON, and nothing else, on standard output");
-  verb.example("headrace judge before configs/jobs/resnet50-imagenet.yaml --set step.time=100ms",
+  verb.alone("--job", {"FILE", "--json"});
+  verb.example("headrace verdict before --job configs/jobs/resnet50-imagenet.yaml --set step.time=100ms",
                "Would the storage that was measured feed a faster step?");
-  verb.does([&shared, a] { return judge(*a, shared); });
 }
 
-const RegisterVerb registered_judge{84, add_judge};
-
-}  // namespace
 }  // namespace headrace::cli
