@@ -64,7 +64,7 @@ CASES = {
     "webdataset-disk-14MB": Case("webdataset", "tar", 2, 16, 0.075, "storage", disk=megabytes(14), count=2000, size=75_000),
     "webdataset-read-20ms": Case("webdataset", "tar", 1, 16, 0.060, "workers", reads(20), count=2000, size=75_000),
     "webdataset-disk-40MB": Case("webdataset", "tar", 2, 16, 0.060, "gpus", disk=megabytes(40), count=2400, size=75_000),
-    "webdataset-decoding": Case("webdataset", "tarimages", 2, 16, 0.025, "decoding", count=3200, calibrate="torchvision"),
+    "webdataset-decoding": Case("webdataset", "tarimages", 2, 16, 0.018, "decoding", count=3200, calibrate="torchvision"),
     "streaming-open-15ms": Case("streaming", "mds", 2, 8, 0.050, "workers", opens(15), count=1200),
     "streaming-disk-11MB": Case("streaming", "mds", 2, 8, 0.060, "storage", disk=megabytes(11), count=1000),
     "streaming-read-4ms": Case("streaming", "mds", 2, 8, 0.060, "gpus", reads(4), count=1200),
