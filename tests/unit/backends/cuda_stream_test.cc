@@ -60,6 +60,10 @@ cudaError_t launch_gate(Gate*, std::uint32_t, std::uint64_t, cudaStream_t) { ret
 cudaError_t launch_busy(std::uint64_t, cudaStream_t) { return launched(); }
 cudaError_t launch_copy(void*, const void*, std::uint64_t, cudaStream_t) { return launched(); }
 cudaError_t launch_follow(const void* const*, std::uint64_t, const void**, cudaStream_t) { return launched(); }
+cudaError_t launch_pattern(std::uint64_t*, std::uint64_t, const GpuPattern*, const GpuPattern&, GpuWrongWords*,
+                           cudaStream_t) {
+  return launched();
+}
 
 // A GPU of which only its being given up matters here.
 namespace {
