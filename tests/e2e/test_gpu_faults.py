@@ -96,7 +96,7 @@ BURN_IN = ("workloads.0.time=10ms", "workloads.2.pulse=20ms",
     ("* 7 product_hangs_after 9", 10, "gpu.fault", "TIMEOUT"),
 ])
 def test_a_burn_in_finds_the_one_bad_gpu_of_eight(headrace, fleet, line, code, need, words):
-    environment = fleet("* * count 8", "* * memory 16777216", "* * power_limit_w 700", "* * power_w 600", "* * product_ns 20000000", *([line] if line else []))
+    environment = fleet("* * count 8", "* * memory 16777216", "* * power_limit_w 700", "* * runs_hot 1", "* * product_ns 20000000", *([line] if line else []))
     config = pathlib.Path(__file__).parents[2] / "configs/burn-in.yaml"
     done = headrace("run", "-c", str(config), "--no-report", "--out", "results", *(w for one in BURN_IN for w in ("--set", one)), **environment)
     run = headrace.results("run.json", "results")
