@@ -9,7 +9,7 @@ WORDS = [
     (r"\b(?:held|hold|holds|holding) against\b", "held against the need"),
     (r"\bso (?:many|much|few|long)\b", "with so many workers"),
     (r"\b(?:stand|stands|stood)\b", "the word stands there"),
-    (r"\bbeside\b", "beside sound hardware"),
+    (r"\bbeside\b(?! the shards)", "beside sound hardware"),  # a place
     (r"\b(?:likewise|meanwhile|whoever|whomever|nobody|somebody|everybody|anybody)\b", "nobody else"),
     # Clauses as nouns; questions and "a user who can write" are right.
     (r"\bwhat (?:is|are|was|were|has|have|had|can|cannot|could|does|did)\b(?![^.!?]*\?)", "It stores what was measured."),

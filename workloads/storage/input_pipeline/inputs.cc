@@ -199,7 +199,7 @@ void Inputs::find_shards() {
     shard_notes_.push_back(
         fmt::format("{} shards are unpacked by zstd first, each as a whole, as StreamingDataset does", shards_.packed));
   if (shards_.others > 0)
-    shard_notes_.push_back(fmt::format("{} other files next to the shards are not read", shards_.others));
+    shard_notes_.push_back(fmt::format("{} other files beside the shards are not read", shards_.others));
 }
 
 std::unique_ptr<SampleSource> Inputs::make_source(unsigned number) const {
