@@ -60,7 +60,7 @@ def test_the_shard_an_unpacked_one_came_of_is_not_read(headrace, own):
     (own / "shard.00001.mds.zstd").write_bytes(b"\x28\xb5\x2f\xfd" + bytes(500))
     outcome, point = read(headrace, "fail")
     assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 0, (outcome, point)
-    assert any("1 other files next to the shards" in n for n in point["notes"]), point["notes"]
+    assert any("1 other files beside the shards" in n for n in point["notes"]), point["notes"]
 
 
 @pytest.mark.parametrize("on_error", ["fail", "skip"])

@@ -202,7 +202,7 @@ def test_fewer_shards_than_workers_are_reported(headrace, own):
     outcome, point = read(headrace, "skip", workers=4)
     assert outcome.code == 0 and metric(point, "idle_workers") == 3 and operations(point) == SAMPLES, (outcome, point)
     assert any("3 of 4 workers have no shard" in n for n in point["notes"]), point["notes"]
-    assert any("1 other files next to the shards" in n for n in point["notes"]), point["notes"]
+    assert any("1 other files beside the shards" in n for n in point["notes"]), point["notes"]
     outcome, point = read(headrace, "fail", workers=4)
     assert outcome.code == 1 and "3 of 4 workers have no shard" in " ".join(outcome.out.split()), outcome
 
