@@ -161,7 +161,7 @@ TOKEN = "sixteen-letters-or-more"
 
 @pytest.fixture
 def peer(headrace):
-    """Where `headrace serve` listens."""
+    """Where `headrace run --serve` listens."""
     server = headrace.start("serve", "--listen", "127.0.0.1:0", "--timeout", "60s", HEADRACE_TOKEN=TOKEN)
     yield server.stdout.readline().split()[-1]
     server.kill()

@@ -180,6 +180,22 @@ def test_a_process_that_fails_is_named(headrace, home):
             assert done.returncode == 1 and "credential_process of profile default: " in said and words in said, (command, done)
 
 
+def test_a_program_that_others_can_name_is_not_run(headrace, home):
+    with Aws() as aws, FaultyStore(OBJECTS) as store:
+        settings = process(home, aws)
+        config = home / ".aws/config"
+        (home / "keys.sh").write_text(f"#!/bin/sh\ntouch {home}/ran\n")
+        for change in (lambda: config.chmod(0o666), lambda: (config.chmod(0o600), config.parent.chmod(0o777)),
+                       lambda: (config.parent.chmod(0o700), os.chown(config, 65534, -1))):
+            if os.geteuid() != 0 and "chown" in change.__code__.co_names:
+                continue
+            change()
+            done = headrace.command(*MEASURE, endpoint=store.endpoint, **settings)
+            said = " ".join((done.stdout + done.stderr).split())
+            assert done.returncode == 1 and "is not run: " in said and ("can be written by" in said or "belongs to" in said), done
+            assert not (home / "ran").exists() and not store.seen, done
+
+
 def test_keys_are_renewed_before_they_expire(headrace, home):
     with Aws(life=2) as aws, FaultyStore(OBJECTS, latency=0.4) as store:
         done = headrace.command("measure", "random_read", "s3://bucket/set", "--block-size", "512B", "--reads", "200", "--workers", "1",

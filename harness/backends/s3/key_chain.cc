@@ -252,6 +252,9 @@ class Chain {
 
   KeySource process(const std::string& name, const std::string& command) const {
     const std::string words = fmt::format("credential_process of profile {}", name);
+    for (const std::string& file : config_.files)
+      if (const std::string why = places_.other_writer(file); !why.empty())
+        throw RunError(fmt::format("{} is not run: {}. Make the file your own, with chmod 600", words, why));
     return {words, [run = places_.run, words, command] {
               std::string text;
               try {

@@ -30,6 +30,8 @@ struct KeyPlaces {
   std::function<std::optional<std::string>(const char*)> variable;
   std::function<std::optional<std::string>(const std::string&)> file;
   std::function<KeyAnswer(const KeyRequest&)> ask;
+  /// Who else can write a file or replace it, as "/x/config can be written by everybody"; "" = nobody, or no file.
+  std::function<std::string(const std::string&)> other_writer;
   /// Standard output of a shell command. Throws RunError.
   std::function<std::string(const std::string&)> run;
 };
@@ -42,8 +44,9 @@ struct KeyConfig {
   std::string profile;  // that counts
   std::string region;
   std::string home;
-  std::string sts, sso;   // their endpoints; "" = Amazon's
-  std::string ca_bundle;  // as Settings has it
+  std::vector<std::string> files;  // that the sections were read from
+  std::string sts, sso;            // their endpoints; "" = Amazon's
+  std::string ca_bundle;           // as Settings has it
 };
 
 struct KeySource {

@@ -6,12 +6,14 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "harness/backends/s3/key_chain.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
+#include "harness/base/system/writers.h"
 
 namespace headrace::s3 {
 namespace {
@@ -136,6 +139,20 @@ class ShellCommand {
   int out_ = -1;
 };
 
+/// Links are followed, as by whoever reads the file. Groups may write what its owner shares with them, unless that is root.
+std::string other_writer_of(const std::string& path) {
+  struct stat status;
+  if (::stat(path.c_str(), &status) != 0) return "";
+  const uid_t user = ::geteuid();
+  if (status.st_uid != 0 && status.st_uid != user)
+    return path + " belongs to " + system::with_name(system::user_id(status.st_uid));
+  if (S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0) return "";  // only owners replace its files
+  system::Writers others = system::writers_of(path);
+  for (const std::string& own : {system::user_id(0), system::group_id(0), system::user_id(user)}) others.erase(own);
+  if (status.st_uid != 0) std::erase_if(others, [](const std::string& one) { return one.starts_with("group "); });
+  return others.empty() ? "" : path + " can be written by " + system::with_name(*others.begin());
+}
+
 }  // namespace
 
 KeyPlaces own_key_places() {
@@ -149,6 +166,14 @@ KeyPlaces own_key_places() {
             return std::string(std::istreambuf_iterator<char>(in), {});
           },
           .ask = ask_service,
+          .other_writer =
+              [](const std::string& path) {
+                std::error_code error;
+                const std::filesystem::path real = std::filesystem::canonical(path, error);
+                if (error) return std::string();
+                const std::string why = other_writer_of(real);
+                return why.empty() ? other_writer_of(real.parent_path()) : why;
+              },
           .run = [](const std::string& command) { return ShellCommand(command).output(); }};
 }
 

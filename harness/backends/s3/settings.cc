@@ -142,8 +142,10 @@ Settings read_settings(const KeyPlaces& places) {
     return "";
   };
   const std::string home = first_of({"HOME"});
+  std::vector<std::string> files;
   const auto sections_of = [&](const char* name, const char* usual) {
-    const std::string given = first_of({name}), path = given.empty() ? home + usual : given;
+    const std::string given = first_of({name});
+    const std::string& path = files.emplace_back(given.empty() ? home + usual : given);
     const std::string text = file(path).value_or("");
     refuse_control_characters_in_file(path, text);
     return parse_sections(text);
@@ -203,6 +205,7 @@ Settings read_settings(const KeyPlaces& places) {
                       .profile = name,
                       .region = settings.region,
                       .home = home,
+                      .files = files,
                       .sts = endpoint_of("STS", "sts"),
                       .sso = endpoint_of("SSO", "sso"),
                       .ca_bundle = settings.ca_bundle};

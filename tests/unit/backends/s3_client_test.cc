@@ -126,6 +126,7 @@ Settings settings(const std::map<std::string, std::string>& variables, const std
   return read_settings({.variable = [=](const char* name) { return in(variables, name); },
                         .file = [=](const std::string& path) { return in(files, path); },
                         .ask = ask,
+                        .other_writer = [](const std::string&) { return std::string(); },
                         .run = run});
 }
 
