@@ -55,7 +55,7 @@ optional_test_packages=(
   "chromium|opens the report's pages"
   "chromium-driver|works the browser by WebDriver"
   "python3-selenium|speaks WebDriver"
-  "python3-torch|is the DataLoader that loaders are held against (49 MB to fetch)"
+  "python3-torch|is the DataLoader that loaders are compared with (49 MB to fetch)"
   "qemu-system-x86|boots the machine that RDMA is tested in"
   "acl|lets others write a file, in tests"
   "squashfs-tools|makes compressed file systems, in tests"

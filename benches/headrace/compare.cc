@@ -1,4 +1,4 @@
-// headrace compare: finished runs held against the first of them.
+// headrace compare: finished runs compared with the first of them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// headrace fleet: many nodes' runs held against each other.
+// headrace fleet: many nodes' runs compared with each other.
 #include "harness/analysis/fleet/fleet.h"
 
 #include <fmt/format.h>

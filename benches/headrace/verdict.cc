@@ -50,7 +50,7 @@ double max_age(const std::string& text) {
   return time_option("--max-age", text, "24h");
 }
 
-/// Of a run that was held against no needs, who asks for a verdict gets none.
+/// Of a run that was compared with no needs, who asks for a verdict gets none.
 Summary of_asker(Summary summary) {
   if (summary.needs == 0 && summary.exit_code == 0) summary.exit_code = exit_code(Outcome::incomplete);
   return summary;

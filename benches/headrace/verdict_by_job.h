@@ -1,4 +1,4 @@
-// headrace verdict --job: a stored run held against another job, where its points do what that job does.
+// headrace verdict --job: a stored run compared with another job, where its points do what that job does.
 #pragma once
 
 #include "benches/headrace/verb.h"

@@ -32,7 +32,7 @@ def known(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
         last = sorted(one for one in served if one[2] == size)[-count:]  # of one repetition: a disturbed one is taken again
         own = size * count / (max(end for end, _, _ in last) - min(end - took for end, took, _ in last))
         rates.append(reported / own - 1)
-        print(f"nginx holds two connections at {held} B/s: by its log it sent {own:.0f} B/s, told {reported:.0f} B/s, {rates[-1]:+.2%}")
+        print(f"nginx holds two connections at {held} B/s: by its log it sent {own:.0f} B/s, headrace reported {reported:.0f} B/s, {rates[-1]:+.2%}")
     print(f"  at most {max(map(abs, rates)):.2%} (1 % is wanted)")
     for latency in (0.0, 0.001, 0.002, 0.01, 0.05):
         off = []

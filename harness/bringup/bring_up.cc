@@ -123,7 +123,7 @@ class Session {
       if (agents::Failure& missing = record_.nodes[part_[i]].missing; !missing) missing = crowd_->failure(i);
   }
 
-  /// What each host reports on itself, held against the others.
+  /// What each host reports on itself, compared with the others.
   void look() {
     note_missing();
     std::map<unsigned, nlohmann::json> facts, clocks;
@@ -171,7 +171,7 @@ class Session {
     }
   }
 
-  /// Repaired nodes are held against accepted ones: against those that are there, and where these are few against what the
+  /// Repaired nodes are compared with accepted ones: with those that are there, and where these are few with what the
   /// others reported when they were accepted.
   void add_accepted(std::vector<Answered>& reported) const {
     if (reported.empty()) return;

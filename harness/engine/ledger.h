@@ -39,7 +39,7 @@ class Ledger {
   std::string held_to(const system::IoLimits& limits) const;
   /// Was it long enough for the control probe to report anything?
   bool can_drift() const;
-  /// `delivered_bytes`, read and written, is what foreign I/O is held against. Where nothing is delivered (names are
+  /// `delivered_bytes`, read and written, is what foreign I/O is compared with. Where nothing is delivered (names are
   /// made and asked for), the process's own reads are: then the kernel writes the journal in its own
   /// name, so that of others only reads can be reported. `before` and `after`: the control probe [ns], -1 = not
   /// taken.

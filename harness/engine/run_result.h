@@ -161,7 +161,7 @@ struct BenchmarkSaves {
   double each_s = 0, bytes_per_s = 0;
 };
 
-/// A rehearsal that was held against a benchmark's rules.
+/// A rehearsal that was compared with a benchmark's rules.
 struct HeldRules {
   std::string name;                            // "mlperf-v2"
   std::vector<RuleCheck> checks;               // each of them

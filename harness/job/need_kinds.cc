@@ -171,7 +171,7 @@ std::vector<NeedKind> host() {
       {.id = "loader.shuffle_window"}};
 }
 
-/// A GPU's own need is held against the slowest GPU, the node's against all of them at once.
+/// A GPU's own need is compared with the slowest GPU, the node's with all of them at once.
 std::vector<NeedKind> gpu() {
   return {{.id = "gpu.h2d_bandwidth",
            .name = "Copies to the GPU",

@@ -30,7 +30,7 @@ constexpr double kLeastLoss = 0.05, kDeviations = 2.5, kLeastSpread = 0.005;
 /// What healthy ends of a rail reach.
 struct Usual {
   double reference = 0;   // the median of what each reaches with its best partner; 0: of fewer than two
-  double of_nodes = 0;    // that nodes' pairs are held against: of many ends the middle pair
+  double of_nodes = 0;    // that nodes' pairs are compared with: of many ends the middle pair
   double node_share = 0;  // of that, below which a node's pair is slow
 };
 

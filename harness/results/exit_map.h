@@ -18,7 +18,7 @@ std::vector<std::string> exit_map_names();
 enum class Remark {
   none,
   thin,           // a need was met with little to spare
-  nothing_asked,  // the run was held against no needs: whatever was measured is no verdict
+  nothing_asked,  // the run was compared with no needs: whatever was measured is no verdict
 };
 
 /// headrace's exit code as `map` has it.

@@ -57,7 +57,7 @@ if what == "device":
     phase = result.point["repetitions"][0]["phases"][0]
     assert phase["device_bytes"] > phase["bytes"] > 0.95 * phase["storage_bytes"]
 elif what == "saving":
-    # Beside a test that saves more than it reads, foreign I/O is held against both.
+    # Beside a test that saves more than it reads, foreign I/O is compared with both.
     other = f"{disk}/other"
     with open(other, "wb") as file:
         file.write(os.urandom(1 << 20))

@@ -1,4 +1,4 @@
-"""A loader that is watched, and what headrace makes of it, held against the loader's own truth."""
+"""A loader that is watched, and what headrace makes of it, compared with the loader's own truth."""
 
 import json
 import pathlib

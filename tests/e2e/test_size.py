@@ -1,4 +1,4 @@
-"""headrace size: a run of this machine held against jobs, and what was given wrongly."""
+"""headrace size: a run of this machine compared with jobs, and what was given wrongly."""
 
 import json
 import os

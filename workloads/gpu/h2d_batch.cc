@@ -136,7 +136,7 @@ class H2dBatch final : public Workload {
     sink.put("gpu_busy", std::min(1.0, compute_s_ / step_s));
     watch_.put(sink);
   }
-  /// The batches that the last steps brought, fetched back and held against the samples in the
+  /// The batches that the last steps brought, fetched back and compared with the samples in the
   /// pool.
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;

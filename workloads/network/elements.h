@@ -1,4 +1,4 @@
-// Whole numbers as the types of numbers have them that collectives add: bit by bit, so that results are held against what
+// Whole numbers as the types of numbers have them that collectives add: bit by bit, so that results are compared with what
 // must be there and not against what is near.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Two or more sides held against each other: which metrics differ, by how much, and when nothing
+// Two or more sides compared with each other: which metrics differ, by how much, and when nothing
 // can be said. docs/reference/comparison-json.md describes what is written of it (comparison.json).
 #pragma once
 

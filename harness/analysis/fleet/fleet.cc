@@ -20,7 +20,7 @@ void sort_findings(Fleet& fleet) {
                    [](const GroupEffect& a, const GroupEffect& b) { return a.status < b.status; });
 }
 
-/// Compared with its like by anything, or held against needs of its own.
+/// Compared with its like by anything, or compared with needs of its own.
 bool is_judged(const Node& node, const Fleet& fleet) {
   if (node.word == Outcome::pass || node.word == Outcome::fail) return true;
   return std::any_of(fleet.limits.begin(), fleet.limits.end(),

@@ -1,4 +1,4 @@
-// Many nodes' runs held against each other: which nodes, racks and links are unlike the rest, and
+// Many nodes' runs compared with each other: which nodes, racks and links are unlike the rest, and
 // which nodes nobody knows anything of. docs/explanation/fleets-and-history.md has the rules (F1...), docs/reference/fleet-json.md
 // what is written (fleet.json).
 #pragma once

@@ -40,7 +40,7 @@ class MetricJudge {
     std::vector<double> levelled;
     for (const Valued& one : having) levelled.push_back(level(one, one.value, false));
     usual_ = statistics::robust(levelled);
-    // Another session is held against what was usual then, where enough of them report: all may have changed since.
+    // Another session is compared with what was usual then, where enough of them report: all may have changed since.
     std::vector<double> agains;
     for (const Valued& one : having)
       if (one.again) agains.push_back(level(one, *one.again, true));

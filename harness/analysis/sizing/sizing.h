@@ -1,4 +1,4 @@
-// Can what was measured feed a planned job? Each phase's supply held against its demand, how many
+// Can what was measured feed a planned job? Each phase's supply compared with its demand, how many
 // GPUs that feeds, what limits, and what would change it. docs/reference/size-json.md describes what is
 // written of it (size.json).
 #pragma once
@@ -182,7 +182,7 @@ struct Sizing {
   std::vector<PredictionRecord> predictions;  // how good those of rehearsals among the runs were; empty: there are none
 };
 
-/// More than so many times the job's GPUs is reported as just that.
+/// A multiple of the job's GPUs above this is reported as "more than" it.
 inline constexpr double kMany = 100;
 
 /// Holds `runs` (which must outlive the result) against the job. Throws UsageError when the runs

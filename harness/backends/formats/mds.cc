@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kLongestSettings = 1 << 20;   // [B]
 constexpr std::uint64_t kLargestColumn = 0xffffffff;  // of 4 bytes [B]
 
-/// `read`: fills memory from an offset of the shard; false: it has not so many bytes.
+/// `read`: fills memory from an offset of the shard; false: it has fewer bytes.
 template <class Read>
 std::optional<MdsColumns> columns_by(const Read& read, std::uint64_t size) {
   std::array<unsigned char, 8> head{};

@@ -1,4 +1,4 @@
-// Groups of nodes held against each other by what each of them reached together, all at the same time.
+// Groups of nodes compared with each other by what each of them reached together, all at the same time.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Two hosts over one RDMA port each, and nobody else: latency first, then each way at full speed over several queue pairs, by
 // writes into the other's memory, with what the port counted meanwhile. Both ends open, exchange's card, and connect;
-// then both measure, and one of them leads. What lies in the buffers at the end is held against what was sent.
+// then both measure, and one of them leads. What lies in the buffers at the end is compared with what was sent.
 #pragma once
 
 #include <cstdint>

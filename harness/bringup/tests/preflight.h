@@ -1,4 +1,4 @@
-// What hosts report on themselves, held against what most of them report.
+// What hosts report on themselves, compared with what most of them report.
 #pragma once
 
 #include <optional>
@@ -25,7 +25,7 @@ struct Answered {
   std::string name;
   agents::HostFacts facts;
   double clock_s = 0, clock_error_s = 0;  // its clock before the collector's, and how far that may be off
-  bool accepted = false;                  // in an earlier session: where any is, all are held against these alone
+  bool accepted = false;                  // in an earlier session: where any is, all are compared with these alone
   bool kept = false;                      // what it reported then; it is not there now
 };
 

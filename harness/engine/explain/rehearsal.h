@@ -23,7 +23,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
 /// As people read it: a sentence each.
 std::vector<std::string> describe(const Rehearsal& rehearsal);
 
-/// All that a run reports on its rehearsal, and of the rules that it was held against.
+/// All that a run reports on its rehearsal, and of the rules that it was compared with.
 std::vector<std::string> describe_rehearsal(const RunResult& run);
 
 }  // namespace headrace::engine

@@ -17,7 +17,7 @@ std::vector<RuleCheck> check_measured(const PointResult& whole, double asked);
 /// Likewise of saves and reads, of which each has to be of `bytes`; nullptr: nothing was measured.
 std::vector<RuleCheck> check_measured_saves(const PointResult* saves, const PointResult* reads, double bytes);
 
-/// Of a plan that is held against rules and whose whole pipeline, or saves, were measured; nothing else.
+/// Of a plan that is compared with rules and whose whole pipeline, or saves, were measured; nothing else.
 std::optional<HeldRules> rules_held(const Plan& plan, const std::vector<PointResult>& points);
 
 /// As people read it: a sentence each.

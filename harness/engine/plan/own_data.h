@@ -1,4 +1,4 @@
-// A data set of the user's, held against the job that is to read it.
+// A data set of the user's, compared with the job that is to read it.
 #pragma once
 
 #include <string>

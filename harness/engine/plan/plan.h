@@ -74,7 +74,7 @@ struct Plan {
   std::vector<DeclaredNeed> declared_needs;
   bool rehearsal = false;              // the job's input pipeline, and counter-experiments
   std::string calibration;             // how what decoding takes was measured before; "" = it was not
-  std::string rules;                   // of a benchmark, that a rehearsal is held against; "" = none
+  std::string rules;                   // of a benchmark, that a rehearsal is compared with; "" = none
   std::vector<RuleCheck> rule_checks;  // what the plan keeps of them
 };
 

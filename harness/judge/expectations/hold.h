@@ -1,4 +1,4 @@
-// What was measured held against what sound hardware of this kind gives: a scope of its own beside a job's needs, which
+// What was measured compared with what sound hardware of this kind gives: a scope of its own beside a job's needs, which
 // changes no verdict.
 #pragma once
 

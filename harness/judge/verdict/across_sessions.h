@@ -1,4 +1,4 @@
-// What one session decided, held against how far sessions of the same system lie apart.
+// What one session decided, compared with how far sessions of the same system lie apart.
 #pragma once
 
 #include "harness/judge/statistics/comparison.h"

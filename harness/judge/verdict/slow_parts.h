@@ -1,4 +1,4 @@
-// What a matrix of pairs says of nodes, NICs, links and rails, as judgements: each part that seems slow is held against
+// What a matrix of pairs says of nodes, NICs, links and rails, as judgements: each part that seems slow is compared with
 // what its like reached in the same repetitions, by the same bounds as a need.
 #pragma once
 

@@ -1,4 +1,4 @@
-"""Puts page (c), runs held against each other, together."""
+"""Puts page (c), runs compared with each other, together."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def _sentence(text: str) -> str:
 
 
 def _subject(comparison: Comparison) -> str:
-    """What is held against what: "B against A: workers: 1 \u2192 4"; "" for several pairs, which report it each."""
+    """What is compared with what: "B against A: workers: 1 \u2192 4"; "" for several pairs, which report it each."""
     if len(comparison.pairs) > 1:
         return ""
     pair = comparison.pairs[0]

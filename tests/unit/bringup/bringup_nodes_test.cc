@@ -1,4 +1,4 @@
-// What nodes of a bring-up measured by themselves and together, held against each other.
+// What nodes of a bring-up measured by themselves and together, compared with each other.
 #include <gtest/gtest.h>
 
 #include "harness/base/diagnostics.h"
@@ -70,7 +70,7 @@ TEST(BringUpNodes, ASlowNodeIsSuspectedByOneTestAndNamedByTwo) {
   EXPECT_EQ(twice.differences[0].what, "memory_copy.copy_bandwidth");
   EXPECT_NE(twice.differences[0].reported.find("810 B/s, usual 1.01 kB/s"), std::string::npos)
       << twice.differences[0].reported;
-  // Slow once, and as fast as the others then: nothing is held against it.
+  // Slow once, and as fast as the others then: nothing is compared with it.
   const TestsJudged passing = judge_tests(record_of({healthy(kFirst), with(3, 800, kAgain)}));
   EXPECT_TRUE(passing.suspects.empty());
   for (const Difference& one : passing.differences) EXPECT_FALSE(one.fault);

@@ -1,4 +1,4 @@
-// What a collective must give, held against adding it up element by element.
+// What a collective must give, compared with adding it up element by element.
 #include "workloads/network/expected_sums.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Rules of a benchmark that a rehearsal is held against: what of them the plan keeps, before anything runs.
+// Rules of a benchmark that a rehearsal is compared with: what of them the plan keeps, before anything runs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Runs held against each other: joining, gates, doubts, fingerprints, history and blocks.
+// Runs compared with each other: joining, gates, doubts, fingerprints, history and blocks.
 #include <gtest/gtest.h>
 
 #include <algorithm>

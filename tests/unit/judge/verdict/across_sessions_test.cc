@@ -1,4 +1,4 @@
-// One session's verdict, held against how far past sessions lie apart. Sessions whose truth is known are judged by the
+// One session's verdict, compared with how far past sessions lie apart. Sessions whose truth is known are judged by the
 // product's own code: look plan, bounds, spread, widening.
 #include "harness/judge/verdict/across_sessions.h"
 

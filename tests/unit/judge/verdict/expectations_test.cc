@@ -1,4 +1,4 @@
-// What sound hardware gives: the table, the parts of a machine, and what was measured held against both.
+// What sound hardware gives: the table, the parts of a machine, and what was measured compared with both.
 #include <gtest/gtest.h>
 
 #include <algorithm>
