@@ -171,6 +171,9 @@ workloads:
 """
 
 
+NET = ("--rate", "1gbit")  # far below what busy processors carry, and enough for collectives
+
+
 def launch(headrace, environment):
     wrapper = headrace.path("reach")
     wrapper.write_text(f"#!/bin/sh\nexport HEADRACE_FAKE_GPUS={environment['HEADRACE_FAKE_GPUS']}\nexec {TOOLS}/on-host \"$@\"\n")
@@ -188,7 +191,7 @@ def launch(headrace, environment):
 def test_a_bring_up_names_the_node_whose_gpu_is_broken(hosts, headrace, fleet, count, line, words):
     headrace.write("node.yaml", NODE)
     bad = line.split()[0]
-    done = hosts(count, "--node-tests", "node.yaml", net=(), launch=launch(headrace, fleet(line)), only=["--no-rdma"])
+    done = hosts(count, "--node-tests", "node.yaml", net=NET, launch=launch(headrace, fleet(line)), only=["--no-rdma"])
     assert done.returncode == 10 and named(done) == [("node", bad)], (done, done.record["faults"])
     assert words in done.record["faults"][0]["told"] and f"gpu{line.split()[1]}" in done.record["faults"][0]["told"], done.record["faults"]
     assert states(done)[bad] == "confirmed" and f"nodename={bad} state=drain" in done.stdout, done
@@ -196,7 +199,7 @@ def test_a_bring_up_names_the_node_whose_gpu_is_broken(hosts, headrace, fleet, c
 
 def test_a_bring_up_of_sound_gpus_names_nobody(hosts, headrace, fleet):
     headrace.write("node.yaml", NODE)
-    done = hosts(4, "--node-tests", "node.yaml", net=(), launch=launch(headrace, fleet("* * held_back power limit")), only=["--no-rdma"])
+    done = hosts(4, "--node-tests", "node.yaml", net=NET, launch=launch(headrace, fleet("* * held_back power limit")), only=["--no-rdma"])
     # 11: beside busy programs no rate decides.
     assert done.returncode in (0, 11) and named(done) == [], (done, done.record["faults"])
     assert len(done.record["sessions"][0]["tests"][0]["nodes"]) == 4, "few nodes are tested, too"
