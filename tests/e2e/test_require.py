@@ -103,6 +103,24 @@ def test_a_sweep_is_drawn_a_figure_per_need_that_changes(headrace):
     assert page.count("<figure") == len(changing) and "host.cpu_cores" in page
 
 
+def test_an_object_store_needs_no_guesses_of_the_user(headrace):
+    text = """schema: 1
+job: s3job
+cluster: {nodes: 64, gpus_per_node: 8}
+step: {time: 500ms, micro_batch: 16}
+dataset: {layout: shards, samples: 10e6, sample_size: 400kB, samples_per_file: 640}
+object_store: {first}
+"""
+    needs = {}
+    for first in ("{}", "{first_byte_latency: 100ms, stream_rate: 87.5MB/s}", "{first_byte_latency: 10ms}"):
+        reported = headrace("require", headrace.write("job.yaml", text.replace("{first}", first)), "--json")
+        assert reported.code == 0, reported
+        needs[first] = {(need["id"], need["scope"]): need["required"] for need in json.loads(reported.out)["needs"]}
+    least, stated, faster = needs.values()
+    assert least == stated, "the defaults are those of the vendor's guidelines"
+    assert faster["object_store.concurrency", "cluster"] < least["object_store.concurrency", "cluster"] == 700, least
+
+
 def test_words_along_an_axis_stand_as_they_were_written(headrace):
     assert headrace("require", LLM, "--sweep", "parallelism.sharding=none,zero1,zero3", "--plot", "words.svg").code == 0
     assert "zero3" in headrace.path("words.svg").read_text()
