@@ -62,9 +62,12 @@ Text breaks_text(const simulate::Simulation& s, const Terminal& terminal) {
   Text out;
   for (const simulate::Break& b : s.breaks) {
     const simulate::FigureKind& kind = simulate::kind_of(b.figure);
-    const Text holds = b.holds_to > 0 ? Text::format(", holds to {:.0f}", b.holds_to) : Text();
-    out += in_lines(Text::format("limit      {}, {}: misses from {:.0f} nodes on{}; cause: {}", kind.scenario,
-                                 kind.title, b.nodes, holds, simulate::to_string(b.limit)),
+    const Text where = b.nodes <= 0 ? Text::format("needs at least {:.0f} nodes", b.holds_from)
+                       : b.holds_to > 0
+                           ? Text::format("misses from {:.0f} nodes on, holds to {:.0f}", b.nodes, b.holds_to)
+                           : Text("misses on any number of nodes");
+    out += in_lines(Text::format("limit      {}, {}: {}; cause: {}", kind.scenario, kind.title, where,
+                                 simulate::to_string(b.limit)),
                     terminal, 11) +
            "\n";
   }
@@ -99,10 +102,11 @@ Text simulation_text(const simulate::SimulationPlan& plan, const simulate::Simul
 }
 
 Text simulation_last_line(const simulate::SimulationPlan& plan, const simulate::Simulation& s) {
-  return Text::format("VERDICT {} nodes={:.0f} breaks_at={} seeds={} seed={} exit={}", headrace::to_string(s.word),
-                      s.scales.back().nodes,
-                      s.breaks.empty() ? Text("-") : Text::format("{:.0f}", s.breaks.front().nodes), plan.seeds,
-                      plan.seed, exit_code(s.word));
+  return Text::format(
+      "VERDICT {} nodes={:.0f} breaks_at={} seeds={} seed={} exit={}", headrace::to_string(s.word),
+      s.scales.back().nodes,
+      s.breaks.empty() || s.breaks.front().nodes <= 0 ? Text("-") : Text::format("{:.0f}", s.breaks.front().nodes),
+      plan.seeds, plan.seed, exit_code(s.word));
 }
 
 }  // namespace headrace::cli

@@ -15,7 +15,7 @@ using job::Range;
 
 constexpr Range kRate{.min = 0, .max = 1e18, .min_excluded = true};
 constexpr Range kAny{.min = 0, .max = 1e15};
-constexpr Range kWhole{.min = 1, .max = 1e9, .integer = true};
+constexpr Range kWhole{.min = 1, .max = 1e15, .integer = true};
 constexpr Range kShare{.min = 0, .max = 0.5};
 
 constexpr Dimension kBytesPerS = Dimension::bytes_per_second, kPerS = Dimension::per_second, kS = Dimension::seconds,

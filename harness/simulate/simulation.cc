@@ -148,20 +148,27 @@ void add_gains(const SimulationPlan& plan, const Work& work, Runner& runner, Sim
 
 void add_breaks(Simulation& out) {
   for (std::size_t f = 0; f < kFigures; ++f) {
-    Break at{.figure = static_cast<Figure>(f)};
+    Break many{.figure = static_cast<Figure>(f)}, few = many;  // misses with many nodes; with few
+    bool few_miss = false, held = false;
     for (const Scale& scale : out.scales) {
-      const Spread* s = scale.find(at.figure);
+      const Spread* s = scale.find(many.figure);
       if (s == nullptr || !s->required) continue;
       if (s->is_expected_to_miss()) {
-        at.nodes = scale.nodes;
-        at.limit = s->limit;
-        break;
+        if (many.nodes <= 0) many.nodes = scale.nodes;
+        many.limit = s->limit;
+        if (!held) few.limit = s->limit;
+        few_miss = few_miss || !held;
+      } else {
+        if (!held) few.holds_from = scale.nodes;
+        held = true;
+        many.holds_to = scale.nodes;
+        many.nodes = 0;
       }
-      at.holds_to = scale.nodes;
     }
-    if (at.nodes > 0) out.breaks.push_back(at);
+    if (few_miss && held) out.breaks.push_back(few);
+    if (many.nodes > 0) out.breaks.push_back(many);
   }
-  std::ranges::stable_sort(out.breaks, {}, &Break::nodes);
+  std::ranges::stable_sort(out.breaks, {}, [](const Break& b) { return std::pair(b.nodes <= 0, b.nodes); });
 }
 
 /// Evenly over time, each as it was at that moment.
@@ -206,13 +213,13 @@ void conclude(Simulation& out) {
   }
   out.sentence = fmt::format("on {}, {}: expected {}, required {}.", nodes_in_words(largest.nodes),
                              kind_of(s->figure).title, expected(*s), required_text(*s));
-  if (!out.breaks.empty()) {
+  if (!out.breaks.empty() && out.breaks.front().nodes > 0) {
     const Break& first = out.breaks.front();
     out.cause = fmt::format("First limit: {} at {}{}, in {}.", to_string(first.limit), nodes_in_words(first.nodes),
                             first.holds_to > 0 ? fmt::format(" ({:.0f} hold)", first.holds_to) : "",
                             kind_of(first.figure).scenario);
   } else {
-    out.cause = fmt::format("Nothing misses its limit up to {}. Only a measurement with as many nodes can pass.",
+    out.cause = fmt::format("Nothing misses its limit on {}. Only a measurement with as many nodes can pass.",
                             nodes_in_words(largest.nodes));
   }
 }

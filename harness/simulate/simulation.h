@@ -42,10 +42,11 @@ struct Scale {
   const Spread* tightest() const;
 };
 
-/// Where a figure with a limit first misses it.
+/// Where a figure with a limit misses it: from `nodes` on up to the most that were simulated, or with fewer than `holds_from`.
 struct Break {
   Figure figure = Figure::first_epoch_busy;
   double nodes = 0, holds_to = 0;  // the latter: the most simulated nodes before; 0: none
+  double holds_from = 0;           // 0: it is `nodes` that it misses from
   Limit limit = Limit::none;
 };
 

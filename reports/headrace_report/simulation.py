@@ -63,9 +63,14 @@ class Scale:
 class Break:
     figure: str
     scenario: str
-    nodes: float
-    holds_to: float
     limit: str
+    nodes: Optional[float] = None       # that it misses from, up to the most
+    holds_to: float = 0.0
+    holds_from: Optional[float] = None  # with fewer it misses
+
+    def check(self) -> None:
+        if (self.nodes is None) == (self.holds_from is None):
+            raise Inconsistent("a limit is missed with many nodes or with few")
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def test_text_is_short_and_fits(made):
 
 def test_it_never_passes(made):
     done = made("simulate", "job.yaml", "--sheet", "sheet.yaml", "--nodes", "1,2,4", "--seeds", "40")
-    assert done.code == 11 and done.out.startswith("INCONCLUSIVE:") and "Nothing misses its limit up to 4 nodes" in " ".join(done.out.split())
+    assert done.code == 11 and done.out.startswith("INCONCLUSIVE:") and "Nothing misses its limit on 4 nodes" in " ".join(done.out.split())
 
 
 def test_the_same_seed_gives_the_same(made):

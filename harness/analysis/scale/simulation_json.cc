@@ -76,12 +76,14 @@ std::string simulation_json(const SimulationPlan& plan, const Simulation& s) {
       {"gained", simulate::kind_of(s.gained).id},
       {"gains", Json::array()}};
   for (const Scale& scale : s.scales) root["scales"].push_back(scale_json(scale));
-  for (const Break& b : s.breaks)
-    root["breaks"].push_back({{"figure", simulate::kind_of(b.figure).id},
-                              {"scenario", simulate::kind_of(b.figure).scenario},
-                              {"nodes", b.nodes},
-                              {"holds_to", b.holds_to},
-                              {"limit", simulate::to_string(b.limit)}});
+  for (const Break& b : s.breaks) {
+    Json one{{"figure", simulate::kind_of(b.figure).id},
+             {"scenario", simulate::kind_of(b.figure).scenario},
+             {"limit", simulate::to_string(b.limit)}};
+    if (b.nodes > 0) one.update({{"nodes", b.nodes}, {"holds_to", b.holds_to}});
+    if (b.nodes <= 0) one["holds_from"] = b.holds_from;
+    root["breaks"].push_back(std::move(one));
+  }
   for (const Gain& g : s.gains) {
     root["gains"].push_back({{"key", g.key}, {"from", g.from}, {"to", g.to}, {"gain", g.gain}});
     if (g.price > 0) root["gains"].back()["price_usd"] = g.price;

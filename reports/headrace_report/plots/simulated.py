@@ -6,7 +6,7 @@ from typing import List, Optional
 
 import numpy as np
 
-from ..simulation import Scale, Simulation, Storm
+from ..simulation import Break, Scale, Simulation, Storm
 from ..units import duration, plural, quantity, scale_of
 from . import Figure, Key, Table
 from .labels import label_lines
@@ -27,8 +27,8 @@ def busy(simulation: Simulation) -> Optional[Figure]:
         drawing = canvas(WIDTH, HEIGHT)
         axes = drawing.add_axes(place(drawing, 52, 20, 24, 46))
         lines = _curves(axes, simulation, shown, 100)
-        if simulation.breaks:
-            first = simulation.breaks[0]
+        first = _first(simulation)
+        if first:
             axes.axvline(first.nodes, color=COLOUR["fail"], linewidth=1.2, linestyle=(0, (1.5, 1.5)))
             axes.annotate(f"{first.nodes:g}: {first.limit}", (first.nodes, 1), (0, 6), xycoords=axes.get_xaxis_transform(),
                           textcoords="offset points", ha="center")
@@ -71,10 +71,14 @@ def _share(scale: Scale, figure: str) -> str:
     return f"{100 * one.median:.1f} [{100 * one.low:.1f}, {100 * one.high:.1f}] %" if one else "\u2013"
 
 
+def _first(simulation: Simulation) -> Optional[Break]:
+    return next((one for one in simulation.breaks if one.nodes is not None), None)
+
+
 def _finding(simulation: Simulation) -> str:
-    if not simulation.breaks:
-        return f"Nothing misses its limit up to {plural(int(simulation.scales[-1].nodes), 'node')}"
-    first = simulation.breaks[0]
+    first = _first(simulation)
+    if not first:
+        return f"Nothing misses its limit on {plural(int(simulation.scales[-1].nodes), 'node')}"
     return f"Breaks at {plural(int(first.nodes), 'node')} ({first.scenario}): {first.limit}"
 
 

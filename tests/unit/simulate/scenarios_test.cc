@@ -145,6 +145,17 @@ TEST(Simulation, FindsWhereItBreaksAndWhat) {
   for (const Gain& g : s.gains) EXPECT_FALSE(g.key.starts_with("client.")) << g.key;
 }
 
+TEST(Simulation, SaysHowManyNodesAreNeededAtLeast) {
+  // 14 GB within 20 s: one node writes 500 MB/s, two are enough.
+  const Simulation s = simulate(plan_of({1, 2, 4}, "store: {read: 14GB/s, write: 14GB/s}\nclient: {write: 500MB/s}"));
+  ASSERT_EQ(s.breaks.size(), 1u);
+  EXPECT_EQ(s.breaks[0].figure, Figure::save_time);
+  EXPECT_EQ(s.breaks[0].holds_from, 2);
+  EXPECT_EQ(s.breaks[0].nodes, 0);
+  EXPECT_EQ(s.breaks[0].limit, Limit::client);
+  EXPECT_NE(s.cause.find("Nothing misses its limit on 4 nodes"), std::string::npos);
+}
+
 TEST(Simulation, NeverPasses) {
   const Simulation s =
       simulate(plan_of({1, 2}, "store: {read: 80GB/s, write: 80GB/s}\nclient: {read: 20GB/s, write: 20GB/s}"));
