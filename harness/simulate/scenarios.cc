@@ -29,7 +29,7 @@ constexpr FigureKind kFigureKinds[kFigures] = {
     {"wall_clock_busy", "later epochs", "GPUs busy, with the pipeline's fill", "ratio", true},
     {"save_time", "save, all ranks", "time to save", "s", false},
     {"save_of_one_replica", "save, one replica", "time to save", "s", false},
-    {"save_copy", "save, staged", "time that ranks wait", "s", false},
+    {"save_copy", "save, staged", "wait of all ranks", "s", false},
     {"save_drain", "save, staged", "time until it is stored", "s", false},
     {"save_during_reading", "save during reading", "time to save", "s", false},
     {"busy_during_save", "save during reading", "GPUs busy", "ratio", true},

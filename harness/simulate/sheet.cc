@@ -207,7 +207,6 @@ void System::add_sheet(Sheet stated) {
     if (supply.most > 0) values += fmt::format("{} in all", format_in_unit(supply.most, unit));
     if (sheet.has(client))
       values += fmt::format("{}{} a client", values.empty() ? "" : ", ", format_in_unit(supply.client, unit));
-    if (supply.measured.empty()) supply.from = fmt::format("sheet {}", sheet.name);
     if (!values.empty())
       from.push_back(fmt::format("{}: at most {} (sheet {}: {})", what, values, sheet.name, sheet.source));
   };

@@ -185,17 +185,16 @@ std::vector<Moment> thinned(const StormResult& storm) {
   return few;
 }
 
-/// "31.2 % [30, 33]", "45.3 s [40.1 s, 50.3 s]".
+/// "GPUs busy: expected 31.2 % [30, 33], needed 90 %", "restore: expected 45.3 s [40.1, 50.3], needed 30 s": a line of 80
+/// columns has room for it.
 std::string expected(const Spread& s) {
-  if (kind_of(s.figure).unit == "ratio")
-    return fmt::format("{:.3g} % [{:.3g}, {:.3g}]", 100 * s.median, 100 * s.low, 100 * s.high);
-  const auto seconds = [](double value) { return format_quantity(value, Dimension::seconds); };
-  return fmt::format("{} [{}, {}]", seconds(s.median), seconds(s.low), seconds(s.high));
-}
-
-std::string required_text(const Spread& s) {
-  return kind_of(s.figure).unit == "ratio" ? fmt::format("{:.3g} %", 100 * *s.required)
-                                           : format_quantity(*s.required, Dimension::seconds);
+  const FigureKind& kind = kind_of(s.figure);
+  const bool share = kind.unit == "ratio";
+  const double times = share ? 100 : 1;
+  const char* const unit = share ? "%" : "s";
+  const std::string_view title = kind.title.starts_with("time to ") ? kind.title.substr(8) : kind.title;
+  return fmt::format("{}: expected {:.3g} {} [{:.3g}, {:.3g}], needed {:.3g} {}", title, times * s.median, unit,
+                     times * s.low, times * s.high, times * *s.required, unit);
 }
 
 std::string nodes_in_words(double nodes) { return fmt::format("{:.0f} node{}", nodes, nodes == 1 ? "" : "s"); }
@@ -211,16 +210,14 @@ void conclude(Simulation& out) {
     out.sentence = fmt::format("no limit of the job could be simulated on {}.", nodes_in_words(largest.nodes));
     return;
   }
-  out.sentence = fmt::format("on {}, {}: expected {}, required {}.", nodes_in_words(largest.nodes),
-                             kind_of(s->figure).title, expected(*s), required_text(*s));
+  out.sentence = fmt::format("on {}, {}.", nodes_in_words(largest.nodes), expected(*s));
   if (!out.breaks.empty() && out.breaks.front().nodes > 0) {
     const Break& first = out.breaks.front();
     out.cause = fmt::format("First limit: {} at {}{}, in {}.", to_string(first.limit), nodes_in_words(first.nodes),
                             first.holds_to > 0 ? fmt::format(" ({:.0f} hold)", first.holds_to) : "",
                             kind_of(first.figure).scenario);
   } else {
-    out.cause = fmt::format("Nothing misses its limit on {}. Only a measurement with as many nodes can pass.",
-                            nodes_in_words(largest.nodes));
+    out.cause = "Nothing misses its limit; only a measurement with as many nodes can pass.";
   }
 }
 

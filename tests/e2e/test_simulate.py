@@ -83,7 +83,7 @@ def test_a_stated_store_breaks_where_its_figures_say(made):
 def test_text_is_short_and_fits(made):
     done = made("simulate", "job.yaml", "--sheet", "sheet.yaml", "--nodes", "1..64*2", "--seeds", "40", COLUMNS="80")
     lines = done.out.splitlines()
-    assert done.code == 10 and lines[0] == "FAIL: on 64 nodes, GPUs busy: expected 31.2 % [31.2, 31.2], required 90 %."
+    assert done.code == 10 and lines[0] == "FAIL: on 64 nodes, GPUs busy: expected 31.2 % [31.2, 31.2], needed 90 %."
     assert all(len(line) <= 80 for line in lines), lines
     assert lines.index("") <= 3 and lines[-1].startswith("VERDICT FAIL nodes=64 breaks_at=32 ")
     assert "PASS" not in done.out
@@ -91,7 +91,17 @@ def test_text_is_short_and_fits(made):
 
 def test_it_never_passes(made):
     done = made("simulate", "job.yaml", "--sheet", "sheet.yaml", "--nodes", "1,2,4", "--seeds", "40")
-    assert done.code == 11 and done.out.startswith("INCONCLUSIVE:") and "Nothing misses its limit on 4 nodes" in " ".join(done.out.split())
+    assert done.code == 11 and done.out.startswith("INCONCLUSIVE:") and "Nothing misses its limit; only a measurement" in " ".join(done.out.split())
+
+
+def test_the_answer_of_a_time_is_short_too(made):
+    """A store that refuses most clients, so that a restart takes longer than the job allows."""
+    made.write("narrow.yaml", SHEET.replace("read: 320KiB/s, write: 10MB/s", "read: 40MB/s, write: 1GB/s, most_clients: 8").replace("80KiB/s, write: 5MB/s", "40MB/s, write: 1GB/s"))
+    done = made("simulate", "job.yaml", "--sheet", "narrow.yaml", "--nodes", "1024", "--seeds", "20", "--set", "checkpoint.restore=10s",
+                "--set", "checkpoint.stall=9min", "--set", "model.parameters=1e9", COLUMNS="80")
+    lines = done.out.splitlines()
+    assert done.code == 10 and lines[0].startswith("FAIL: on 1024 nodes, restore: expected ") and lines[0].endswith("needed 10 s."), done
+    assert lines.index("") == 3 and "refused clients" in lines[1] and all(len(line) <= 80 for line in lines), lines
 
 
 def test_the_same_seed_gives_the_same(made):

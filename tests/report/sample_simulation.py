@@ -29,7 +29,7 @@ def golden():
         "schema": 1, "kind": "headrace.simulation", "headrace": {"version": "1.0.0", "revision": "0123abc"},
         "job": {"name": "sample", "description": "A sample job", "gpus_per_node": 8, "values": {"step.time": "0.35s"}},
         "summary": {"word": "FAIL", "exit_code": 10,
-                    "sentence": "on 1024 nodes, GPUs busy: expected 4.69 % [4.45, 5.16], required 90 %.",
+                    "sentence": "on 1024 nodes, GPUs busy: expected 4.69 % [4.45, 5.16], needed 90 %.",
                     "cause": "First limit: the store at 64 nodes (32 hold), in first epoch."},
         "seed": 1, "seeds": 1000, "from": ["Cold epoch: 1 GB/s, 4 GB/s from 1, 4 clients (measured: run/point.read_bandwidth); it still grew"],
         "missing": ["opening of files: neither measured nor stated"], "scales": [_scale(2 ** n) for n in range(11)],
