@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "harness/base/quantiles.h"
 #include "harness/base/random.h"
 #include "harness/job/epoch.h"
 #include "harness/job/formula.h"
@@ -45,16 +46,6 @@ double required_of(std::span<const Need> needs, std::string_view id, Scope scope
   for (const Need& need : needs)
     if (need.id == id && need.scope == scope) return need.required;
   return 0;
-}
-
-/// Inverse of the normal distribution's share below x, by bisection: eight values are needed, once.
-double quantile_of_normal(double share) {
-  double low = -9, high = 9;
-  for (int i = 0; i < 80; ++i) {
-    const double x = (low + high) / 2;
-    (std::erfc(-x / std::sqrt(2)) / 2 < share ? low : high) = x;
-  }
-  return low;
 }
 
 /// The most of one node in a direction, and what sets it.
@@ -152,7 +143,7 @@ struct Scenarios::Nodes {
     const double deviation = std::sqrt(std::log1p(variation * variation));
     const unsigned kinds = variation <= 0 ? 1 : kSpeeds;
     for (unsigned k = 0; k < kinds; ++k)
-      factors_.push_back(kinds == 1 ? 1 : std::exp(deviation * quantile_of_normal((k + 0.5) / kinds)));
+      factors_.push_back(kinds == 1 ? 1 : std::exp(deviation * statistics::normal_quantile((k + 0.5) / kinds)));
     if (slow) factors_.push_back(system.sheet.at("client.slow_rate"));
     std::vector<unsigned> order(factors_.size());
     std::iota(order.begin(), order.end(), 0u);
