@@ -64,15 +64,15 @@ void show_changes(const RequireArguments& arguments, const std::string& path, co
       [&] { return changes_json(before, after, arguments.overrides); }, [&] { return changes_csv(before, after); });
 }
 
-void show_needs(const RequireArguments& arguments, const std::string& path, const Terminal& terminal) {
+void show_needs(const RequireArguments& arguments, const std::string& path, bool explain, const Terminal& terminal) {
   const Job job = load_job(path, arguments.overrides);
   const std::vector<Need> needs = derive_needs(job);
   show(
       arguments.format,
       [&] {
-        const Text text =
-            answer_text(needs_answer(job, needs, arguments.job), terminal) + needs_text(job, needs, terminal);
-        return arguments.explain ? text + "\n" + locked_text(job, terminal) : text;
+        const Text answer = answer_text(needs_answer(job, needs, arguments.job), terminal);
+        return explain ? answer + needs_text(job, needs, terminal) + "\n" + locked_text(job, terminal)
+                       : answer + needs_table(job, needs, terminal);
       },
       [&] { return needs_json(job, needs); }, [&] { return needs_csv(needs); });
 }
@@ -97,20 +97,20 @@ int require(const RequireArguments& arguments, const Shared& shared) {
   } else if (arguments.compare) {
     show_changes(arguments, path, terminal);
   } else {
-    show_needs(arguments, path, terminal);
+    show_needs(arguments, path, arguments.explain || shared.verbosity > 0, terminal);
   }
   return 0;
 }
 
 void add_require(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("require", "List the requirements of a job, each with its equation and numbers");
+  Verb verb = verbs.add("require", "List the requirements of a job; --explain shows each equation with its numbers");
   auto a = std::make_shared<RequireArguments>();
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)");
   verb.format(a->format, {"text", "json", "csv", "markdown"}, "text, json or csv; of formulas text, json or markdown");
   verb.option("--set KEY=VALUE", a->overrides, "Override KEY=VALUE, as in step.time=100ms (repeatable)")
       .one_value_each();
   verb.flag("--keys", a->keys, "List the keys of a job file, and nothing else");
-  verb.flag("--explain", a->explain, "Also list the keys that would give further needs");
+  verb.flag("--explain", a->explain, "Each need with its id, equation and numbers, and the keys that would add needs");
   verb.flag("--compare", a->compare, "Needs before and after the overrides, side by side");
   verb.option("--sweep KEY=RANGE", a->sweep,
               "Needs over KEY=FIRST..LAST*FACTOR, FIRST..LAST+STEP or A,B,C (repeatable: crossed)");

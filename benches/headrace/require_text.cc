@@ -22,10 +22,10 @@ std::size_t width_of(const Terminal& terminal) { return static_cast<std::size_t>
 Text header(const Job& job, std::size_t width) {
   const std::string description = job.description.empty() ? "" : ": " + job.description;
   return wrap(job.name + description, width, 0) + "\n" +
-         wrap(Text::format("{} node{} of {} GPU{}; a step takes {}; need = {} * required", job.cluster.nodes,
+         wrap(Text::format("{} node{} of {} GPU{}; a step takes {}", job.cluster.nodes,
                            job.cluster.nodes == 1 ? "" : "s", job.cluster.gpus_per_node,
                            job.cluster.gpus_per_node == 1 ? "" : "s",
-                           compact_quantity(job.step.time, Dimension::seconds), job.safety),
+                           compact_quantity(job.step.time, Dimension::seconds)),
               width, 0) +
          "\n";
 }
@@ -100,6 +100,12 @@ Text block(const Job& job, std::span<const Need> scopes, std::size_t width) {
   return out + "\n";
 }
 
+/// What people call it; "" = no verdict judges it.
+std::string_view judged_name(const Need& need) {
+  const NeedKind* kind = find_need_kind(need.id);
+  return need.informative || kind == nullptr ? std::string_view{} : kind->name;
+}
+
 Text shown(const std::optional<double>& value, const std::string& unit) {
   return value ? Text(need_value(*value, unit)) : Text("-");
 }
@@ -109,18 +115,43 @@ Text shown(const std::optional<double>& value, const std::string& unit) {
 Answer needs_answer(const Job& job, std::span<const Need> needs, const std::string& file) {
   Text most;
   std::size_t judged = 0;
-  for (const Need& need : needs) {
-    const NeedKind* kind = find_need_kind(need.id);
-    if (need.informative || kind == nullptr || kind->name.empty() || need.scope == Scope::gpu) continue;
-    const bool first = judged == 0 || (&need != needs.data() && (&need)[-1].id != need.id);
-    judged += first;
-    if (first && judged <= 3)
-      most += Text::format("{}{} {}", judged > 1 ? ", " : "", kind->name, format_named(need.need, need.unit, need.id));
+  for (std::size_t i = 0; i < needs.size(); ++i) {
+    const Need& need = needs[i];
+    if (judged_name(need).empty() || (i > 0 && needs[i - 1].id == need.id)) continue;
+    if (++judged <= 3)
+      most += Text::format("{}{} {}", judged > 1 ? ", " : "", judged_name(need),
+                           format_named(need.need, need.unit, need.id));
   }
   return {.sentence = Text::format("{} has {} requirements, on {} GPUs. The first, with margin {}: {}.", job.name,
                                    judged, job.cluster.gpus(), job.safety, most),
           .next = Text::format("headrace qualify {} --at DIR measures whether the storage at DIR meets them",
                                shell_word(file))};
+}
+
+Text needs_table(const Job& job, std::span<const Need> needs, const Terminal& terminal) {
+  const std::vector<Table::Column> scopes{{"cluster", true}, {"node", true}, {"GPU", true}};
+  std::vector<Table::Column> heads{{Text::format("requirement, with margin {}", job.safety)}};
+  heads.insert(heads.end(), scopes.begin(), scopes.end());
+  Table judged(heads);
+  heads.front() = {"for information"};
+  Table others(heads);
+  bool any_others = false;
+  for (std::size_t i = 0, end = 0; i < needs.size(); i = end) {
+    for (end = i + 1; end < needs.size() && needs[end].id == needs[i].id;) ++end;
+    const std::span<const Need> one = needs.subspan(i, end - i);
+    const std::string_view name = judged_name(needs[i]);
+    std::vector<Text> cells{name.empty() ? Text(needs[i].id) : Text(std::string(name))};
+    for (const Scope scope : {Scope::cluster, Scope::node, Scope::gpu}) {
+      const auto at = std::find_if(one.begin(), one.end(), [&](const Need& n) { return n.scope == scope; });
+      cells.push_back(at == one.end() ? Text() : Text(format_named(at->need, at->unit, at->id)));
+    }
+    (name.empty() ? others : judged).row(std::move(cells));
+    any_others |= name.empty();
+  }
+  const std::size_t width = width_of(terminal);
+  Text out = header(job, width) + "\n" + judged.text(terminal);
+  if (any_others) out += "\n" + others.text(terminal);
+  return out + "\n" + wrap("Each with its id, equation and numbers: --explain", width, 0) + "\n";
 }
 
 Text needs_text(const Job& job, std::span<const Need> needs, const Terminal& terminal) {

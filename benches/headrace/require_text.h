@@ -16,7 +16,10 @@ namespace headrace::cli {
 /// The first requirements with margin, and how to measure whether they are met. `file`: of the job.
 Answer needs_answer(const job::Job& job, std::span<const job::Need> needs, const std::string& file);
 
-/// One block per need: the values at each scope, the margin, the equation with its numbers.
+/// A row per need, by its plain name: its values with margin at each scope. Needs that no verdict judges follow.
+Text needs_table(const job::Job& job, std::span<const job::Need> needs, const Terminal& terminal);
+
+/// One block per need, with its id: the values at each scope, the margin, the equation with its numbers.
 Text needs_text(const job::Job& job, std::span<const job::Need> needs, const Terminal& terminal);
 
 /// Which needs the job does not have, and the keys that would give them: what each is, its unit.

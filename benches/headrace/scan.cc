@@ -71,6 +71,7 @@ ScanRow row_of(const PointResult& result, const std::string& metric) {
     row.missing = result.status == PointStatus::not_reached ? "not reached"
                   : !result.reason.empty()                  ? result.reason
                   : why != result.missing.end()             ? why->second
+                  : row.taken == 0                          ? "stopped before the first repetition ended"
                                                             : "not reported";
     return row;
   }

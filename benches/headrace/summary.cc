@@ -40,7 +40,9 @@ Text bounds(const Judgement& j) {
 Text headroom_text(const Judgement& j) {
   constexpr double kMany = 3;
   if (!j.headroom) return "";
-  if (*j.headroom >= kMany) return Text::format(" {:.2g} x", std::min(*j.headroom, 1e3));
+  if (*j.headroom >= 1e3) return " > 1000 x";
+  if (*j.headroom >= 10) return Text::format(" {:.0f} x", *j.headroom);
+  if (*j.headroom >= kMany) return Text::format(" {:.1f} x", *j.headroom);
   return Text::format(" {:+.0f} %{}", (*j.headroom - 1) * 100, j.thin ? ", thin" : "");
 }
 

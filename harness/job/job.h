@@ -91,7 +91,7 @@ struct Job {
   };
   std::optional<LocalCache> local_cache;
   struct ObjectStore {
-    double first_byte_latency = 0, stream_rate = 0, prefix_limit = 5500, connection_rate = 87.5e6,
+    double first_byte_latency = 0.1, stream_rate = 87.5e6, prefix_limit = 5500, connection_rate = 87.5e6,
            shards_per_worker = 4;
     std::optional<double> request_size, request_price, capacity_price;
   };

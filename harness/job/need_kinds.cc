@@ -18,9 +18,6 @@ using When = Measure::When;
 
 constexpr std::string_view kCold = "cold";
 
-constexpr std::string_view kManySmallFiles =
-    "pack many samples into one file (headrace pack; dataset.layout: shards) and measure shard_stream, or read with "
-    "more workers; headrace size estimates the gain of each";
 constexpr std::string_view kSlowReads =
     "check read-ahead, scheduler and mount options with headrace doctor. headrace size lists upgrades that feed more "
     "GPUs. RAM as large as the data set helps from epoch 2 on";
@@ -34,7 +31,7 @@ std::vector<NeedKind> ingest() {
                            {"shard_stream.sample_rate", When::shards},
                            {"random_read.sample_rate", When::tokens}},
            .cache = kCold,
-           .mend = kManySmallFiles},
+           .mend = kSlowReads},
           {.id = "ingest.read_bandwidth",
            .name = "Bytes read",
            .measured_by = {{"small_file_read.read_bandwidth", When::files},
@@ -58,13 +55,13 @@ std::vector<NeedKind> ingest() {
            .name = "Files opened",
            .measured_by = {{"small_file_read.open_rate"}, {"metadata.open_rate", When::no_files}},
            .cache = kCold,
-           .mend = kManySmallFiles},
+           .mend = kSlowReads},
           {.id = "ingest.metadata_rate",
            .name = "Names looked up",
            // The second reads the files meanwhile, and counts two calls for each.
            .measured_by = {{"metadata.operation_rate"}, {"small_file_read.metadata_rate", When::always, true}},
            .cache = kCold,
-           .mend = kManySmallFiles,
+           .mend = kSlowReads,
            .phase = {"metadata", "Opening files", true, true}},
           {.id = "ingest.epoch_time"},
           {.id = "ingest.token_rate"},

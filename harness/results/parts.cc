@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "harness/job/need_kinds.h"
 #include "harness/results/fields_json.h"
 #include "harness/results/result_store.h"
 
@@ -111,7 +112,11 @@ Json summary_part(const Summary& s) {
 
 Json judgements_part(const RunResult& run) {
   Json all = Json::array();
-  for (const Judgement& j : run.judgements) all.push_back(json_of(j));
+  for (const Judgement& j : run.judgements) {
+    all.push_back(json_of(j));
+    if (const job::NeedKind* kind = job::find_need_kind(j.id); kind != nullptr && !kind->name.empty())
+      all.back()["name"] = kind->name;
+  }
   return all;
 }
 

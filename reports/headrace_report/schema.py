@@ -84,6 +84,7 @@ class Judgement:
     id: str
     outcome: str
     scope: str = ""
+    name: str = ""  # what people call the need; "" = only its id is known
     reason: str = ""
     explanation: str = ""
     next_step: str = ""

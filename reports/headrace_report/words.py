@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from .schema import OUTCOMES, Judgement, NoiseFloor, Point, Run
-from .units import listing, percent, plural
+from .sizing import Sizing
+from .units import headroom, is_memory, listing, percent, plural, quantity
 
 SYMBOL = {"PASS": "\u2714", "FAIL": "\u2718", "INCONCLUSIVE": "?", "SKIPPED": "\u2013", "ERROR": "!",
           "INCOMPLETE": "?", "INTERRUPTED": "!", "MEASURED": "\u2022"}
@@ -35,8 +36,25 @@ def way(judgement: Judgement) -> Tuple[str, str]:
 
 
 def need_name(judgement: Judgement) -> str:
-    """The id, with the scope where it is not the node: the same need may be judged at several."""
-    return judgement.id if judgement.scope in ("", "node") else f"{judgement.id} ({judgement.scope})"
+    """The plain name, or the id, with the scope where it is not the node: the same need may be judged at several."""
+    name = judgement.name or judgement.id
+    return name if judgement.scope in ("", "node") else f"{name} ({judgement.scope})"
+
+
+def same_tests(judgements: Sequence[Judgement]) -> List[List[Judgement]]:
+    """Needs that one test answers alike, together, each group where its first one is."""
+    groups: Dict[Tuple[str, ...], List[Judgement]] = {}
+    for number, judgement in enumerate(judgements):
+        alone = not judgement.point or judgement.headroom is None
+        key = (str(number),) if alone else (judgement.point, judgement.outcome, judgement.reason, headroom(judgement.headroom))
+        groups.setdefault(key, []).append(judgement)
+    return list(groups.values())
+
+
+def worst(run: Run) -> Optional[Judgement]:
+    """The missed need that is missed by most."""
+    missed = [judgement for judgement in run.judgements if judgement.outcome == "FAIL" and judgement.measured is not None]
+    return min(missed, key=lambda judgement: judgement.headroom if judgement.headroom is not None else 1.0, default=None)
 
 
 PAIR_RATE = "network.pair_rate"  # what parts of the network are judged by: no need of the job's
@@ -67,8 +85,8 @@ def tone(outcome: str) -> str:
     return {"INCOMPLETE": "inconclusive", "INTERRUPTED": "error", "MEASURED": "skipped"}.get(outcome, outcome.lower())
 
 
-def headline(run: Run) -> Tuple[str, str]:
-    """The run in one sentence, who and for what, and its details: how many needs."""
+def headline(run: Run, sizing: Optional[Sizing] = None) -> Tuple[str, str]:
+    """The run in one sentence, who and for what, and its details: how many needs, and the one that is missed by most."""
     who = run.run.node or "this node"
     goal = f"\u201c{run.job.name if run.job else run.run.name}\u201d"
     slow, open_parts = slow_parts(run), slow_parts(run, "INCONCLUSIVE")
@@ -85,8 +103,8 @@ def headline(run: Run) -> Tuple[str, str]:
         measured = sum(point.status == "ok" for point in run.points)
         return (f"{measured} of {plural(len(run.points), 'point')} measured on {who}",
                 "No need was declared, so nothing was judged" if counts.word == "MEASURED" else "Nothing was judged")
-    met = f"{counts.passed} of {plural(total, 'need')} met"
-    missed = f"{counts.fail - len(slow)} of {plural(total, 'need')} missed"
+    met = f"{counts.passed} of {plural(total, 'requirement')} met"
+    missed = f"{counts.fail - len(slow)} of {plural(total, 'requirement')} missed"
     rest = "".join([f", {counts.of(outcome)} {word}" for outcome, word in
                     (("INCONCLUSIVE", "inconclusive"), ("SKIPPED", "skipped"), ("ERROR", "in error"))
                     if counts.of(outcome)])
@@ -96,6 +114,12 @@ def headline(run: Run) -> Tuple[str, str]:
     if counts.word == "FAIL" and counts.fail == len(slow):
         return f"Bad: {_named(slow)}", met + rest
     if counts.word == "FAIL":
+        if (lacking := worst(run)) is not None and lacking.higher_is_better:
+            binary = is_memory(lacking.id, lacking.unit)
+            rest += (f". {need_name(lacking)}: {quantity(lacking.measured, lacking.unit, binary)} of "
+                     f"{quantity(lacking.need, lacking.unit, binary)} needed")
+        if sizing is not None and sizing.summary.gpus_fed is not None:
+            return f"{who} feeds {int(sizing.summary.gpus_fed)} of {sizing.summary.gpus:.0f} GPUs of {goal}", missed + rest
         return f"{who} is not ready for {goal}", missed + rest
     if counts.word == "PASS" and counts.passed == total:
         every = {1: "The need asked of it is", 2: "Both needs asked of it are"}.get(total, f"All {total} needs asked of it are")

@@ -467,8 +467,10 @@ def test_the_rate_of_decoding_is_judged(headrace, step, words):
     assert result.code in (0, 10, 11, 12), result
     need = next(n for n in headrace.results("verdict.json", out="out")["judgements"] if n["id"] == "host.decode_rate")
     word = need["outcome"].upper()
-    assert word in words and need["measured"] * 100 < need["need"] or word == "PASS" in words, need
-    assert word != "INCONCLUSIVE" or "disturbed" in need["explanation"], "too slow by so much, only others leave it open"
+    if word == "INCONCLUSIVE":
+        assert "disturbed" in need["explanation"], "the answer is clear: only other programs can leave it open"
+    else:
+        assert word in words and (word == "PASS" or need["measured"] * 100 < need["need"]), need
     assert "not proven: generated images of" in " ".join(result.out.split()), result
 
 

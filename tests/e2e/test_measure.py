@@ -117,6 +117,7 @@ def test_the_first_repetition_interrupted_reports_what_it_gave(headrace):
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130 and "until it was stopped: " in out, (process.returncode, out, err)
+    assert "stopped before the first repetition ended" in out, out
 
 
 def test_a_budget_is_shared_by_the_points_and_can_be_kept_as_a_configuration(headrace):

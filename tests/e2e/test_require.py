@@ -11,12 +11,27 @@ LLM = "configs/jobs/llm-70b.yaml"
 
 
 def test_needs_can_be_checked_by_hand(headrace):
-    reported = headrace("require", RESNET)
+    reported = headrace("require", RESNET, "--explain")
     assert reported.code == 0, reported
+    assert reported.out.startswith(headrace("require", RESNET, "-v").out.split("\n\n", maxsplit=1)[0]), "-v explains, too"
     assert "A3: R * S * alpha * (1 - h)\n    = 10240/s * 130 kB * 1 * (1 - 0)\n" in reported.out, reported.out
     assert "1.331 GB/s      1.331 GB/s      166.4 MB/s" in reported.out, reported.out
-    unsure = headrace("require", RESNET, "--set", "step.time=200ms +- 10%")
+    unsure = headrace("require", RESNET, "--explain", "--set", "step.time=200ms +- 10%")
     assert "known within 10 % (one standard deviation)" in unsure.out and "with margin 1.2 and uncertainty" in unsure.out, unsure
+
+
+def test_each_requirement_is_a_row_with_its_plain_name(headrace):
+    reported = headrace("require", RESNET, COLUMNS="80")
+    rows = [re.split(r"  +", line.strip()) for line in reported.out.splitlines()]
+    assert ["Bytes read", "1.60 GB/s", "1.60 GB/s", "200 MB/s"] in rows and ["Names looked up", "49.2 k/s", "49.2 k/s"] in rows, reported.out
+    assert "ingest.sample_rate" not in reported.out and "A3" not in reported.out, reported.out
+    needs = json.loads(headrace("require", RESNET, "--json").out)["needs"]
+    judged = {need["id"] for need in needs if not need.get("informative")}
+    assert f"has {len(judged)} requirements" in reported.out, reported.out
+    start = next(number for number, row in enumerate(rows) if row[0].startswith("requirement, with margin"))
+    assert rows.index([""], start) - start - 1 == len(judged), reported.out
+    for need in needs:
+        assert (need["id"] in reported.out) == bool(need.get("informative")), need["id"]
 
 
 COMMANDS = [["require", RESNET], ["require", LLM], ["require", RESNET, "--explain"], ["require", "--keys"],
@@ -42,7 +57,7 @@ def numbers(text):
 
 
 def test_a_narrow_terminal_hides_nothing(headrace):
-    narrow, wide = (headrace("require", RESNET, COLUMNS=width).out for width in ("60", "120"))
+    narrow, wide = (headrace("require", RESNET, "--explain", COLUMNS=width).out for width in ("60", "120"))
     assert numbers(" ".join(narrow.split())) == numbers(" ".join(wide.split())) and len(numbers(wide)) > 20
 
 
@@ -86,6 +101,24 @@ def test_a_sweep_is_drawn_a_figure_per_need_that_changes(headrace):
     assert headrace("require", *words, "--plot", "needs.html").code == 0
     page = headrace.path("needs.html").read_text()
     assert page.count("<figure") == len(changing) and "host.cpu_cores" in page
+
+
+def test_an_object_store_needs_no_guesses_of_the_user(headrace):
+    text = """schema: 1
+job: s3job
+cluster: {nodes: 64, gpus_per_node: 8}
+step: {time: 500ms, micro_batch: 16}
+dataset: {layout: shards, samples: 10e6, sample_size: 400kB, samples_per_file: 640}
+object_store: {first}
+"""
+    needs = {}
+    for first in ("{}", "{first_byte_latency: 100ms, stream_rate: 87.5MB/s}", "{first_byte_latency: 10ms}"):
+        reported = headrace("require", headrace.write("job.yaml", text.replace("{first}", first)), "--json")
+        assert reported.code == 0, reported
+        needs[first] = {(need["id"], need["scope"]): need["required"] for need in json.loads(reported.out)["needs"]}
+    least, stated, faster = needs.values()
+    assert least == stated, "the defaults are those of the vendor's guidelines"
+    assert faster["object_store.concurrency", "cluster"] < least["object_store.concurrency", "cluster"] == 700, least
 
 
 def test_words_along_an_axis_stand_as_they_were_written(headrace):

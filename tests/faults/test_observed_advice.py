@@ -12,7 +12,7 @@ pytestmark = pytest.mark.long
 
 WAYS = ROOT / "tests/observe/ways.py"
 STEP, BATCH = 0.05, 8  # the GPU takes 160 samples/s
-OPEN_MS = 25  # a worker gives fewer than 40
+OPEN_MS = 22  # a worker gives about 41
 
 
 @pytest.fixture

@@ -208,6 +208,11 @@ def mixed(seed: int, id: str, count: int) -> Dict[str, Any]:
                  "cold", repetitions, ["open", "read", "close", "queue"])
 
 
+NEEDS = {"ingest.read_bandwidth": "Bytes read", "ingest.open_rate": "Files opened", "ingest.read_iops": "Read calls",
+         "ingest.sample_rate": "Samples read", "ingest.metadata_rate": "Names looked up",
+         "ingest.steady_read_bandwidth": "Later epochs", "host.memory_bandwidth": "Memory bandwidth"}
+
+
 def judgement(id: str, outcome: str, need: float, unit: str, measured: Any = None, low: Any = None, high: Any = None,
               **more: Any) -> Dict[str, Any]:
     result = {"id": id, "scope": "node", "outcome": outcome, "reason": "", "explanation": "", "next_step": "",
@@ -215,6 +220,8 @@ def judgement(id: str, outcome: str, need: float, unit: str, measured: Any = Non
               "repetitions": 5, "point": "small_file_read/engine:posix", "metric": "small_file_read.read_bandwidth",
               "formula": "A3", "equation": "R * S * alpha * (1 - h)",
               "substituted": "10240/s * 130 kB * 1 * (1 - 0)", **more}
+    if id in NEEDS:
+        result["name"] = NEEDS[id]
     if measured is not None:
         result["measured"] = measured
         result["headroom"] = measured / need if result["direction"] == "at_least" else need / measured
@@ -273,6 +280,7 @@ def failing() -> Dict[str, Any]:
     judgements = [
         judgement("ingest.read_bandwidth", "FAIL", 1.59744e9, "B/s", 0.912e9, 0.896e9, 0.931e9,
                   explanation="Even the best of 5 repetitions, 931 MB/s, is below the 1.60 GB/s that is needed.",
+                  way="64 blocking workers, whole files",
                   next_step="headrace qualify -c configs/quickstart.yaml --job configs/jobs/resnet50-imagenet.yaml "
                             "--only 'small_file_read*' --set workers=32"),
         judgement("ingest.open_rate", "FAIL", 12288, "1/s", 7015.0, 6892.0, 7161.0, formula="A7",
@@ -322,7 +330,7 @@ def many_needs() -> Dict[str, Any]:
     """More needs, steps and words than two sheets of paper hold."""
     point = small_files(5, "small_file_read", "posix", 0.9e9, 5, 3000)
     judgements = [
-        judgement(f"ingest.read_bandwidth_{number}", "FAIL", 1.6e9, "B/s", 0.9e9, 0.88e9, 0.93e9, point="small_file_read",
+        judgement(f"ingest.read_bandwidth_{number}", "FAIL", 1.6e9, "B/s", (0.9 - number / 50) * 1e9, (0.88 - number / 50) * 1e9, 0.93e9, point="small_file_read",
                   way="64 blocking workers, whole files of a long description", explanation="Even the best repetition is below it. " * 8,
                   next_step=f"step {number}: " + "try something else with many words " * 6) for number in range(40)]
     return run_file("FAIL", 10, judgements, [point])

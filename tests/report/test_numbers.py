@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import sample_run
+import sample_sizing
 
-from headrace_report import units, words
+from headrace_report import documents, units, words
 from headrace_report.histogram import Merged, Typical, bucket_value
-from headrace_report.load import read_run
+from headrace_report.load import read, read_run
 from headrace_report.plots import tail, timeline
 from headrace_report.plots.tail import percentile_of, stretch
 from headrace_report.schema import Histogram
@@ -77,13 +78,21 @@ def test_percentile_metrics(metric, share):
 
 @pytest.mark.parametrize("sample, reported", [
     ("failing", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
-                 "2 of 9 needs missed, 2 inconclusive, 1 skipped")),
+                 "2 of 9 requirements missed, 2 inconclusive, 1 skipped. Files opened: 7.01\u00a0k/s of 12.3\u00a0k/s needed")),
     ("passing", ("node17 is ready for \u201cresnet50-imagenet\u201d", "Both needs asked of it are met")),
     ("without_needs", ("1 of 1 point measured on node17", "No need was declared, so nothing was judged")),
-    ("interrupted", ("Stopped by SIGINT (Ctrl-C) before the end", "0 of 1 need met, 1 in error")),
+    ("interrupted", ("Stopped by SIGINT (Ctrl-C) before the end", "0 of 1 requirement met, 1 in error")),
 ])
 def test_headlines(sample, reported):
     assert words.headline(read_run(sample_run.SAMPLES[sample]())) == reported
+
+
+def test_the_headline_of_a_sized_run_says_how_many_gpus_are_fed():
+    run, sized = read_run(sample_run.failing()), read(sample_sizing.golden(), documents.TYPES)
+    fed = int(sized.summary.gpus_fed)
+    assert words.headline(run, sized)[0] == f"node17 feeds {fed} of {sized.summary.gpus:.0f} GPUs of \u201cresnet50-imagenet\u201d"
+    passing = read_run(sample_run.passing())
+    assert words.headline(passing, sized) == words.headline(passing), "that it is ready says more"
 
 
 def with_part(sample, outcome, scope="node node3"):
@@ -99,9 +108,10 @@ def with_part(sample, outcome, scope="node node3"):
 @pytest.mark.parametrize("sample, outcome, reported", [
     ("without_needs", "FAIL", ("Bad: node node3", "Compared with what their like reached in the same repetitions; no need was declared")),
     ("without_needs", "INCONCLUSIVE", ("It is open whether there is something wrong with node node3", "No node is blamed; no need was declared")),
-    ("passing", "FAIL", ("Bad: node node3", "2 of 2 needs met; bad: node node3")),
+    ("passing", "FAIL", ("Bad: node node3", "2 of 2 requirements met; bad: node node3")),
     ("failing", "FAIL", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
-                         "2 of 9 needs missed, 2 inconclusive, 1 skipped; bad: node node3")),
+                         "2 of 9 requirements missed, 2 inconclusive, 1 skipped; bad: node node3. Files opened: 7.01\u00a0k/s of "
+                         "12.3\u00a0k/s needed")),
 ])
 def test_headlines_name_the_parts_that_are_bad(sample, outcome, reported):
     assert words.headline(read_run(with_part(sample_run.SAMPLES[sample], outcome))) == reported

@@ -1,6 +1,7 @@
 """The page as a text: self-contained, stable, small, escaped, complete without scripts."""
 
 import base64
+import dataclasses
 import hashlib
 import json
 import re
@@ -10,6 +11,7 @@ import sample_run
 import sample_sizing
 from conftest import Reader, program
 
+from headrace_report import schema, words
 from headrace_report.html import embed, views
 from headrace_report.load import load_run, read_run
 
@@ -128,7 +130,7 @@ def test_everything_is_there_without_scripts(pages):
             assert judgement["next_step"] in text
     for point in data["points"]:
         assert point["id"] in text and point["reason"] in text
-    for word in ("FAIL", "2 of 9 needs missed", "9f2c61e07ab85d34", "3f9c1d2", "not readable", "gpu.h2d_bandwidth",
+    for word in ("FAIL", "2 of 9 requirements missed", "9f2c61e07ab85d34", "3f9c1d2", "not readable", "gpu.h2d_bandwidth",
                  "GDC5602Q", "95 % bootstrap interval", "headrace qualify -c configs/quickstart.yaml"):
         assert word in text.replace("\u00a0", " "), word
     # What scripts alone can do is hidden until they run.
@@ -140,9 +142,22 @@ def test_everything_is_there_without_scripts(pages):
 def test_the_row_of_a_need_reports_how_it_was_measured(pages):
     rows = re.findall(r"<tbody data-outcome.*?</tbody>", pages.text("failing").split('id="needs-table"')[1].split("</table>")[0], re.S)
     reported = {re.search(r'data-sort="([^"]*)"', row)[1]: Reader(row).text for row in rows}
-    assert "as the job reads: 64 blocking workers, whole files" in reported["ingest.open_rate"]
-    assert "measured by: small_file_read/engine:posix" in reported["ingest.read_bandwidth"]  # a file without ways
-    assert "measured by:" not in reported["ingest.read_iops"] and "as the job" not in reported["ingest.read_iops"]  # was skipped
+    assert "as the job reads: 64 blocking workers, whole files" in reported["Bytes read"]
+    assert "measured by: small_file_read/engine:io_uring" in reported["Samples read"]  # a file without ways
+    assert "measured by:" not in reported["Read calls"] and "as the job" not in reported["Read calls"]  # was skipped
+    # One test answers both alike: one row, by plain names; ids are in the details.
+    assert "The same test: Files opened 7.01 k/s of 12.3 k/s" in reported["Bytes read"].replace("\u00a0", " "), reported["Bytes read"]
+    assert "Files opened" not in reported and "id ingest.read_bandwidth" in reported["Bytes read"], reported.keys()
+
+
+def test_needs_that_another_test_answers_or_that_differ_are_rows_of_their_own():
+    first, second = (schema.Judgement(id=j["id"], name=j["name"], outcome=j["outcome"], point=j["point"], headroom=j["headroom"])
+                     for j in sample_run.failing()["judgements"][:2])
+    assert [len(group) for group in words.same_tests([first, second])] == [2]
+    for change in ({"point": "small_file_read/engine:io_uring"}, {"outcome": "INCONCLUSIVE"}, {"headroom": 0.2}, {"reason": "disturbed"}):
+        other = dataclasses.replace(second, **change)
+        assert [len(group) for group in words.same_tests([first, other])] == [1, 1], change
+    assert words.need_name(dataclasses.replace(first, name="")) == "ingest.read_bandwidth", "older files have no names"
 
 
 def test_what_to_do_next_stands_once_and_before_the_needs(pages):

@@ -163,7 +163,11 @@ class HostGpuBackend final : public GpuBackend {
         : owner(owner), index(index), name("gpu" + std::to_string(index)), settings(std::move(settings)) {}
     const GpuFacts& facts() const override { return settings.facts; }
     GpuState state() override {
-      GpuState now = settings.state;
+      const auto locked = [this] {
+        const std::lock_guard lock(owner.mutex_);
+        return settings.state;
+      };
+      GpuState now = locked();
       if (settings.runs_hot) now.power_w = power();
       return now;
     }

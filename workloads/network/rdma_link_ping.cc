@@ -72,19 +72,20 @@ void RdmaLink::send_marked(unsigned char mark, StallWatch& watch) {
 /// Until the next message is there; its mark.
 unsigned char RdmaLink::wait_for(std::uint64_t number, StallWatch& watch) {
   RdmaLane& lane = lanes_[0];
-  const volatile unsigned char* last = area_.sink(0) + traffic_.size - 1;
+  // The device writes it last: what is behind an acquiring load of it has arrived, too.
+  const auto last = [&] { return __atomic_load_n(area_.sink(0) + traffic_.size - 1, __ATOMIC_ACQUIRE); };
   if (traffic_.sends()) {
     RdmaCompletion done;
     while (check_poll(endpoint_.poll_received({&done, 1})) == 0) wait(watch);
     if (done.status != 0) receive_failed(done.status);
     ++lane.received;
-    const unsigned char mark = *last;
+    const unsigned char mark = last();
     if (lane.receives - lane.received < traffic_.rx_depth) post_receive(0);
     watch.moved();
     return mark;
   }
   unsigned char mark;
-  while ((mark = *last) != marker(number) && mark != kStop) wait(watch);
+  while ((mark = last()) != marker(number) && mark != kStop) wait(watch);
   watch.moved();
   return mark;
 }

@@ -309,7 +309,11 @@ class Fixes {
     Fix fix;
     fix.fix = "local_cache";
     fix.title = "Keep the data on local disks after the first epoch";
-    fix.set = {fmt::format("local_cache.capacity={:.0f}B", *job_.dataset.samples * job_.dataset.stored_size())};
+    const double bytes = *job_.dataset.samples * job_.dataset.stored_size();
+    const double digit = std::pow(10, std::floor(std::log10(bytes)) - 2);  // the third: enough to read and to type
+    std::string capacity = format_quantity(std::ceil(bytes / digit) * digit, Dimension::bytes);
+    std::erase(capacity, ' ');
+    fix.set = {"local_cache.capacity=" + capacity};
     fix.explanation =
         "From the second epoch on storage serves only the rest that does not fit (A3, C5). The first epoch stays the "
         "same.";

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "harness/base/parallel.h"
+#include "harness/base/quantiles.h"
 #include "harness/bringup/simulation/made_fleet.h"
 
 namespace headrace::bringup {
@@ -78,9 +79,7 @@ std::vector<SimulatedFleet> simulate_fleets(const FleetPlan& plan, unsigned flee
 
 double at_least(unsigned count, unsigned all, double probability) {
   double less = 0;
-  for (unsigned k = 0; k < count; ++k)
-    less += std::exp(std::lgamma(all + 1.0) - std::lgamma(k + 1.0) - std::lgamma(all - k + 1.0) +
-                     k * std::log(probability) + (all - k) * std::log1p(-probability));
+  for (unsigned k = 0; k < count; ++k) less += statistics::binomial_term(all, k, probability);
   return std::max(0.0, 1 - less);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 #include "harness/job/formula.h"
 
 namespace headrace {

@@ -5,7 +5,7 @@
 #include <numbers>
 #include <numeric>
 
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 #include "harness/judge/statistics/draws.h"
 #include "harness/judge/statistics/summary.h"
 

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 #include "harness/judge/statistics/summary.h"
 
 namespace headrace::statistics {

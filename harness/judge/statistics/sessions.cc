@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 
 namespace headrace::statistics {
 namespace {

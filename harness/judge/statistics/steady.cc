@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 #include "harness/judge/statistics/summary.h"
 
 namespace headrace::statistics {

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 #include "harness/job/need_kinds.h"
 #include "harness/judge/verdict/share_bounds.h"
 

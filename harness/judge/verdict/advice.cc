@@ -76,6 +76,8 @@ std::string again(const Judgement& j, std::string_view options) {
 
 /// What to do about a missed need.
 std::string mend(const Judgement& j) {
+  if (j.id.starts_with("ingest.") && (j.metric.starts_with("small_file_read.") || j.metric.starts_with("metadata.")))
+    return "headrace pack DATA --to SHARDS --rehearse   # measures the gain of shards";
   const job::NeedKind* kind = job::find_need_kind(j.id);
   if (kind != nullptr && !kind->mend.empty()) return std::string(kind->mend);
   return "look at this point's latency and time series in report.html, then change one thing and "

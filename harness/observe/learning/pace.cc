@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/base/counters.h"
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 #include "harness/base/system/open_quiet.h"
 #include "harness/observe/sampling/process_files.h"
 

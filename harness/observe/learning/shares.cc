@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 
 namespace headrace::observe {
 namespace {

@@ -19,6 +19,7 @@ constexpr std::uint64_t kHello_ns = 5'000'000'000;  // strangers are dropped aft
 constexpr std::uint64_t kLongestHello = 4096;       // nobody makes this process hold more before it has shown the token
 constexpr std::size_t kMostStrangers = 64;          // at one time; then the oldest is dropped
 constexpr std::uint64_t kWrongToken_ns = 200'000'000;  // so long a wrong token keeps its sender busy
+constexpr std::uint64_t kParting_ns = 2'000'000'000;   // a peer that has just ended is soon gone: the next one waits
 constexpr double kListen_s = 0.1;
 
 }  // namespace
@@ -39,7 +40,7 @@ Listener::~Listener() = default;
 void Listener::wait_for_a_word() const {
   std::vector<int> waiting{socket_.get()};
   for (const Stranger& s : strangers_)
-    if (s.refused.empty()) waiting.push_back(s.connection.fd());
+    if (s.refused.empty() && !s.greeting) waiting.push_back(s.connection.fd());
   system::readable(waiting, kListen_s);
 }
 
@@ -48,7 +49,7 @@ void Listener::take_callers() {
     const std::string local = system::SocketAddress::of_socket(caller.socket.get()).host();
     if (strangers_.size() == kMostStrangers) strangers_.erase(strangers_.begin());
     strangers_.push_back(
-        {Connection(std::move(caller.socket), kLongestHello), caller.from.host(), local, now_ns(), "", 0});
+        {Connection(std::move(caller.socket), kLongestHello), caller.from.host(), local, now_ns(), {}, "", 0});
   }
 }
 
@@ -80,13 +81,17 @@ std::unique_ptr<TcpPeer> Listener::greeted(Stranger& s, const std::string& bytes
 std::unique_ptr<TcpPeer> Listener::hear(Stranger& s, const std::string& busy_with, const Log& log) const {
   std::unique_ptr<TcpPeer> peer;
   if (s.refused.empty()) {
-    const bool open = s.connection.read_some();
-    if (const std::optional<Frame> frame = s.connection.next())
-      peer = greeted(s, frame->bytes, busy_with);
-    else if (!open)
-      s.refused = "hung up before a word";
-    else if (s.connection.fd() < 0 || now_ns() - s.since_ns > kHello_ns)
-      s.refused = "no greeting of headrace";
+    if (!s.greeting) {
+      const bool open = s.connection.read_some();
+      if (const std::optional<Frame> frame = s.connection.next())
+        s.greeting = frame->bytes;
+      else if (!open)
+        s.refused = "hung up before a word";
+      else if (s.connection.fd() < 0 || now_ns() - s.since_ns > kHello_ns)
+        s.refused = "no greeting of headrace";
+    }
+    if (s.greeting && (busy_with.empty() || now_ns() - s.since_ns > kParting_ns))
+      peer = greeted(s, *s.greeting, busy_with);
   }
   if (s.refused.empty() || now_ns() < s.answer_ns) return peer;
   if (s.connection.fd() >= 0) s.connection.write(Kind::welcome, to_bytes(refusal(s.refused)), 0);

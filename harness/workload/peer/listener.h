@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,7 +34,8 @@ class Listener {
     ranks::Connection connection;
     std::string caller, local;  // addresses
     std::uint64_t since_ns = 0;
-    std::string refused;  // why; "" = not yet heard
+    std::optional<std::string> greeting;  // its bytes, once they are here
+    std::string refused;                  // why; "" = not yet heard
     std::uint64_t answer_ns = 0;
   };
   using Log = std::function<void(const std::string&)>;

@@ -57,7 +57,7 @@ def render(run: Run, paper: str = "summary", sizing: Optional[Sizing] = None) ->
     return page.render(
         "qualification.html",
         run=run, rows=rows, parts=words.PARTS, expected=views.expected_rows(run, anchors), objects=object_tables(run, anchors), fixes=fix_rows(sizing) if sizing else [], sections=sections, overview=overview, limits=[panel for panel in limits if panel], rehearsed=[panel for panel in rehearsed if panel], steps=views.steps(run), first_step=views.first_step(run), facts=views.facts(run),
-        headline=words.headline(run), count_line=words.count_line(run), status=words.STATUS,
+        headline=words.headline(run, sizing), count_line=words.count_line(run), status=words.STATUS,
         unmeasured=views.unmeasured(run), command=views.command(run),
         looks=views.look_texts(run), data=data, left_out=left_out)
 

@@ -20,6 +20,9 @@ class NeedRow:
 
     judgement: Judgement
     name: str
+    alike: List[Judgement]  # other needs that the same test answers alike
+    others: str        # their names and values
+    unproven: List[str]  # what the data leave open of the job
     scope: str
     symbol: str
     tone: str
@@ -45,10 +48,12 @@ class Step:
 
 
 def need_rows(run: Run, anchors: Dict[str, str]) -> List[NeedRow]:
-    return [_need_row(run, judgement, anchors) for judgement in run.judgements]
+    return [_need_row(run, group[0], group[1:], anchors) for group in words.same_tests(run.judgements)]
 
 
-def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
+def _need_row(run: Run, j: Judgement, alike: List[Judgement], anchors: Dict[str, str]) -> NeedRow:
+    others = ", ".join(f"{words.need_name(one)} {quantity(one.measured, one.unit, is_memory(one.id, one.unit))} of "
+                       f"{quantity(one.need, one.unit, is_memory(one.id, one.unit))}" for one in alike)
     binary = is_memory(j.id, j.unit)
     measured, reported_bounds, ratio_bounds = DASH, "", ""
     if j.measured is not None:
@@ -66,7 +71,7 @@ def _need_row(run: Run, j: Judgement, anchors: Dict[str, str]) -> NeedRow:
     if j.required and j.required != j.need:
         margin = f"{quantity(j.required, j.unit, binary)} \u00d7 {j.need / j.required:.3g} safety"
     ratio = j.headroom if j.headroom is not None else j.ratio(j.measured)
-    return NeedRow(j, words.need_name(j), "" if j.id in words.PARTS else words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
+    return NeedRow(j, words.need_name(j), alike, others, list(dict.fromkeys(one.unproven for one in (j, *alike) if one.unproven)), "" if j.id in words.PARTS else words.SCOPES.get(j.scope, j.scope), words.SYMBOL[j.outcome],
                    words.tone(j.outcome), f"{limit}{NBSP}{quantity(j.need, j.unit, binary)}", margin, measured,
                    reported_bounds, headroom(ratio), ratio_bounds, *words.way(j), anchors.get(j.point, ""))
 

@@ -21,7 +21,7 @@ FROM, TO = 1 / 8, 4.0  # what lies beyond is an arrow: one huge headroom must no
 
 def draw(judgements: List[Judgement]) -> Optional[Figure]:
     """Nothing when no need was measured."""
-    rows = [judgement for judgement in judgements if judgement.ratio(judgement.measured) is not None]
+    rows = [same[0] for same in words.same_tests(judgements) if same[0].ratio(same[0].measured) is not None]
     if not rows:
         return None
     with styled():
@@ -47,7 +47,7 @@ def draw(judgements: List[Judgement]) -> Optional[Figure]:
     keys = [Key("bar", "deciding bounds"), Key("hatch", "thin: under 10\u00a0% headroom")]
     if any(not judgement.higher_is_better for judgement in rows):
         keys.append(Key("none", "a need that is \u201cat most\u201d: needed \u00f7 measured"))
-    return Figure(finding=_finding(judgements, rows), question="Which needs are met, and how surely?",
+    return Figure(finding=_finding(judgements, rows), question="Which requirements are met, and how surely?",
                   description=_describe(rows), drawing=drawing, table=_table(rows), keys=keys)
 
 
@@ -98,18 +98,18 @@ def _draw_bounds(axes, row: int, judgement: Judgement, low: float, high: float, 
 
 
 def _finding(judgements: List[Judgement], rows: List[Judgement]) -> str:
-    missed = [judgement for judgement in rows if judgement.outcome == "FAIL"]
+    missed = [judgement for judgement in judgements if judgement.outcome == "FAIL" and judgement.measured is not None]
     undecided = [judgement for judgement in judgements if judgement.outcome not in ("PASS", "FAIL")]
     if missed:
         worst = missed[0]
-        return (f"{plural(len(missed), 'need is', 'needs are')} missed; {words.need_name(worst)} reaches "
-                f"{worst.ratio(worst.measured):.2f} of the requirement")
+        return (f"{plural(len(missed), 'requirement is', 'requirements are')} missed; {words.need_name(worst)} reaches "
+                f"{worst.ratio(worst.measured):.2f} of what the job needs")
     if undecided:
         names = [words.need_name(judgement) for judgement in undecided]
         reported = listing(names if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"])
-        return f"No need is missed, but {reported} could not be decided"
+        return f"No requirement is missed, but {reported} could not be decided"
     tightest = min(rows, key=lambda judgement: judgement.ratio(judgement.measured))
-    return (f"{'The need is' if len(rows) == 1 else 'All needs are'} met; {words.need_name(tightest)} has the least "
+    return (f"{'The requirement is' if len(judgements) == 1 else 'All requirements are'} met; {words.need_name(tightest)} has the least "
             f"headroom, {headroom(tightest.headroom or tightest.ratio(tightest.measured))}")
 
 

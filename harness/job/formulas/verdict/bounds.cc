@@ -1,8 +1,8 @@
 // Headroom, and bounds of what repeated measurements say (G1-G4).
 #include <cmath>
 
+#include "harness/base/quantiles.h"
 #include "harness/job/define.h"
-#include "harness/job/formulas/verdict/quantiles.h"
 #include "harness/job/rounding.h"
 
 namespace headrace::job {
@@ -25,7 +25,7 @@ const Define<headroom> g1{{
 /// G2: L = x - t(p, n - 1) * s / sqrt(n) [as the input]. One-sided lower bound of a mean at
 /// confidence p.
 double mean_lower_bound(double mean, double deviation, double samples, double confidence) {
-  return mean - student_t_quantile(confidence, samples - 1) * deviation / std::sqrt(samples);
+  return mean - statistics::t_quantile(confidence, samples - 1) * deviation / std::sqrt(samples);
 }
 const Define<mean_lower_bound> g2{{
     .id = "G2",
@@ -45,7 +45,9 @@ const Define<mean_lower_bound> g2{{
 
 /// G3: largest k with P(Bin(n, 1/2) <= k - 1) <= 1 - p [count]. The k-th smallest value bounds the
 /// median from below; 0 when n is too small for that.
-double median_lower_bound_rank(double samples, double confidence) { return binomial_rank(samples, 1 - confidence); }
+double median_lower_bound_rank(double samples, double confidence) {
+  return statistics::binomial_rank(samples, 1 - confidence);
+}
 const Define<median_lower_bound_rank> g3{{
     .id = "G3",
     .name = "median_lower_bound_rank",
@@ -62,7 +64,7 @@ const Define<median_lower_bound_rank> g3{{
 /// G4: n = ceil((z(p) * cv / epsilon)^2) [count]. Runs until the mean's half-width is epsilon of
 /// it, z two-sided.
 double runs_required(double variation, double half_width, double confidence) {
-  const double z = normal_quantile((1 + confidence) / 2);
+  const double z = statistics::normal_quantile((1 + confidence) / 2);
   return round_up(std::pow(z * variation / half_width, 2));
 }
 const Define<runs_required> g4{{

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 
 namespace headrace::pipeline {
 namespace {

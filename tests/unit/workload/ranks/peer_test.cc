@@ -186,6 +186,19 @@ TEST_F(PeerTest, TakesOneAtATime) {
   EXPECT_NE(thrown([&] { meet(there(), "not the word of the listener", 5); }).find("wrong token"), std::string::npos);
 }
 
+TEST_F(PeerTest, TheNextOneWaitsWhileTheFirstOneEnds) {
+  auto first = meet_each_other();
+  auto leader = std::async(std::launch::async, [&] { return meet(there(), "a word of the listener", 5); });
+  // It is there, and greeted by nobody: accept() is not called yet.
+  EXPECT_EQ(leader.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  first.follower.reset();
+  auto follower = listener.accept(5, kNoLog, kNever);
+  ASSERT_TRUE(follower);
+  auto second = leader.get();
+  second->step("second", true);
+  EXPECT_EQ(follower->next_step(5), "second");
+}
+
 TEST_F(PeerTest, SaysThatNobodyListens) {
   Endpoint nowhere = there();
   {

@@ -1,12 +1,12 @@
 // The t distribution against SciPy 1.10 (scipy.stats.t).
-#include "harness/base/student.h"
+#include "harness/base/quantiles.h"
 
 #include <gtest/gtest.h>
 
-namespace headrace::statistics::student_test {
+namespace headrace::statistics::quantiles_test {
 namespace {
 
-TEST(Student, Quantiles) {
+TEST(Quantiles, OfStudentsT) {
   struct {
     double probability, freedom, t;
   } const known[] = {{0.975, 1, 12.706204736432095}, {0.975, 4, 2.7764451051977987},   {0.975, 14, 2.1447866879169273},
@@ -19,11 +19,11 @@ TEST(Student, Quantiles) {
   EXPECT_EQ(t_quantile(0.5, 3), 0);
 }
 
-TEST(Student, Probabilities) {
+TEST(Quantiles, ProbabilitiesOfStudentsT) {
   EXPECT_NEAR(t_probability(1.3, 7), 0.8826160823038114, 1e-13);
   EXPECT_NEAR(t_probability(-4, 3), 0.014004228005073078, 1e-13);
   EXPECT_EQ(t_probability(0, 5), 0.5);
 }
 
 }  // namespace
-}  // namespace headrace::statistics::student_test
+}  // namespace headrace::statistics::quantiles_test

@@ -1,13 +1,20 @@
-// Quantiles by Newton's method on distribution functions that are exact to rounding.
-#include "harness/job/formulas/verdict/quantiles.h"
+// Quantiles by Newton's method on distribution functions that are exact to rounding: the t distribution by a continued fraction
+// of the incomplete beta function (Abramowitz and Stegun 26.5.8, 26.7.1).
+#include "harness/base/quantiles.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-namespace headrace::job {
+namespace headrace::statistics {
 namespace {
+
+/// std::lgamma() writes the sign to a variable that all threads share.
+double log_gamma(double x) {
+  int sign = 0;
+  return ::lgamma_r(x, &sign);
+}
 
 /// The continued fraction of the regularized incomplete beta function (Lentz); converges for x < (a
 /// + 1) / (a + b + 2).
@@ -36,8 +43,7 @@ double beta_fraction(double a, double b, double x) {
 double incomplete_beta(double a, double b, double x, double y) {
   if (x <= 0) return 0;
   if (y <= 0) return 1;
-  const double front =
-      std::exp(a * std::log(x) + b * std::log(y) + std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b));
+  const double front = std::exp(a * std::log(x) + b * std::log(y) + log_gamma(a + b) - log_gamma(a) - log_gamma(b));
   if (x < (a + 1) / (a + b + 2)) return front * beta_fraction(a, b, x) / a;
   return 1 - front * beta_fraction(b, a, y) / b;
 }
@@ -49,7 +55,7 @@ double student_t_tail(double t, double degrees) {
 }
 
 double student_t_density(double t, double degrees) {
-  return std::exp(std::lgamma((degrees + 1) / 2) - std::lgamma(degrees / 2) -
+  return std::exp(log_gamma((degrees + 1) / 2) - log_gamma(degrees / 2) -
                   (degrees + 1) / 2 * std::log1p(t * t / degrees)) /
          std::sqrt(degrees * std::numbers::pi);
 }
@@ -85,7 +91,12 @@ double normal_quantile(double p) {
   return p < 0.5 ? -x : x;
 }
 
-double student_t_quantile(double p, double degrees) {
+double t_probability(double t, double degrees) {
+  const double tail = student_t_tail(std::abs(t), degrees);
+  return t > 0 ? 1 - tail : tail;
+}
+
+double t_quantile(double p, double degrees) {
   if (p == 0.5) return 0;
   const double q = p < 0.5 ? p : 1 - p;
   const double x = solve_tail(
@@ -93,17 +104,21 @@ double student_t_quantile(double p, double degrees) {
   return p < 0.5 ? -x : x;
 }
 
+double binomial_term(double n, double k, double p) {
+  // By logarithms: 2^-n cannot be held from n = 1075 on.
+  return std::exp(log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1) + k * std::log(p) +
+                  (n - k) * std::log1p(-p));
+}
+
 double binomial_rank(double n, double alpha) {
-  // Terms as logarithms: 2^-n cannot be held from n = 1075 on.
-  const double log_all = n * std::numbers::ln2;
   const double limit = alpha * (1 + 1e-12);  // 1 - 0.96875 is 1/32 whatever the last bit says
   const double start = std::max(0.0, std::floor(n / 2 - 20 * std::sqrt(n)));  // what lies below is less than 1e-300
   double sum = 0;
   for (double k = start; k <= n; ++k) {
-    sum += std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) - log_all);
+    sum += binomial_term(n, k, 0.5);
     if (sum > limit) return k;
   }
   return n + 1;
 }
 
-}  // namespace headrace::job
+}  // namespace headrace::statistics
