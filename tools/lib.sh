@@ -139,6 +139,11 @@ tell_progress() {
   done
 }
 
+# One source a folder, and common headers compiled once: less than half the time of a whole build. Compiler caches take the headers for
+# what they are only if they are told so.
+whole_build=(-DHEADRACE_UNITY=ON -DHEADRACE_PRECOMPILE=ON)
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+
 # build PRESET [TARGET...] -- [CMAKE OPTION...]: configures and builds with all cores; of all that it prints only errors are shown.
 build() {
   local preset=$1 targets=() options=() begin log teller code=0

@@ -15,6 +15,7 @@
 #include "harness/backends/loader.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/escape.h"
 #include "harness/base/system/installation.h"
 #include "harness/base/system/report_python.h"
 #include "harness/base/units.h"
@@ -32,13 +33,6 @@ using job::Job;
 constexpr std::uint32_t kMostFiles = 64;
 constexpr std::size_t kMostPrinted = 4096;
 constexpr double kUsualSide = 224;  // pixels, as the pipeline has it
-
-/// In single quotes, as a shell takes it for one word.
-std::string quoted(const std::string& word) {
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
 
 /// The modules that a decoder of reports/headrace_decoders takes; none: it is a command.
 std::vector<std::string> modules_of(const std::string& decoder) {
@@ -63,7 +57,7 @@ std::string command_of(const std::string& decoder, const Job& job) {
     throw UsageError(
         fmt::format("--calibrate {}: no Python has it ({}); name the one that trains: HEADRACE_PYTHON=/path/to/python3",
                     decoder, python.reason));
-  return fmt::format("{} -I -B {} {} {:.0f} {:.0f}", quoted(python.executable), quoted(folder), decoder,
+  return fmt::format("{} -I -B {} {} {:.0f} {:.0f}", shell_word(python.executable), shell_word(folder), decoder,
                      job.dataset.image_size.value_or(kUsualSide), std::clamp(job.step.micro_batch, 1.0, 64.0));
 }
 
@@ -173,7 +167,7 @@ Calibration calibrate(const std::string& decoder, const PlanOptions& options) {
   std::string command = command_of(decoder, job);
   const SampleFiles samples(job, options.data.empty() ? job.dataset.path : options.data);
   const std::vector<std::string>& files = samples.paths();
-  for (const std::string& file : files) command += " " + quoted(file);
+  for (const std::string& file : files) command += " " + shell_word(file);
   const double workers = job.loader.workers_per_gpu.value_or(1) * job.cluster.gpus_per_node;
   const auto side_by_side = static_cast<unsigned>(std::clamp<double>(workers, 1, Node("").cores()));
   std::vector<Running> running;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 
 namespace headrace::cli {
 namespace {
@@ -12,30 +13,24 @@ namespace {
 constexpr std::string_view kFiles[] = {"FILE", "JOB", "RUN", "PATH", "OTHER"};
 
 /// What stands for one value.
-enum class Kind { words, file, folder, text };
+enum class ValueKind { words, file, folder, text };
 
-Kind kind_of(const OptionDescription& option) {
-  if (!option.words.empty()) return Kind::words;
-  if (option.value == "DIR") return Kind::folder;
-  return std::find(std::begin(kFiles), std::end(kFiles), option.value) != std::end(kFiles) ? Kind::file : Kind::text;
-}
-
-/// In single quotes of a shell.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
+ValueKind kind_of(const OptionDescription& option) {
+  if (!option.words.empty()) return ValueKind::words;
+  if (option.value == "DIR") return ValueKind::folder;
+  return std::find(std::begin(kFiles), std::end(kFiles), option.value) != std::end(kFiles) ? ValueKind::file
+                                                                                           : ValueKind::text;
 }
 
 std::string bash_action(const OptionDescription& option) {
   switch (kind_of(option)) {
-    case Kind::words:
-      return "words=" + quoted(join(option.words, " "));
-    case Kind::file:
+    case ValueKind::words:
+      return "words=" + shell_word(join(option.words, " "));
+    case ValueKind::file:
       return "kind=file";
-    case Kind::folder:
+    case ValueKind::folder:
       return "kind=folder";
-    case Kind::text:
+    case ValueKind::text:
       break;
   }
   return "kind=text";
@@ -68,13 +63,13 @@ std::string zsh_text(std::string_view text) {
 
 std::string zsh_action(const OptionDescription& option) {
   switch (kind_of(option)) {
-    case Kind::words:
+    case ValueKind::words:
       return fmt::format("({})", join(option.words, " "));
-    case Kind::file:
+    case ValueKind::file:
       return "_files";
-    case Kind::folder:
+    case ValueKind::folder:
       return "_files -/";
-    case Kind::text:
+    case ValueKind::text:
       break;
   }
   return " ";
@@ -87,16 +82,16 @@ std::string zsh_arguments(const std::deque<OptionDescription>& options) {
     const std::string value =
         option.value.empty() ? "" : fmt::format(":{}:{}", zsh_text(option.value), zsh_action(option));
     if (option.positional()) {
-      text += fmt::format(" \\\n        {}", quoted((option.repeats    ? "*"
-                                                     : option.required ? ":"
-                                                                       : ":") +
-                                                    (option.repeats ? value : value.substr(1))));
+      text += fmt::format(" \\\n        {}", shell_word((option.repeats    ? "*"
+                                                         : option.required ? ":"
+                                                                           : ":") +
+                                                        (option.repeats ? value : value.substr(1))));
       continue;
     }
     for (const std::string& name : option.names) {
       const std::string others = option.repeats ? "*" : fmt::format("({})", join(option.names, " "));
-      text +=
-          fmt::format(" \\\n        {}", quoted(fmt::format("{}{}[{}]{}", others, name, zsh_text(option.help), value)));
+      text += fmt::format(" \\\n        {}",
+                          shell_word(fmt::format("{}{}[{}]{}", others, name, zsh_text(option.help), value)));
     }
   }
   return text;
@@ -109,8 +104,8 @@ std::string bash_completion(const ProgramDescription& program) {
   for (const VerbDescription& verb : program.verbs) verbs.push_back(verb.name);
   std::string each, values, positionals;
   for (const VerbDescription& verb : program.verbs) {
-    each += fmt::format("    {}) options={} valued={};;\n", verb.name, quoted(names_of(verb.options, false)),
-                        quoted(names_of(verb.options, true)));
+    each += fmt::format("    {}) options={} valued={};;\n", verb.name, shell_word(names_of(verb.options, false)),
+                        shell_word(names_of(verb.options, true)));
     unsigned number = 0;
     for (const OptionDescription& option : verb.options) {
       if (option.positional()) {
@@ -162,8 +157,9 @@ _{0}() {{
 }}
 complete -F _{0} {0}
 )",
-                     program.name, quoted(names_of(program.options, false)), quoted(names_of(program.options, true)),
-                     each, values, quoted(join(verbs, " ")), positionals);
+                     program.name, shell_word(names_of(program.options, false)),
+                     shell_word(names_of(program.options, true)), each, values, shell_word(join(verbs, " ")),
+                     positionals);
 }
 
 std::string zsh_completion(const ProgramDescription& program) {
@@ -171,7 +167,7 @@ std::string zsh_completion(const ProgramDescription& program) {
   for (const VerbDescription& verb : program.verbs) {
     std::string help = verb.help;
     std::replace(help.begin(), help.end(), ':', ',');
-    verbs += fmt::format("      {}\n", quoted(verb.name + ":" + help));
+    verbs += fmt::format("      {}\n", shell_word(verb.name + ":" + help));
     each += fmt::format("      {})\n        _arguments $every{};;\n", verb.name, zsh_arguments(verb.options));
   }
   return fmt::format(R"(#compdef {0}

@@ -57,7 +57,7 @@ const Look& look_of(Level level) {
   return kLooks[static_cast<std::size_t>(level)];
 }
 
-constexpr const char* kWorkloads = "workloads";  // their section
+constexpr const char* kWorkloadSection = "workloads";  // their section
 
 /// Every workload with its defaults: can it run here?
 std::vector<Finding> workloads(Node& node) {
@@ -69,7 +69,7 @@ std::vector<Finding> workloads(Node& node) {
     Params params(std::string(info.name), defaults, problems);
     const auto workload = info.make(params);
     const auto skip = workload->check(node);
-    all.push_back({skip ? Level::missing : Level::good, kWorkloads, std::string(info.name),
+    all.push_back({skip ? Level::missing : Level::good, kWorkloadSection, std::string(info.name),
                    skip ? skip->reason : std::string(info.description), ""});
   }
   return all;
@@ -82,8 +82,8 @@ Answer doctor_answer(const std::string& path, const std::vector<Finding>& findin
   std::size_t runnable = 0, all = 0, warnings = 0;
   const Finding* first = nullptr;
   for (const Finding& f : findings) {
-    all += f.section == kWorkloads;
-    runnable += f.section == kWorkloads && f.level == Level::good;
+    all += f.section == kWorkloadSection;
+    runnable += f.section == kWorkloadSection && f.level == Level::good;
     warnings += f.level == Level::warning;
     if (first == nullptr && f.level == Level::warning) first = &f;
   }
@@ -100,7 +100,7 @@ std::vector<Finding> together(const std::vector<Finding>& findings) {
   std::vector<Finding> all;
   std::map<std::string, std::size_t> reasons;
   for (const Finding& f : findings) {
-    const bool missing = f.section == kWorkloads && f.level == Level::missing;
+    const bool missing = f.section == kWorkloadSection && f.level == Level::missing;
     if (const auto known = reasons.find(f.text); missing && known != reasons.end()) {
       all[known->second].subject += ", " + f.subject;
       continue;
@@ -109,7 +109,7 @@ std::vector<Finding> together(const std::vector<Finding>& findings) {
     all.push_back(f);
   }
   for (Finding& f : all)
-    if (const auto several = std::ranges::count(f.subject, ','); f.section == kWorkloads && several > 0) {
+    if (const auto several = std::ranges::count(f.subject, ','); f.section == kWorkloadSection && several > 0) {
       f.text += ": " + f.subject;
       f.subject = fmt::format("{} workloads", several + 1);
     }

@@ -30,7 +30,6 @@ using expectations::Expected;
 using expectations::FigureEntry;
 using expectations::Part;
 using expectations::Standing;
-using expectations::Table;
 using Json = nlohmann::ordered_json;
 
 std::string rate_text(double rate, const Part& part) {
@@ -94,7 +93,7 @@ std::vector<AlikeParts> alike(const std::vector<Part>& parts) {
   return groups;
 }
 
-Text part_text(const AlikeParts& group, const Table& table, const Terminal& terminal) {
+Text part_text(const AlikeParts& group, const expectations::Table& table, const Terminal& terminal) {
   const Part& part = *group.parts.front();
   if (part.rate == 0)
     return Text::format("{}  {}: {}\n", terminal.paint(group.name(), Ink::strong), part.kind,
@@ -155,7 +154,7 @@ void add_expectations_option(Verb& verb, std::string& file) {
 }
 
 int expected_of_machine(const std::string& path, const std::string& table_file, bool json, const Shared& shared) {
-  const Table table = expectations::load_table(table_file);
+  const expectations::Table table = expectations::load_table(table_file);
   std::error_code error;
   if (!fs::exists(path, error))
     throw UsageError(fmt::format("doctor: {}: {}", path, error ? error.message() : "No such file or directory"));
@@ -188,7 +187,7 @@ int expected_of_machine(const std::string& path, const std::string& table_file, 
 }
 
 int expected_of_run(const std::string& file, const std::string& table_file, bool json, const Shared& shared) {
-  const Table table = expectations::load_table(table_file);
+  const expectations::Table table = expectations::load_table(table_file);
   results::RecordedParts run = results::read_recorded_parts(file);
   if (!table_file.empty()) expectations::apply_rates(run.parts, table);
   const std::vector<Expected> figures = expectations::hold(run.parts, table, run.points);

@@ -10,18 +10,16 @@
 namespace headrace::cli {
 namespace {
 
-using namespace fleet;
-
 constexpr std::size_t kMostRows = 20;  // of each kind; all stand in fleet.json
 
-Ink ink_of(Status status) {
-  return status == Status::confirmed ? Ink::bad : status == Status::suspected ? Ink::doubt : Ink::faint;
+Ink ink_of(fleet::Status status) {
+  return status == fleet::Status::confirmed ? Ink::bad : status == fleet::Status::suspected ? Ink::doubt : Ink::faint;
 }
 
-Text sign(Status status, const Terminal& terminal) {
-  const Outcome as = status == Status::confirmed   ? Outcome::fail
-                     : status == Status::suspected ? Outcome::inconclusive
-                                                   : Outcome::pass;
+Text sign(fleet::Status status, const Terminal& terminal) {
+  const Outcome as = status == fleet::Status::confirmed   ? Outcome::fail
+                     : status == fleet::Status::suspected ? Outcome::inconclusive
+                                                          : Outcome::pass;
   return terminal.paint(symbol(as, terminal.ascii()), ink_of(status));
 }
 
@@ -36,7 +34,8 @@ Text some(const std::vector<T>& items, const char* what, Line line) {
 
 }  // namespace
 
-Text fleet_text(const Fleet& f, const Terminal& terminal) {
+Text fleet_text(const fleet::Fleet& f, const Terminal& terminal) {
+  using namespace fleet;
   Text out;
   for (const Group& g : f.groups) {
     if (f.groups.size() > kMostRows && &g - f.groups.data() >= static_cast<long>(kMostRows)) break;
@@ -84,7 +83,7 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
     return in_lines(Text::format("{} {}  {}", sign, m.node, m.why), terminal, 4) + "\n    " +
            terminal.paint(m.next_step, Ink::faint) + "\n";
   });
-  out += some(f.unreadable, "unreadable", [&](const Unreadable& u) {
+  out += some(f.unreadable, "unreadable", [&](const fleet::Unreadable& u) {
     return Text::format("{} {}\n", terminal.paint(symbol(Outcome::error, terminal.ascii()), Ink::bad),
                         in_lines(u.why, terminal, 2));
   });
@@ -96,16 +95,17 @@ Text fleet_text(const Fleet& f, const Terminal& terminal) {
   return out;
 }
 
-Answer fleet_answer(const Fleet& f) {
+Answer fleet_answer(const fleet::Fleet& f) {
+  using fleet::Status;
   Answer all{.word = f.word, .sentence = Text(f.sentence)};
   for (const Status status : {Status::confirmed, Status::suspected}) {
-    for (const GroupEffect& e : f.effects)
+    for (const fleet::GroupEffect& e : f.effects)
       if (e.status == status && all.cause.empty()) all.cause = e.explanation, all.next = e.next_step;
-    for (const Outlier& o : f.outliers)
+    for (const fleet::Outlier& o : f.outliers)
       if (o.status == status && all.cause.empty())
         all.cause = f.nodes[o.node].name + ": " + o.explanation, all.next = o.next_step;
-    for (const JudgedPairs& pairs : f.pairs)
-      for (const JudgedPair& one : pairs.findings)
+    for (const fleet::JudgedPairs& pairs : f.pairs)
+      for (const fleet::JudgedPair& one : pairs.findings)
         if (one.status == status && all.cause.empty()) all.cause = one.finding.subject + ": " + one.finding.reported;
   }
   if (all.cause.empty() && !f.missing.empty())
@@ -113,7 +113,8 @@ Answer fleet_answer(const Fleet& f) {
   return all;
 }
 
-Text fleet_last_line(const Fleet& f) {
+Text fleet_last_line(const fleet::Fleet& f) {
+  using fleet::Status;
   return Text::format(
       "VERDICT {} expected={} reported={} judged={} outliers={} suspects={} group_effects={} "
       "suspected_effects={} slow_pairs={} suspected_pairs={} needs_failed={} error={} "

@@ -39,19 +39,19 @@ Slice lately(const Recording& recording) {
   return sum;
 }
 
-struct Kind {
+struct WaitKind {
   const char* mark;
   const char* word;  // nullptr: who it is says
   std::vector<Wait> waits;
 };
-const std::vector<Kind>& kinds() {
-  static const std::vector<Kind> all{{"r", "reading", {Wait::read, Wait::fault}},
-                                     {"o", "opening", {Wait::name}},
-                                     {"w", "writing", {Wait::write}},
-                                     {"#", "running", {Wait::running}},
-                                     {"g", "GPU", {Wait::gpu}},
-                                     {"z", "pausing", {Wait::sleep}},
-                                     {".", nullptr, {Wait::hand_over, Wait::other}}};
+const std::vector<WaitKind>& kinds() {
+  static const std::vector<WaitKind> all{{"r", "reading", {Wait::read, Wait::fault}},
+                                         {"o", "opening", {Wait::name}},
+                                         {"w", "writing", {Wait::write}},
+                                         {"#", "running", {Wait::running}},
+                                         {"g", "GPU", {Wait::gpu}},
+                                         {"z", "pausing", {Wait::sleep}},
+                                         {".", nullptr, {Wait::hand_over, Wait::other}}};
   return all;
 }
 
@@ -66,7 +66,7 @@ Text bar(const WaitCounts& counts) {
   Text out;
   double sum = 0;
   std::size_t drawn = 0;
-  for (const Kind& kind : kinds()) {
+  for (const WaitKind& kind : kinds()) {
     sum += share(counts, kind.waits);
     for (const auto until = static_cast<std::size_t>(std::lround(sum * kBar)); drawn < until; ++drawn)
       out += Text(kind.mark);
@@ -85,7 +85,7 @@ WaitCounts sum_of(const Slice& slice, const std::vector<std::uint32_t>& processe
 /// `waiting`: what waiting for others is, of these.
 Text in_short(const WaitCounts& counts, const char* waiting) {
   Text out;
-  for (const Kind& kind : kinds())
+  for (const WaitKind& kind : kinds())
     if (const double part = share(counts, kind.waits); part >= 0.01)
       out += Text::format("{}{:.0f} % {}", out.empty() ? "" : ", ", part * 100,
                           kind.word != nullptr ? kind.word : waiting);

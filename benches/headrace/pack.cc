@@ -15,8 +15,6 @@
 namespace headrace::cli {
 namespace {
 
-using pack::Plan;
-
 struct PackArguments {
   std::string source, target, format = "tar", shard_size = "1GiB", order = "shuffled";
   bool dry_run = false, rehearse = false, follow_links = false;
@@ -85,7 +83,7 @@ pack::Options options_of(const PackArguments& given) {
           .follow_links = given.follow_links};
 }
 
-void report_plan(const Plan& plan) {
+void report_plan(const pack::Plan& plan) {
   std::uint64_t files = 0;
   for (const auto& sample : plan.from.samples) files += sample.count;
   print_line(Text::format("{}: {} samples of {} classes in {} files, {}", plan.options.source, plan.order.size(),
@@ -107,7 +105,7 @@ int pack(const Shared& shared, const PackArguments& given) {
   };
   if (given.dry_run && given.rehearse)
     throw UsageError("pack: --dry-run writes nothing, and --rehearse packs a sample");
-  Plan plan = pack::plan(options_of(given), reported);
+  pack::Plan plan = pack::plan(options_of(given), reported);
   progress.clear();
   report_plan(plan);
   if (given.dry_run) return 0;

@@ -21,49 +21,49 @@
 namespace headrace::cli {
 namespace {
 
-using namespace observe::replay;
+namespace played = observe::replay;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMostThreads = 2048;
 constexpr double kLittle = 0.1;  // of the threads' time
-constexpr std::array<const char*, kOps> kOpNames{"open",   "read",  "seek", "stat",  "close",
-                                                 "create", "write", "sync", "rename"};
+constexpr std::array<const char*, played::kOps> kOpNames{"open",   "read",  "seek", "stat",  "close",
+                                                         "create", "write", "sync", "rename"};
 
 std::string seconds_text(double seconds) { return format_quantity(seconds, Dimension::seconds); }
 std::string bytes_text(std::uint64_t bytes) { return format_quantity(static_cast<double>(bytes), Dimension::bytes); }
 
 /// What was found, over all tries.
-struct Outcome {
-  Plan plan;
-  std::optional<Fed> fed;
-  std::vector<Replayed> tries;
+struct Replays {
+  played::Plan plan;
+  std::optional<played::Fed> fed;
+  std::vector<played::Replayed> tries;
 
   /// Least, middle and most of the tries' times.
   std::array<double, 3> seconds() const {
     std::vector<double> all;
-    for (const Replayed& one : tries) all.push_back(one.seconds);
+    for (const played::Replayed& one : tries) all.push_back(one.seconds);
     std::sort(all.begin(), all.end());
     return {all.front(), all[all.size() / 2], all.back()};
   }
   std::uint64_t observed_bytes() const {
     std::uint64_t sum = 0;
-    for (const PlannedThread& thread : plan.threads)
-      for (const Step& step : thread.steps) sum += step.got;
+    for (const played::PlannedThread& thread : plan.threads)
+      for (const played::Step& step : thread.steps) sum += step.got;
     return sum;
   }
-  OpTimes observed(std::size_t op) const {
-    OpTimes sum;
-    for (const PlannedThread& thread : plan.threads)
-      for (const Step& step : thread.steps)
+  played::OpTimes observed(std::size_t op) const {
+    played::OpTimes sum;
+    for (const played::PlannedThread& thread : plan.threads)
+      for (const played::Step& step : thread.steps)
         if (static_cast<std::size_t>(step.op) == op) {
           ++sum.count;
           sum.seconds += step.observed_s;
         }
     return sum;
   }
-  OpTimes replayed(std::size_t op) const {
-    OpTimes sum;
-    for (const Replayed& one : tries) {
+  played::OpTimes replayed(std::size_t op) const {
+    played::OpTimes sum;
+    for (const played::Replayed& one : tries) {
       sum.count += one.ops[op].count;
       sum.seconds += one.ops[op].seconds;
     }
@@ -72,15 +72,15 @@ struct Outcome {
   /// Share of the threads' time that was spent in storage, as it was observed.
   double observed_storage() const {
     double storage_s = 0, all_s = 0;
-    for (const PlannedThread& thread : plan.threads) {
+    for (const played::PlannedThread& thread : plan.threads) {
       if (thread.writes) continue;
       all_s += thread.last_s - thread.first_s;
-      for (const Step& step : thread.steps) storage_s += step.observed_s;
+      for (const played::Step& step : thread.steps) storage_s += step.observed_s;
     }
     return storage_s / std::max(1e-9, all_s);
   }
   double replayed_storage() const {
-    const Replayed& one = tries.front();
+    const played::Replayed& one = tries.front();
     return one.storage_s / std::max(1e-9, one.storage_s + one.think_s);
   }
   /// Beside the one that it was observed on; "": it cannot be reported.
@@ -91,7 +91,7 @@ struct Outcome {
     if (observed_storage() < kLittle && replayed_storage() < kLittle) return "decides_little";
     return now > fed->high ? "better" : "alike";
   }
-  double at_most(double seconds) const { return fed_at_most(fed->value, plan.observed_s, seconds); }
+  double at_most(double seconds) const { return played::fed_at_most(fed->value, plan.observed_s, seconds); }
 };
 
 std::string_view sentence(std::string_view word) {
@@ -101,10 +101,12 @@ std::string_view sentence(std::string_view word) {
   return "Storage decides little: neither there nor here does the loader spend a tenth of its time in it";
 }
 
-double mean(const OpTimes& times) { return times.count > 0 ? times.seconds / static_cast<double>(times.count) : 0; }
+double mean(const played::OpTimes& times) {
+  return times.count > 0 ? times.seconds / static_cast<double>(times.count) : 0;
+}
 
-Text outcome_text(const Outcome& found, const std::string& where) {
-  const Plan& plan = found.plan;
+Text outcome_text(const Replays& found, const std::string& where) {
+  const played::Plan& plan = found.plan;
   const auto [least, middle, most] = found.seconds();
   Text out = Text::format("observed: {} of {} files, {} threads, {}\n", bytes_text(found.observed_bytes()),
                           plan.files.size(), plan.readers(), seconds_text(plan.observed_s));
@@ -115,8 +117,8 @@ Text outcome_text(const Outcome& found, const std::string& where) {
   out += Text::format("replayed at {}, {}, cold as far as the kernel takes advice: {}{}\n", where,
                       once ? std::string("once") : fmt::format("{} times", found.tries.size()), seconds_text(middle),
                       range(seconds_text(least), seconds_text(most)));
-  for (std::size_t op = 0; op < kOps; ++op)
-    if (const OpTimes before = found.observed(op); before.count > 0)
+  for (std::size_t op = 0; op < played::kOps; ++op)
+    if (const played::OpTimes before = found.observed(op); before.count > 0)
       out += Text::format("  {:<6} {:>8} each: {} observed, {} replayed\n", kOpNames[op],
                           fmt::format("{} x", before.count), seconds_text(mean(before)),
                           seconds_text(mean(found.replayed(op))));
@@ -141,7 +143,7 @@ Text outcome_text(const Outcome& found, const std::string& where) {
   return out;
 }
 
-std::string outcome_json(const Outcome& found, const std::string& where) {
+std::string outcome_json(const Replays& found, const std::string& where) {
   const auto [least, middle, most] = found.seconds();
   ordered_json document{
       {"schema", 1},
@@ -153,7 +155,7 @@ std::string outcome_json(const Outcome& found, const std::string& where) {
       {"replayed_s", {{"value", middle}, {"low", least}, {"high", most}}},
       {"think_known", found.plan.think_known},
       {"storage_share", {{"observed", found.observed_storage()}, {"replayed", found.replayed_storage()}}}};
-  for (std::size_t op = 0; op < kOps; ++op)
+  for (std::size_t op = 0; op < played::kOps; ++op)
     document["calls"][kOpNames[op]] = {{"count", found.observed(op).count},
                                        {"observed_s", mean(found.observed(op))},
                                        {"replayed_s", mean(found.replayed(op))}};
@@ -180,11 +182,11 @@ int replay(const ReplayArguments& given, bool json, const Shared& shared) {
   if (!most) throw UsageError(fmt::format("--max-write: '{}' {}", given.max_write, most.error));
   return session::supervised([&] {
     const observe::StopSignals signals;
-    Outcome found;
+    Replays found;
     {
       const observe::calls::Log log = observe::calls::read(given.traces);
-      found.plan = plan(log, !given.at.empty());
-      found.fed = observed_fed(log, given.traces.front());
+      found.plan = played::plan(log, !given.at.empty());
+      found.fed = played::observed_fed(log, given.traces.front());
     }
     if (found.plan.files.empty()) throw UsageError("--replay: no file of a data set was read in this trace");
     if (found.plan.threads.size() > kMostThreads)
@@ -192,13 +194,13 @@ int replay(const ReplayArguments& given, bool json, const Shared& shared) {
                                    found.plan.threads.size(), kMostThreads));
     const std::string where = given.at.empty() ? given.data : given.at;
     const auto stop = [&] { return signals.came() != 0; };
-    std::optional<LaidFiles> laid;
+    std::optional<played::LaidFiles> laid;
     try {
       if (!given.at.empty()) laid.emplace(found.plan, given.at, static_cast<std::uint64_t>(most.value), stop);
-      const std::vector<std::string> paths = laid ? laid->paths() : files_below(found.plan, given.data);
+      const std::vector<std::string> paths = laid ? laid->paths() : played::files_below(found.plan, given.data);
       for (unsigned n = 0; n < given.tries; ++n)
-        found.tries.push_back(run(found.plan, paths, laid ? laid->saves() : nullptr, stop,
-                                  [&] { session::leave(128 + signals.came()); }));
+        found.tries.push_back(played::run(found.plan, paths, laid ? laid->saves() : nullptr, stop,
+                                          [&] { session::leave(128 + signals.came()); }));
     } catch (const RunError&) {
       if (const std::string left = laid ? laid->remove() : ""; !left.empty())
         print_stderr_line(Text::format("--replay: {}", left));

@@ -144,7 +144,7 @@ std::vector<std::string> cells(const Scan& scan, const ScanRow& row) {
 
 const char* const kHeads[] = {"mean", "median", "bounds", "min", "max", "relative"};
 
-const char* word(Better better) {
+const char* better_word(Better better) {
   return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
 }
 
@@ -261,7 +261,7 @@ std::string scan_json(const Scan& scan) {
                              {"workload", scan.workload},
                              {"metric", scan.metric},
                              {"unit", scan.unit},
-                             {"better", word(scan.better)},
+                             {"better", better_word(scan.better)},
                              {"points", std::move(points)}});
 }
 

@@ -19,11 +19,13 @@ struct DecodeError {
   std::uint64_t offset = 0;
   std::array<char, 160> what{};
 
-  void set(std::uint64_t at, std::string_view text) noexcept {
+  /// False, for what returns it.
+  bool set(std::uint64_t at, std::string_view text) noexcept {
     offset = at;
     const std::size_t length = std::min(text.size(), what.size() - 1);
     std::memcpy(what.data(), text.data(), length);
     what[length] = 0;
+    return false;
   }
 };
 

@@ -56,7 +56,7 @@ void check_parts(const ImageFolder& from, const Sample& sample) {
   std::map<std::string, std::uint32_t> parts;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
     const std::uint32_t file = from.order[sample.first + i];
-    std::string part = "." + cut_extension(from.files.name(file)).second;
+    std::string part = std::string(".").append(cut_extension(from.files.name(file)).second);
     if (formats::is_image(part.substr(1))) part = "image";
     const auto [other, is_new] = parts.emplace(part, file);
     if (!is_new)

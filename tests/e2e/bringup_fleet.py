@@ -21,7 +21,7 @@ def fleet(headrace):
         headrace.write("hosts", "".join(f"{name}{rails}\n" for name in nodes))
         headrace.write("fleet.json", json.dumps(fleet))
         words = words if words else ("--hosts", "hosts")
-        reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", launch(), *(() if "--time" in words else ("--time", "10ms")), *words)
+        reported = headrace("bringup", "--pairs-only", "--no-report", "--out", "cluster", "--launch", launch(), *(() if "--time" in words else ("--time", "10ms")), *words)
         reported.record = headrace.results("bringup.json", "cluster") if headrace.path("cluster/bringup.json").exists() else None
         return reported
 

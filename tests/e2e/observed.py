@@ -47,7 +47,7 @@ class Seen:
         assert right or (one["confidence"] == "low" and one["low"] <= truth <= one["high"]), (one, truth)
 
 
-def observe(headrace, data, *options, out="seen"):
-    outcome = headrace("observe", "--out", out, "--", sys.executable, str(LOADER), str(data), *options)
+def observe(headrace, data, *options, out="seen", page=("--no-report",)):
+    outcome = headrace("observe", *page, "--out", out, "--", sys.executable, str(LOADER), str(data), *options)
     assert outcome.code == 0, outcome
     return Seen(headrace, out, outcome)

@@ -247,6 +247,7 @@ def test_an_interrupted_one_goes_on(hosts, headrace):
     assert [pair for one in done.record["sessions"][0]["rounds"] for pair in one["pairs"]] == kept
 
 
+@pytest.mark.long
 def test_a_repaired_node_is_paired_with_accepted_ones(hosts):
     slow = ["--rate", "40mbit", "--slow", "node3:20mbit"]
     done = hosts(6, net=slow)
@@ -259,6 +260,7 @@ def test_a_repaired_node_is_paired_with_accepted_ones(hosts):
         assert all(2 in pair["nodes"] for pair in one["pairs"]), one  # nobody else was measured again
 
 
+@pytest.mark.long
 def test_a_node_that_flaps_is_not_accepted_after_one_pass(hosts, headrace):
     """Its link is good in the first session, bad in the second, and good again in the third and fourth."""
     first = hosts(6)

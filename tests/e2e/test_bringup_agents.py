@@ -105,7 +105,6 @@ def facts_of(name, **facts):
     return {"facts": {"host": name, "machine": name, "facts": facts, "paths": [{"path": "/data", "there": True, "type": "nfs4", "source": "store:/x"}]}}
 
 
-@pytest.mark.long
 def test_one_that_flaps_stays_out(fleet, headrace):
     """Twice bad after it passed: three passes in a row are wanted. Who was bad at first and then passes does not flap."""
     assert fleet("abcdef", rates={"f": 5e8}).code == 10
@@ -168,7 +167,7 @@ def test_ctrl_c_takes_nobodys_state(fleet, headrace):
     first = fleet("abcdef", rates={"b": 5e8})
     assert first.code == 10, first
     headrace.write("fleet.json", '{"hang": true}')
-    process = headrace.start("--progress", "json", "bringup", "--pairs-only", "--out", "cluster", "--launch", "echo >>began;" + fleet.launch(), "--resume")
+    process = headrace.start("--progress", "json", "bringup", "--pairs-only", "--no-report", "--out", "cluster", "--launch", "echo >>began;" + fleet.launch(), "--resume")
     while not headrace.path("began").exists():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
@@ -184,11 +183,11 @@ def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
     file, good = headrace.path("cluster/bringup.json"), headrace.path("cluster/bringup.json").read_text()
     for name in ("-oProxyCommand=touch ran", "a;touch ran;", "$(touch ran)", "b"):
         file.write_text(good.replace('"name": "a"', f'"name": "{name}"'))
-        reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--drain", "kubernetes")
+        reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--resume", "--drain", "kubernetes")
         assert reported.code == 2 and re.search(r"cluster/bringup.json:\d+:\d+: nodes\[", reported.err) and not headrace.path("ran").exists(), reported
     file.write_text(good)
     headrace.write("hosts", "".join(f"{name} rail=e0,e1\n" for name in "abcdef"))
-    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
+    reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--resume", "--hosts", "hosts", "--launch", fleet.launch())
     assert reported.code == 2 and "a has 2 rails, but the bring-up in this folder has 0" in reported.err, reported
     assert headrace("clean", "cluster").code == 2 and file.exists()
     assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
@@ -200,7 +199,7 @@ def test_who_is_dead_keeps_nobody_waiting(headrace):
     headrace.write("hosts", "".join(f"{name}\n" for name in names))
     headrace.path("began").mkdir()
     wait = "touch began/{host}; while [ $(ls began | wc -l) -lt 56 ]; do sleep 0.5; done; exit 255;"
-    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", wait, "--hosts", "hosts", "--start-timeout", "10min")
+    reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", wait, "--hosts", "hosts", "--start-timeout", "10min")
     missing = {node["name"]: node["missing"]["why"] for node in headrace.results("bringup.json", "cluster")["nodes"]}
     assert reported.code == 1 and missing == dict.fromkeys(names, "cannot be reached"), reported
 
@@ -218,7 +217,7 @@ def test_a_record_that_somebody_edited_is_refused_before_anything_runs(fleet, he
     file = headrace.path("cluster/bringup.json")
     text = "" if new is None else file.read_text().replace(old, new, 1)
     file.write_text(text)
-    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), *how)
+    reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), *how)
     assert reported.code == 2 and re.search("cluster/" + said, reported.err), reported
     assert not headrace.path("ran").exists() and file.read_text() == text, reported
 
@@ -226,7 +225,7 @@ def test_a_record_that_somebody_edited_is_refused_before_anything_runs(fleet, he
 def test_what_the_end_would_write_over_is_refused_before_anything_runs(fleet, headrace):
     assert fleet("abcdef").code == 0
     headrace.path("cluster/junit.xml").write_text("<mine/>")
-    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), "--resume")
+    reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), "--resume")
     assert reported.code == 2 and "cluster/junit.xml: is not as headrace wrote it" in reported.err, reported
     assert not headrace.path("ran").exists() and headrace.path("cluster/junit.xml").read_text() == "<mine/>", reported
 
@@ -245,7 +244,7 @@ def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
     launch = ("--launch", "touch ran;" + fleet.launch())
 
     def refused(*words, only=("--pairs-only",)):
-        reported = headrace("bringup", *only, "--out", "copy", "--resume", *words)
+        reported = headrace("bringup", *only, "--no-report", "--out", "copy", "--resume", *words)
         assert reported.code == 2 and headrace.path("copy/bringup.json").read_text() == before and not headrace.path("ran").exists(), reported
         return reported.err
     assert "copy: say --hosts, --launch, --job, --at again: it is a copy" in refused()
@@ -256,10 +255,10 @@ def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
     assert "copy: --drain would run what it says: it is a copy" in refused(*hosts, *launch, *job, "--drain", "slurm")
     headrace.write("few", "a\nb\nc\nd\ne\n")
     assert "copy: f is in it, and not in few: it is a copy" in refused("--hosts", "few", *launch, *job)
-    assert headrace("bringup", "--pairs-only", "--out", "copy", "--resume", *hosts, *launch, *job).code == 0
-    assert headrace("bringup", "--pairs-only", "--out", "cluster", "--resume").code == 0
+    assert headrace("bringup", "--no-report", "--pairs-only", "--out", "copy", "--resume", *hosts, *launch, *job).code == 0
+    assert headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--resume").code == 0
     headrace.path("cluster").rename(headrace.path("moved"))
-    assert headrace("bringup", "--pairs-only", "--out", "moved", "--resume").code == 0
+    assert headrace("bringup", "--no-report", "--pairs-only", "--out", "moved", "--resume").code == 0
 
 
 @pytest.mark.parametrize("time", ["2h", "1us"])
@@ -274,14 +273,14 @@ def test_a_user_is_the_launchers_alone(fleet, headrace):
     headrace.path("hosts").write_bytes("\ufeff".encode() + b"".join(b"root@node%d\r\n" % n for n in range(1, 7)))
     agent = fleet.launch().removesuffix(" {host}")
     launch = f"echo {{host}} >>asked; exec {agent} $(echo {{host}} | cut -d@ -f2)"
-    headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", launch, "--time", "10ms", "--hosts", "hosts")
+    headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", launch, "--time", "10ms", "--hosts", "hosts")
     record = headrace.results("bringup.json", "cluster")
     assert set(headrace.path("asked").read_text().split()) == {f"root@node{n}" for n in range(1, 7)}
     assert record["hand_over"]["bad_nodes"] == "node2" and record["states"]["accepted"] == "node[1,3-6]", record["hand_over"]
     commands = record["hand_over"]["slurm"]["drain"] + record["hand_over"]["kubernetes"]["drain"]
     assert commands == ["scontrol update nodename=node2 state=drain reason='headrace: rate'",
                         "kubectl taint nodes node2 headrace=bad:NoSchedule --overwrite"], commands
-    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--retest", "node2")
+    reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--retest", "node2")
     assert reported.code == 10 and "root@node2" in headrace.path("asked").read_text().split()[6:], reported
 
 
@@ -297,7 +296,7 @@ def test_a_group_that_is_slower_than_the_others(fleet, headrace):
     def brought_up(out, **share):
         headrace.write("hosts", "".join(f"{name}\n" for name in names))
         headrace.write("fleet.json", json.dumps({"run": "run.json", "share": share}))
-        reported = headrace("bringup", "--out", out, "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
+        reported = headrace("bringup", "--no-report", "--out", out, "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
         reported.record = headrace.results("bringup.json", out)
         return reported
     twice = brought_up("twice", n11=[0.8, 0.8])
@@ -328,7 +327,7 @@ def together(fleet, headrace):
                              "inconclusive": 0, "skipped": statuses.count("skipped"), "error": errors}
         headrace.write("run.json", json.dumps(golden))
         headrace.write("fleet.json", json.dumps({"run": "run.json", "answers": answers}))
-        reported = headrace("bringup", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
+        reported = headrace("bringup", "--no-report", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts")
         reported.record = headrace.results("bringup.json", "cluster")
         reported.skipped = {one["why"] for one in reported.record["skipped"] if one["step"] == "collectives"}
         return reported
@@ -403,7 +402,7 @@ def test_one_that_was_taken_out_is_let_in_again(fleet, headrace):
     """Also where it was no retest that found it well: else nobody would see that it is out."""
     headrace.write("hosts", "".join(f"{name}\n" for name in "abcdef"))
     headrace.write("fleet.json", '{"dark": ["c"]}')
-    first = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts", "--drain", "slurm",
+    first = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--time", "10ms", "--hosts", "hosts", "--drain", "slurm",
                      **scheduler(headrace, "true"))
     assert first.code == 10 and headrace.results("bringup.json", "cluster")["nodes"][2]["state"] == "drained", first
     reported = fleet("abcdef", "--resume")
@@ -415,7 +414,7 @@ def test_a_scheduler_that_does_not_do_as_it_is_reported(fleet, headrace):
     """A node that passed its retest is still out: that is no success."""
     assert fleet("abcdef", rates={"b": 5e8}).code == 10
     headrace.write("fleet.json", "{}")
-    reported = headrace("bringup", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
+    reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
                     **scheduler(headrace, "echo no such node; exit 1"))
     kept = headrace.results("bringup.json", "cluster")
     assert "no such node" in reported.err and "no such node" not in reported.out, reported

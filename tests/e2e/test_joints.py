@@ -92,7 +92,7 @@ class Runs:
         assert {w for w in SMALL if w != "epochs"} <= {p["workload"] for p in points if p["status"] == "ok"}
 
     def of_the_job(self, verb, name, *words):
-        done = self.headrace(verb, "job.yaml", "--at", f"scratch-{name}", "--budget", "6s", "--max-write", "64MiB", "--no-report",
+        done = self.headrace(verb, "job.yaml", "--at", f"scratch-{name}", "--budget", "4s", "--max-write", "64MiB", "--no-report",
                              "--out", name, *words)
         assert done.code in (0, 10, 11, 12), done
 

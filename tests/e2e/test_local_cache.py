@@ -90,7 +90,7 @@ def test_what_a_killed_run_left_goes_with_clean(headrace):
 
 def rehearsed(headrace, path="", layout="files"):
     headrace.write("job.yaml", JOB.replace("PATH", path).replace("layout: files", f"layout: {layout}"))
-    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "20s", "--max-write", "30MB", "--no-report", "--out", "results")
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "8s", "--max-write", "30MB", "--no-report", "--out", "results")
     assert outcome.code in (0, 10, 11, 12), outcome
     return outcome, headrace.results()
 

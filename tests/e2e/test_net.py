@@ -276,6 +276,7 @@ def test_two_that_cannot_be_connected_are_named_and_the_others_measured(hosts):
             assert (pairs["rate"][a][b] > 0) == (a != b and {a, b} != {1, 2}), (a, b, pairs)
 
 
+@pytest.mark.long
 def test_a_host_that_lets_nobody_in_is_named_and_no_link(hosts, bad=3):
     """MPI goes by a second interface: pairs by the first one show the firewall, wherever the host is."""
     by_second = [word for name in ("oob_tcp_if_include", "btl_tcp_if_include") for word in ("--mca", name, "eth1")]

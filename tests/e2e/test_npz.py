@@ -198,7 +198,7 @@ loader: {workers_per_gpu: 2}
 
 def test_a_job_of_arrays_is_qualified(headrace):
     headrace.write("job.yaml", JOB)
-    outcome = headrace("qualify", "job.yaml", "--at", "scratch", "--budget", "10s", "--max-write", "10MB", "--no-report", "--out", "results")
+    outcome = headrace("qualify", "job.yaml", "--at", "scratch", "--budget", "5s", "--max-write", "10MB", "--no-report", "--out", "results")
     assert outcome.code in (0, 10, 11, 12), outcome
     points = {p["id"]: p for p in headrace.results()["points"]}
     assert points["small_file_read/job"]["params"]["read_profile"] == "npz" and metric(points["decode/job"], "image_rate") > 0
@@ -233,7 +233,7 @@ def test_what_is_made_numpy_reads(headrace, size):
 
 def test_a_rehearsal_makes_and_reads_such_files(headrace):
     headrace.write("job.yaml", JOB)
-    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "15s", "--max-write", "30MB", "--no-report", "--out", "results")
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "6s", "--max-write", "30MB", "--no-report", "--out", "results")
     assert outcome.code in (0, 10, 11, 12), outcome
     point = next(p for p in headrace.results()["points"] if p["id"] == "input_pipeline/job")
     assert point["status"] == "ok" and point["params"]["read_profile"] == point["params"]["content"] == point["params"]["codec"] == "npz"

@@ -36,18 +36,18 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
         planned = headrace(verb, "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--dry-run")
         assert planned.code == 0, planned
     assert headrace("run", "--check", "-c", "tiny.yaml", "--job", "seen/job.yaml").code == 0
-    sized = headrace("size", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--budget", "20s", "--progress", "none")
+    sized = headrace("size", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--budget", "6s", "--progress", "none")
     assert "GPUs fed" in sized.out, sized
     assert headrace("clean", "seen", "--yes").code == 0 and not headrace.path("seen").exists()
 
 
 def test_two_commands_lead_to_a_verdict(headrace, data):
     """Both as they are typed: the second is the one that the first reports."""
-    seen = observe(headrace, data, "--cold", "--steps", "200", "--step", "0.04", "--decode", "0.001")
+    seen = observe(headrace, data, "--cold", "--steps", "120", "--step", "0.04", "--decode", "0.001")
     words = " ".join(seen.outcome.err.split())
     [job] = re.findall(r"written: (\S+) \(job.yaml", words)
     assert pathlib.Path(job, "job.yaml").exists()
-    typed = f"qualify seen/job.yaml --data {data} --at scratch --max-write 64MiB --no-report --out verdict"
+    typed = f"qualify seen/job.yaml --data {data} --at scratch --max-write 64MiB --budget 3s --no-report --out verdict"
     outcome = headrace(*typed.split())
     assert outcome.code in (0, 10, 11) and "Samples read" in outcome.out, outcome
     judged = json.loads((headrace.path("verdict") / "verdict.json").read_text())["judgements"]
@@ -109,7 +109,7 @@ def test_a_loader_that_is_fast_enough_does_not(headrace, data):
 
 
 def test_a_page_is_drawn_unless_it_is_not_wanted(headrace, data):
-    seen = observe(headrace, data, "--steps", "30", "--step", "0.03")
+    seen = observe(headrace, data, "--steps", "30", "--step", "0.03", page=())
     if "no Python that can draw it" in seen.outcome.err:
         pytest.skip(seen.outcome.err)
     assert "report.html" in seen.outcome.err and (headrace.path("seen") / "report.html").exists(), seen.outcome.err
@@ -221,7 +221,7 @@ def test_processes_that_are_left_behind_are_reported(headrace):
 
 def test_a_process_that_is_there_is_watched_until_it_ends(headrace, data):
     process = subprocess.Popen([sys.executable, LOADER, data, "--steps", "60", "--step", "0.04"], stdout=subprocess.PIPE, text=True)
-    outcome = headrace("observe", "--pid", str(process.pid), "--json", "--out", "seen")
+    outcome = headrace("observe", "--no-report", "--pid", str(process.pid), "--json", "--out", "seen")
     process.communicate(timeout=GUARD)
     assert outcome.code == 0, outcome
     reported = json.loads(outcome.out)
@@ -229,13 +229,18 @@ def test_a_process_that_is_there_is_watched_until_it_ends(headrace, data):
     assert process.returncode == 0
 
 
+def catches(process, number):
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    return int(re.search(r"^SigCgt:\s*(\w+)", status, re.M)[1], 16) >> (number - 1) & 1
+
+
 def test_ctrl_c_ends_watching_and_leaves_the_process_alone(headrace):
     process = subprocess.Popen(["sleep", "60"])
     watching = headrace.start("observe", "--pid", str(process.pid), "--no-store")
     until = time.monotonic() + GUARD
-    while "observe" not in pathlib.Path(f"/proc/{watching.pid}/cmdline").read_text() and time.monotonic() < until:
+    while not catches(watching, signal.SIGINT) and time.monotonic() < until:
         time.sleep(0.05)
-    time.sleep(1)
+    time.sleep(0.5)  # for its first looks
     watching.send_signal(signal.SIGINT)
     out, _ = watching.communicate(timeout=GUARD)
     assert watching.returncode == 130 and "watched 1 process" in out and process.poll() is None
@@ -246,7 +251,7 @@ def test_ctrl_c_ends_watching_and_leaves_the_process_alone(headrace):
 def test_a_foreign_folder_is_left_alone_and_nothing_runs(headrace):
     headrace.path("mine").mkdir()
     headrace.write("mine/notes", "mine")
-    outcome = headrace("observe", "--out", "mine", "--", "touch", "ran")
+    outcome = headrace("observe", "--no-report", "--out", "mine", "--", "touch", "ran")
     assert outcome.code == 2 and not headrace.path("ran").exists(), outcome
 
 
@@ -254,7 +259,7 @@ def test_a_trace_counts_every_file_through_forks_and_sudden_ends(headrace, data)
     code = (f"import glob, os\nfiles = sorted(glob.glob({str(data)!r} + '/*/*.bin'))\nfor half in (0, 1):\n pid = os.fork()\n if pid == 0:\n"
             "  for path in files[half::2]:\n   with open(path, 'rb') as file: file.read()\n  os._exit(0)\n os.waitpid(pid, 0)\n"
             f"with open({str(headrace.path('model.pt'))!r}, 'wb') as file:\n file.write(bytes(2 << 20)); file.flush(); os.fsync(file.fileno())")
-    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, "-c", code)
+    outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, "-c", code)
     assert outcome.code == 0 and outcome.out == "", outcome
     notes = " ".join(json.loads((headrace.path("seen") / "observe.json").read_text())["notes"])
     assert "120 files of 4 folders were opened 120 times, 120 of them read whole each time, each once" in notes, notes
@@ -262,7 +267,7 @@ def test_a_trace_counts_every_file_through_forks_and_sudden_ends(headrace, data)
 
 
 def test_a_trace_makes_values_exact(headrace, data):
-    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "15", "--step", "0.05",
+    outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "15", "--step", "0.05",
                        "--cold", "--spawn")
     seen = Seen(headrace, "seen", outcome)
     size = seen.learned["dataset.sample_size"]
@@ -273,7 +278,7 @@ def test_a_trace_makes_values_exact(headrace, data):
 
 def test_a_trace_reports_batches_that_lie_ready_from_libraries_that_workers_read(headrace, data):
     """Workers that are spawned read a program before their first sample, which looks from outside take for samples."""
-    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "40", "--step", "0.06",
+    outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "40", "--step", "0.06",
                        "--spawn", "--prefetch", "3")
     ahead = Seen(headrace, "seen", outcome).learned["loader.prefetch_factor"]
     # Where the machine was busy, none may be reported; never another.

@@ -80,7 +80,7 @@ def test_a_container_is_watched_and_its_paths_are_its_own(headrace, data):
         inside = next((pid for pid in children if b"loader.py" in pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()), "")
     if not inside:
         pytest.skip("no container can be made here: " + container.communicate()[1])
-    outcome = headrace("observe", "--pid", inside, "--duration", "3s", "--json", "--out", "seen")
+    outcome = headrace("observe", "--no-report", "--pid", inside, "--duration", "3s", "--json", "--out", "seen")
     container.kill()
     container.wait()
     reported = json.loads(outcome.out)

@@ -38,7 +38,7 @@ needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="strace is 
 def test_a_job_is_learned_from_straces_output(headrace, data, how):
     truth = strace(headrace, data, "calls", *how, options=("--decode", "0.001", "--save", str(headrace.path("model.pt")), "--save-bytes",
                                                            str(8 << 20), "--save-every", "15"))
-    outcome = headrace("observe", "--from", "calls", "--out", "seen")
+    outcome = headrace("observe", "--no-report", "--from", "calls", "--out", "seen")
     assert outcome.code == 0 and "read the calls of 3 processes" in outcome.out, outcome
     seen = Read(headrace, "seen", outcome, truth)
     assert [p["role"] for p in seen.reported["processes"]].count("worker") == 2
@@ -56,7 +56,7 @@ def test_files_that_are_gone_are_as_large_as_they_were_read(headrace, data):
     shutil.copytree(data, headrace.path("copy"))
     truth = strace(headrace, headrace.path("copy"), "calls", "-ttt", "-T", "-y")
     shutil.rmtree(headrace.path("copy"))
-    outcome = headrace("observe", "--from", "calls", "--out", "seen")
+    outcome = headrace("observe", "--no-report", "--from", "calls", "--out", "seen")
     seen = Read(headrace, "seen", outcome, truth)
     assert seen.learned["dataset.layout"]["text"] == "files" and seen.learned["dataset.path"]["text"] == str(headrace.path("copy"))
     seen.near("dataset.sample_size", truth["bytes"] / truth["samples"])
@@ -127,7 +127,7 @@ def test_what_dftracer_wrote_is_read(headrace, data):
                           env={**os.environ, **setting}, timeout=GUARD)
     truth = json.loads(done.stdout.splitlines()[-1])
     written = sorted(headrace.folder.glob("df*.pfw*"))
-    outcome = headrace("observe", "--from", *written, "--out", "seen")
+    outcome = headrace("observe", "--no-report", "--from", *written, "--out", "seen")
     assert outcome.code == 0, outcome
     seen = Read(headrace, "seen", outcome, truth)
     seen.near("dataset.sample_size", truth["bytes"] / truth["samples"])
@@ -135,7 +135,7 @@ def test_what_dftracer_wrote_is_read(headrace, data):
 
 
 def test_what_was_traced_is_kept_and_read_again(headrace, data):
-    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "15", "--step", "0.05")
+    outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "15", "--step", "0.05")
     assert outcome.code == 0 and "trace.pfw.gz" in outcome.err, outcome
     again = headrace("observe", "--from", "seen/trace.pfw.gz", "--no-store", "--json")
     assert again.code == 0, again

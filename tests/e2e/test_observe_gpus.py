@@ -18,7 +18,7 @@ def observe(headrace, data, busy, *options, user="$$"):
     state = headrace.path("gpu")
     state.write_text(f"0000:17:00.0 {busy} 20\n")
     job = " ".join(map(str, [sys.executable, LOADER, data, *options]))
-    outcome = headrace("observe", "--out", "seen", "--", "sh", "-c", f'echo "{user} 41000000000 {busy}" >>{state}; exec {job}',
+    outcome = headrace("observe", "--no-report", "--out", "seen", "--", "sh", "-c", f'echo "{user} 41000000000 {busy}" >>{state}; exec {job}',
                        LD_LIBRARY_PATH=str(library.parent), NVML_MOCK_FILE=str(state))
     assert outcome.code == 0, outcome
     return Seen(headrace, "seen", outcome)

@@ -15,7 +15,7 @@ STORAGE = ("storage_bandwidth", "storage_requests", "storage_latency", "slow_ope
 
 
 def observe(headrace, *command):
-    outcome = headrace("observe", "--out", "seen", "--", *map(str, command))
+    outcome = headrace("observe", "--no-report", "--out", "seen", "--", *map(str, command))
     assert outcome.code == 0, outcome
     return Seen(headrace, "seen", outcome)
 
@@ -99,6 +99,6 @@ def test_a_tree_that_dies_while_it_is_read(headrace):
     # A thousand processes, none of which lives for long.
     code = ("import os, sys\nfor n in range(1000):\n pid = os.fork()\n if pid == 0: os._exit(0)\n os.waitpid(pid, 0)\n"
             "open('/dev/null').close()\nos.kill(os.getpid(), 9)")
-    outcome = headrace("observe", "--out", "seen", "--", sys.executable, "-c", code)
+    outcome = headrace("observe", "--no-report", "--out", "seen", "--", sys.executable, "-c", code)
     assert outcome.code == 137 and "The limit is unknown" in " ".join(outcome.err.split()), outcome
     assert json.loads((headrace.path("seen") / "observe.json").read_text())["limit"]["id"] == "unknown"

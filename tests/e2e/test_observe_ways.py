@@ -24,7 +24,7 @@ while True:
 
 
 def watched(headrace, data, way, *options):
-    outcome = headrace("observe", "--out", "seen", "--", sys.executable, WAYS, data, way, *map(str, options))
+    outcome = headrace("observe", "--no-report", "--out", "seen", "--", sys.executable, WAYS, data, way, *map(str, options))
     assert outcome.code == 0, outcome
     return Seen(headrace, "seen", outcome)
 
@@ -68,13 +68,14 @@ def test_a_main_thread_that_decodes(headrace, data):
     assert seen.reported["workers"] == {}
 
 
+@pytest.mark.long
 def test_a_main_thread_that_decodes_and_trains(headrace, data):
     """Where looks come late, stretches between reads run together, and which of both they are is not known."""
     limits(watched(headrace, data, "alone", "--steps", "40", "--decode", "0.01", "--step", "0", "--busy", "0.12"), "main_process", "unknown")
 
 
 def test_a_main_thread_that_trains(headrace, data):
-    limits(watched(headrace, data, "alone", "--steps", "20", "--step", "0", "--busy", "0.5", "--decode", "0.004"), "consumer", "unknown")
+    limits(watched(headrace, data, "alone", "--steps", "16", "--step", "0", "--busy", "0.4", "--decode", "0.004"), "consumer", "unknown")
 
 
 def test_making_and_training_that_look_alike_are_not_reported(headrace, data):
@@ -106,16 +107,19 @@ def test_a_thread_that_carries_batches(headrace, data):
 
 
 @needs_torch
+@pytest.mark.long
 def test_collation_in_the_main_process(headrace, data):
     limits(watched(headrace, data, "torch_collate", "--step", "0.02", "--steps", "40", "--own", "0.06"), "main_process")
 
 
 @needs_torch
+@pytest.mark.long
 def test_augmentation_in_the_main_process_beside_workers(headrace, data):
     limits(watched(headrace, data, "torch_workers", "--step", "0.02", "--steps", "40", "--own", "0.05"), "main_process")
 
 
 @needs_torch
+@pytest.mark.long
 def test_training_on_processors_beside_workers(headrace, data):
     limits(watched(headrace, data, "torch_workers", "--step", "0", "--steps", "40", "--busy", "0.1"), "consumer")
 

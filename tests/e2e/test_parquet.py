@@ -133,7 +133,7 @@ loader: {kind: pytorch_iterable, workers_per_gpu: 1}
 
 def test_a_rehearsal_reads_the_users_row_groups(headrace, own):
     headrace.write("job.yaml", JOB)
-    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "15s", "--no-report", "--out", "results")
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "6s", "--no-report", "--out", "results")
     assert outcome.code in (0, 10, 11, 12), outcome
     points = {p["id"]: p for p in headrace.results()["points"]}
     assert points["input_pipeline/job"]["params"]["table"] == "parquet" and points["input_pipeline/job"]["status"] == "ok"

@@ -28,7 +28,7 @@ def job(headrace, step, decode="10us", gpus=1, **more):
     return headrace.write("job.yaml", text)
 
 
-def rehearse(headrace, file, *words, budget="12s", out="out"):
+def rehearse(headrace, file, *words, budget="6s", out="out"):
     result = headrace("rehearse", file, "--at", "scratch", "--budget", budget, "--max-write", "16MiB", "--no-report", "--out",
                       out, *words)
     assert result.code in (0, 10, 11, 12), result
@@ -143,7 +143,7 @@ def test_sizing_reports_how_good_predictions_have_been_here(headrace):
     sized = headrace("size", file, "--runs", "plain", "--json")
     assert "predictions" not in json.loads(sized.out), "nothing was rehearsed"
     words = ("--only", "input_pipeline/job", "--only", "small_file_read/job", "--looks", "1")
-    reported = [rehearse(headrace, file, *words, budget="8s", out=out)[1]["rehearsal"].get("prediction") for out in ("r1", "r2")]
+    reported = [rehearse(headrace, file, *words, budget="5s", out=out)[1]["rehearsal"].get("prediction") for out in ("r1", "r2")]
     runs = [f"r{i + 1}" for i, one in enumerate(reported) if one]
     if not runs:
         pytest.skip("others use this machine: storage alone was not measured in time")
@@ -184,7 +184,7 @@ def test_a_loader_that_keeps_requests_in_flight(headrace):
     own, alone = points["input_pipeline/job"], points["small_file_read/job"]
     assert own["loader"] == "in_flight" and own["engine"] == alone["engine"] == "io_uring" and own["batch_size"] > 1, own
     assert own["queue_depth"] == alone["queue_depth"] > 1 and own["prefetch_factor"] == 2, own
-    result, run = rehearse(headrace, file, *words, "--only", "input_pipeline/job", "--looks", "1", budget="8s")
+    result, run = rehearse(headrace, file, *words, "--only", "input_pipeline/job", "--looks", "1", budget="5s")
     point = run["points"][0]
     if point["status"] == "skipped":
         pytest.skip(point["reason"])
@@ -345,7 +345,7 @@ def test_tuning_advises_the_fewest_workers_that_reach_the_target(headrace):
         both = points[f"input_pipeline/workers-3-prefetch-{n}"]
         assert {k for k in own if own[k] != both[k]} == {"workers", "prefetch_factor"}, n
     assert not any(id.startswith(("input_pipeline/workers-", "input_pipeline/prefetch-")) for id in planned(headrace, text)[0])
-    result, run = rehearse(headrace, text, "--tune", budget="30s")
+    result, run = rehearse(headrace, text, "--tune", budget="16s")
     tuning = run["rehearsal"]["tuning"]
     tried = {(t["workers_per_gpu"], t["prefetch_factor"]): t["utilization"] for t in tuning["tried"]}
     assert (4, 2) in tried and tuning["target"] == 0.9, tuning
@@ -366,7 +366,7 @@ def test_tuning_advises_the_fewest_workers_that_reach_the_target(headrace):
 
 def test_tuning_a_job_that_no_number_of_workers_feeds(headrace):
     text = headrace.write("job.yaml", JOB.replace("STEP", "1ms").replace("DECODE", "20ms").replace("GPUS", "1"))
-    result, run = rehearse(headrace, text, "--tune", budget="20s")
+    result, run = rehearse(headrace, text, "--tune", budget="10s")
     assert "advised" not in run["rehearsal"]["tuning"], run["rehearsal"]
     words = " ".join(result.out.split())
     assert "no number of workers that was tried" in words and "num_workers=" not in words, result.out
@@ -374,14 +374,14 @@ def test_tuning_a_job_that_no_number_of_workers_feeds(headrace):
 
 def test_a_budget_is_shared_by_what_points_can_decide(headrace):
     """Without one that is left out for want of time."""
-    result, run = rehearse(headrace, job(headrace, "10ms", decode="5ms"), budget="20s")
+    result, run = rehearse(headrace, job(headrace, "10ms", decode="5ms"), budget="10s")
     status = {p["id"]: (p["status"], p.get("reason", "")) for p in run["points"]}
     for id in ("input_pipeline/job", "input_pipeline/no-step"):
         assert status[id][0] == "ok", status
     left_out = {id: reason for id, (state, reason) in status.items() if state == "skipped"}
     for id, reason in left_out.items():
         assert reason.startswith("not needed: ") or "--budget were used up" in reason, left_out
-    assert run["run"]["elapsed_s"] < 20 * 3, run["run"]
+    assert run["run"]["elapsed_s"] < 10 * 3, run["run"]
 
 
 def own_images(headrace, count=60):
@@ -407,7 +407,7 @@ def test_images_that_headrace_decodes_are_no_pass_for_another_decoder(headrace):
     size = own_images(headrace)
     # A step of as long as decoding four images takes about twice: three times as long could not be hidden.
     file = headrace.write("job.yaml", IMAGES.replace("SIZE", f"{size}B").replace("STEP", "4ms"))
-    result, run = rehearse(headrace, file, "--data", "images", "--only", "input_pipeline/job", budget="10s")
+    result, run = rehearse(headrace, file, "--data", "images", "--only", "input_pipeline/job", budget="6s")
     assert "decoded by headrace's own decoder" in " ".join(result.out.split()), result.out
     reported, judged = run["rehearsal"], run["judgements"][0]
     assert reported["decode_headroom"] > 0, reported
@@ -424,7 +424,7 @@ def test_what_the_jobs_decoder_takes_is_spent_and_not_decoded_again(headrace):
     own = points["input_pipeline/job"]
     assert own["codec"] == "none" and own["cpu_time_per_sample"] == 0.003, own
     assert "decode/job" not in points, "headrace's own decoder says nothing of the job's"
-    _, run = rehearse(headrace, file, *words, "--only", "input_pipeline/job", "--looks", "1", budget="8s")
+    _, run = rehearse(headrace, file, *words, "--only", "input_pipeline/job", "--looks", "1", budget="5s")
     assert "decode_headroom" not in run["rehearsal"], run["rehearsal"]
 
 
@@ -433,7 +433,7 @@ def test_a_command_calibrates_what_decoding_takes(headrace):
     file = headrace.write("job.yaml", IMAGES.replace("SIZE", f"{size}B").replace("STEP", "40ms"))
     headrace.write("decoder.sh", 'for file; do test -s "$file" || exit 1; done; echo "$#" > files; echo note; echo 2.5ms\n')
     _, run = rehearse(headrace, file, "--data", "images", "--calibrate", "sh decoder.sh", "--only", "input_pipeline/job", "--looks", "1",
-                      budget="8s")
+                      budget="5s")
     assert run["points"][0]["params"]["cpu_time_per_sample"] == 0.0025, run["points"][0]["params"]
     assert headrace.path("files").read_text() == "60\n"
     assert "--calibrate 'sh decoder.sh'" in run["rehearsal"]["calibration"], run["rehearsal"]
@@ -444,7 +444,7 @@ def test_pillow_calibrates_what_decoding_takes(headrace):
     pytest.importorskip("numpy")
     file = headrace.write("job.yaml", IMAGES.replace("SIZE", f"{size}B").replace("STEP", "40ms"))
     _, run = rehearse(headrace, file, "--data", "images", "--calibrate", "pillow", "--only", "input_pipeline/job", "--looks", "1",
-                      budget="8s")
+                      budget="5s")
     assert 1e-5 < run["points"][0]["params"]["cpu_time_per_sample"] < 1, run["points"][0]["params"]
 
 
@@ -475,7 +475,7 @@ def test_checkpoints_are_saved_on_the_way_as_often_as_bytes_per_second_ask(headr
 def test_a_job_that_saves_nothing_is_reported_nothing_of_checkpoints(headrace):
     text = job(headrace, "20ms")
     assert "input_pipeline/no-checkpoint" not in planned(headrace, text)[0]
-    result, run = rehearse(headrace, text, "--only", "input_pipeline/job", "--looks", "1", budget="8s")
+    result, run = rehearse(headrace, text, "--only", "input_pipeline/job", "--looks", "1", budget="5s")
     assert "checkpoints" not in run["rehearsal"] and "checkpoint" not in result.out, result.out
 
 
@@ -497,7 +497,7 @@ def test_checkpoints_cost_what_they_keep_the_steps(headrace):
 
 def traced(headrace, *words, out="traced"):
     text = headrace.write("job.yaml", JOB.replace("STEP", "40ms").replace("DECODE", "200us").replace("GPUS", "1"))
-    result, run = rehearse(headrace, text, "--only", "input_pipeline/job", "--looks", "1", *words, budget="8s", out=out)
+    result, run = rehearse(headrace, text, "--only", "input_pipeline/job", "--looks", "1", *words, budget="5s", out=out)
     return result, next(p for p in run["points"] if p["id"] == "input_pipeline/job")
 
 

@@ -15,7 +15,7 @@ def data(tmp_path_factory):
 
 
 def traced(headrace, data, *options):
-    outcome = headrace("observe", "--trace", "--out", "seen", "--", sys.executable, LOADER, data, "--steps", "15", "--step", "0.05", *options)
+    outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, LOADER, data, "--steps", "15", "--step", "0.05", *options)
     assert outcome.code == 0, outcome
     return json.loads(outcome.out.splitlines()[-1])
 
@@ -82,7 +82,7 @@ def test_little_memory_for_threads_is_an_error_in_words(headrace):
     for number in range(24):
         files.append(headrace.path(f"f{number}"))
         files[-1].write_bytes(b"x" * 20_000)
-    assert headrace("observe", "--trace", "--out", "seen", "--", sys.executable, "-c", THREADS, *map(str, files)).code == 0
+    assert headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, "-c", THREADS, *map(str, files)).code == 0
     codes = set()
     for room in range(32, 2000, 48):  # [MiB] of addresses, which stacks of threads take
         headrace.under = ["prlimit", f"--as={room << 20}"]

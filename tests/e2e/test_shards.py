@@ -237,7 +237,7 @@ def test_a_rehearsal_passes_over_what_the_jobs_loader_does(headrace, own):
         tar(own / f"{shard}.tar")
     path, at, _, _ = missing_label(own)
     headrace.write("job.yaml", JOB)
-    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "10s", "--no-report", "--out", "results",
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "5s", "--no-report", "--out", "results",
                        "--set", "job.step.time=20ms")
     assert outcome.code in (0, 10, 11, 12), outcome
     run = headrace.results()
@@ -298,7 +298,7 @@ def test_a_rehearsal_fills_the_jobs_shuffle_buffer(headrace, own):
         tar(own / f"{shard}.tar", samples=160)
     job = JOB.replace("workers_per_gpu: 2", "workers_per_gpu: 2, shuffle_buffer: 1000").replace("sample_size: 2kB", "sample_size: 9kB")
     headrace.write("job.yaml", job.replace("samples: 75", "samples: 320").replace("samples_per_file: 25", "samples_per_file: 160"))
-    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "20s", "--no-report", "--out", "results",
+    outcome = headrace("rehearse", "job.yaml", "--at", "scratch", "--budget", "8s", "--no-report", "--out", "results",
                        "--set", "job.step.time=20ms")
     assert outcome.code in (0, 10, 11, 12), outcome
     run = headrace.results()
@@ -335,7 +335,7 @@ def small_samples(headrace, samples=200):
 def test_samples_per_second_count_samples(headrace):
     stored = small_samples(headrace)
     headrace.write("job.yaml", COUNTED_JOB.replace("SAMPLES", "400").replace("SIZE", "1001B"))
-    result = headrace("qualify", "job.yaml", "--data", "own", "--at", "scratch", "--budget", "8s", "--only", "shard_stream/job",
+    result = headrace("qualify", "job.yaml", "--data", "own", "--at", "scratch", "--budget", "5s", "--only", "shard_stream/job",
                       "--out", "out", "--no-report")
     assert result.code in (0, 10, 11, 12), result
     run = headrace.results(out="out")

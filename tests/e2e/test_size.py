@@ -209,7 +209,7 @@ def test_what_cannot_be_used_is_reported(made):
 
 def test_without_runs_it_measures_what_the_job_does(headrace):
     headrace.write("job.yaml", JOB)
-    done = headrace("size", "job.yaml", "--at", "scratch", "--budget", "10s", "--max-write", "64MiB", "--out", "out", "--no-report",
+    done = headrace("size", "job.yaml", "--at", "scratch", "--budget", "5s", "--max-write", "64MiB", "--out", "out", "--no-report",
                     "--json")
     if done.code == 2 and "measured nothing that this job needs" in done.err:
         pytest.skip("this machine does not let it be measured: " + done.err)

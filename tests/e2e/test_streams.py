@@ -27,7 +27,8 @@ def started(headrace, words, **how):
 @pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)], ids=str)
 def test_closed_streams_are_no_error(headrace, closed):
     """What is opened next must not become a standard stream: here, pipes and result files."""
-    code = started(headrace, ["run", "-c", "tiny.yaml", "--out", "results"],
+    page = ["--no-report"] if len(closed) < 3 else []
+    code = started(headrace, ["run", "-c", "tiny.yaml", "--out", "results", *page],
                    preexec_fn=lambda: [os.close(stream) for stream in closed]).returncode
     assert code == 0, code
     assert headrace.results()["summary"]["exit_code"] == 0

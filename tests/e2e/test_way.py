@@ -74,7 +74,7 @@ def test_qualify_and_size_never_contradict(headrace):
     for step, word in ((EASY, "PASS"), (HARD, "FAIL")):
         out = f"run-{word}"
         headrace.write("job.yaml", JOB.format(step=step, size="8KiB"))
-        result = headrace("qualify", "job.yaml", "--at", "scratch", "--budget", "10s", "--max-write", "64MiB", "--no-report",
+        result = headrace("qualify", "job.yaml", "--at", "scratch", "--budget", "5s", "--max-write", "64MiB", "--no-report",
                           "--out", out)
         assert result.code in (0, 10, 11, 12), result
         sized = headrace("size", "job.yaml", "--runs", out, "--out", f"sized-{word}", "--no-report", "--json")

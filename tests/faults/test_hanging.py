@@ -6,7 +6,7 @@ import time
 import pytest
 from conftest import BLOCK
 
-DATA = {"files": 12, "file_size": "64KiB", "workers": 2, "cache": "cold", "repeat": 1, "timeout": "3s"}
+DATA = {"files": 12, "file_size": "64KiB", "workers": 2, "cache": "cold", "repeat": 1, "timeout": "2s"}
 DEADLINE_S = 180  # generous, for slow machines; without a deadline it would be for ever
 
 
@@ -27,8 +27,7 @@ def check(headrace, result):
 
 
 @pytest.mark.parametrize("use, engine", [("small_file_read", "posix"), ("small_file_read", "io_uring"),
-                                         ("epochs", "posix"), ("epochs", "io_uring"), ("shard_stream", "posix"),
-                                         ("shard_stream", "io_uring"), ("random_read", "posix"),
+                                         ("shard_stream", "posix"), ("shard_stream", "io_uring"), ("random_read", "posix"),
                                          ("random_read", "io_uring"), ("random_read", "mmap")])
 def test_a_read_that_never_returns(headrace, faults, use, engine):
     faults.set(f"hang f000007.bin op=read at={2 * BLOCK}")
@@ -36,19 +35,19 @@ def test_a_read_that_never_returns(headrace, faults, use, engine):
     result = ended(headrace, {"use": use, "engine": engine, **DATA},
                    {"use": "small_file_read", "label": "next", **DATA}, needs=[need])
     reason = check(headrace, result)
-    assert "1 of 2 workers did not end within 3 s of being asked to stop after 3 s without any progress" in reason
+    assert "1 of 2 workers did not end within 2 s of being asked to stop after 2 s without any progress" in reason
     assert result.points[1]["status"] == "not_reached" and "hung" in result.points[1]["reason"]
     assert result.judged("rate")["outcome"] == "ERROR"
     verdict = json.loads((headrace.out / "verdict.json").read_text())
     assert verdict["summary"]["word"] == "ERROR" and verdict["summary"]["exit_code"] == 1
 
 
-@pytest.mark.parametrize("op", ["write", "fsync", "rename"])
-@pytest.mark.parametrize("engine", ["posix", "io_uring"])
+@pytest.mark.parametrize("engine, op", [("posix", "write"), ("posix", "fsync"), ("posix", "rename"), ("io_uring", "write"),
+                                        ("io_uring", "fsync")])
 def test_a_save_that_never_ends(headrace, faults, engine, op):
     faults.set(f"hang *rank-00001.bin* op={op}")
     result = ended(headrace, {"use": "checkpoint_write", "engine": engine, "ranks": 2, "shard_size": "256KiB",
-                              "block_size": "64KiB", "repeat": 1, "timeout": "3s"})
+                              "block_size": "64KiB", "repeat": 1, "timeout": "2s"})
     assert "workers did not end" in check(headrace, result)
 
 
@@ -56,16 +55,16 @@ def test_a_save_that_never_ends(headrace, faults, engine, op):
 def test_a_restore_that_never_returns(headrace, faults, engine):
     faults.set(f"hang f000001.bin op=read at={2 * BLOCK}")
     result = ended(headrace, {"use": "checkpoint_read", "engine": engine, "ranks": 2, "shard_size": "256KiB",
-                              "repeat": 1, "timeout": "3s"})
+                              "repeat": 1, "timeout": "2s"})
     assert "1 of 2 workers did not end" in check(headrace, result)
 
 
-@pytest.mark.parametrize("op, name", [("getattr", "00000017"), ("open", "00000017"), ("create", "00000017"),
-                                      ("readdir", "d001"), ("rename", "r00000017"), ("unlink", "?00000017")])
+@pytest.mark.parametrize("op, name", [("open", "00000017"), ("readdir", "d001"), ("rename", "r00000017"),
+                                      ("unlink", "?00000017")])
 def test_a_name_that_is_never_answered(headrace, faults, op, name):
     faults.set(f"hang *{name} op={op}")
     result = ended(headrace, {"use": "metadata", "workers": 2, "width": 2, "files_per_folder": 20, "cache": "cold",
-                              "repeat": 1, "timeout": "3s"})
+                              "repeat": 1, "timeout": "2s"})
     assert "did not" in check(headrace, result)
 
 
@@ -73,14 +72,14 @@ def test_a_name_that_is_never_answered(headrace, faults, op, name):
 def test_reads_beside_a_save_that_never_end(headrace, faults, rule):
     faults.set(rule)
     result = ended(headrace, {"use": "mixed", "files": 30, "file_size": "8KiB", "workers": 2, "rate": "120/s",
-                              "around": "250ms", "checkpoint_shard_size": "256KiB", "repeat": 1, "timeout": "3s"})
+                              "around": "250ms", "checkpoint_shard_size": "256KiB", "repeat": 1, "timeout": "2s"})
     assert "1 of 4 workers did not end" in check(headrace, result)
 
 
 def test_data_that_cannot_be_made(headrace, faults):
     faults.set("hang f000003.bin op=write")
     result = ended(headrace, {"use": "small_file_read", **DATA})
-    assert "preparing did not go on for 3 s" in check(headrace, result)
+    assert "preparing did not go on for 2 s" in check(headrace, result)
 
 
 def test_a_folder_that_cannot_be_listed(headrace, faults):
@@ -88,14 +87,14 @@ def test_a_folder_that_cannot_be_listed(headrace, faults):
     (faults.backing / "mine/one.bin").write_bytes(b"x" * 10000)
     faults.set("hang mine op=readdir")
     result = ended(headrace, {"use": "small_file_read", "path": str(faults.mount / "mine"), "cache": "asis", "repeat": 1,
-                              "timeout": "3s"})
-    assert "preparing did not go on for 3 s" in check(headrace, result)
+                              "timeout": "2s"})
+    assert "preparing did not go on for 2 s" in check(headrace, result)
 
 
 def test_a_cache_state_that_cannot_be_made(headrace, faults):
     faults.set("hang f000003.bin op=read")
     result = ended(headrace, {"use": "shard_stream", **DATA, "cache": "warm"})
-    assert "making the cache state did not go on for 3 s" in check(headrace, result)
+    assert "making the cache state did not go on for 2 s" in check(headrace, result)
 
 
 def test_data_that_cannot_be_verified(headrace, faults):

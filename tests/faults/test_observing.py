@@ -25,7 +25,7 @@ COUNTED = ["unshare", "-m", "sh", "-c", 'mountpoint -q "$0" || mount -t fusectl 
 
 
 def observed(tmp_path, data, *options):
-    done = subprocess.run([*COUNTED, BINARY, "observe", "--out", "seen", "--", sys.executable, LOADER, data, "--workers", "3", *options], cwd=tmp_path,
+    done = subprocess.run([*COUNTED, BINARY, "observe", "--no-report", "--out", "seen", "--", sys.executable, LOADER, data, "--workers", "3", *options], cwd=tmp_path,
                           capture_output=True, text=True, timeout=180)
     if done.returncode == 77:
         pytest.skip("what FUSE counts cannot be mounted here (fusectl)")

@@ -45,7 +45,7 @@ class Seen:
 def watched(tmp_path, rules, data, way, *options, before=()):
     faults, rule, ms = rules
     faults.set(*(line.format(ms) for line in rule))
-    command = [*before, BINARY, "observe", "--out", "seen", "--", sys.executable, WAYS, data, way, *map(str, options)]
+    command = [*before, BINARY, "observe", "--no-report", "--out", "seen", "--", sys.executable, WAYS, data, way, *map(str, options)]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done
     return Seen(tmp_path / "seen", done)
@@ -142,7 +142,7 @@ def test_a_script_that_reads_scripts_is_seen_through(tmp_path, faults, data):
     shim.write_text(SHIM % sys.executable)
     shim.chmod(0o755)
     faults.set(*(line.format(12) for line in READS))
-    done = subprocess.run([BINARY, "observe", "--out", "seen", "--", "./python-shim", WAYS, data, "workers", "--step", "0.03", "--steps", "40"],
+    done = subprocess.run([BINARY, "observe", "--no-report", "--out", "seen", "--", "./python-shim", WAYS, data, "workers", "--step", "0.03", "--steps", "40"],
                           cwd=tmp_path, capture_output=True, text=True, timeout=180)
     seen = Seen(tmp_path / "seen", done)
     seen.limits("storage_latency")

@@ -6,7 +6,8 @@ from conftest import BLOCK
 SIZE = 64 * 1024
 FILES = 12
 DATA = {"files": FILES, "file_size": f"{SIZE}B", "workers": 2, "cache": "cold", "repeat": 1}
-WHOLE = [("small_file_read", "posix"), ("small_file_read", "io_uring"), ("epochs", "posix"), ("epochs", "io_uring")]
+WHOLE = [("small_file_read", "posix"), ("small_file_read", "io_uring")]
+EPOCHS = [("epochs", "posix"), ("epochs", "io_uring")]  # by the readers of small_file_read
 BLOCKS = [("shard_stream", "posix"), ("shard_stream", "io_uring"), ("random_read", "posix"),
           ("random_read", "io_uring"), ("random_read", "mmap")]
 
@@ -21,7 +22,7 @@ def reported(result):
     return result.point["reason"]
 
 
-@pytest.mark.parametrize("use, engine", WHOLE + BLOCKS)
+@pytest.mark.parametrize("use, engine", WHOLE + EPOCHS + BLOCKS)
 def test_an_unreadable_block_is_reported_with_its_place(headrace, faults, use, engine):
     bad = 5 * BLOCK
     faults.set(f"error f000007.bin op=read errno=5 at={bad}")

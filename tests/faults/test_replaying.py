@@ -15,13 +15,14 @@ from conftest import BINARY, ROOT
 LOADER = ROOT / "tests/observe/loader.py"
 
 
-@pytest.fixture
-def trace(tmp_path):
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    tmp_path = tmp_path_factory.mktemp("traced")
     drawn = random.Random(3)
     (tmp_path / "data").mkdir()
     for number in range(40):
         (tmp_path / f"data/{number}.bin").write_bytes(drawn.randbytes(int(drawn.uniform(60e3, 140e3))))
-    subprocess.run([BINARY, "-q", "observe", "--trace", "--out", "seen", "--", sys.executable, LOADER, "data", "--steps", "40", "--step",
+    subprocess.run([BINARY, "-q", "observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, LOADER, "data", "--steps", "40", "--step",
                     "0.04"], cwd=tmp_path, check=True, capture_output=True)
     return tmp_path / "seen/trace.pfw.gz"
 
@@ -77,7 +78,7 @@ def test_what_a_killed_replay_wrote_is_removed_by_clean(tmp_path, faults):
     (tmp_path / "data").mkdir()
     for number in range(8):
         (tmp_path / f"data/{number}.bin").write_bytes(bytes(50000))
-    subprocess.run([BINARY, "-q", "observe", "--trace", "--out", "seen", "--", sys.executable, LOADER, "data", "--steps", "12", "--step", "0.02",
+    subprocess.run([BINARY, "-q", "observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, LOADER, "data", "--steps", "12", "--step", "0.02",
                     "--batch", "2", "--save", tmp_path / "model.pt", "--save-bytes", str(4 << 20), "--save-every", "4"], cwd=tmp_path, check=True,
                    capture_output=True)
     faults.set("delay *.new op=write ms=200")

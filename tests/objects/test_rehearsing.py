@@ -100,7 +100,7 @@ def test_a_rehearsal_saves_into_the_store(headrace):
            "model": {"parameters": 1_000_000}, "checkpoint": {"interval": "2s", "stall": "1s", "bytes_per_parameter": 14}}
     (headrace.folder / "job.yaml").write_text(json.dumps(job))
     with FaultyStore({f"set/{i:04}": bytes(2000) for i in range(1024)}) as store:
-        done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--at", "s3://bucket/mine", "--budget", "12s",
+        done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--at", "s3://bucket/mine", "--budget", "6s",
                                 "--no-report", "--out", "out", "--only", "input_pipeline/job", endpoint=store.endpoint)
         [point] = json.loads((headrace.folder / "out/run.json").read_text())["points"]
         assert point["status"] == "ok" and point["params"]["checkpoint_engine"] == "s3", (point, done.stdout, done.stderr)
@@ -115,7 +115,7 @@ def test_a_rehearsal_over_a_store(headrace):
     judged = {}
     for latency in (0.0, 0.1):  # 80 ms of two workers' time are a step; a batch takes 400 ms of one's then
         with FaultyStore(objects, latency=latency) as store:
-            done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--budget", "12s", "--no-report", "--out",
+            done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--budget", "6s", "--no-report", "--out",
                                     f"out{latency}", "--only", "input_pipeline/job", endpoint=store.endpoint)
         run = json.loads((headrace.folder / f"out{latency}/run.json").read_text())
         judged[latency] = run["judgements"][0]

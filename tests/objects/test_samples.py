@@ -99,7 +99,7 @@ def test_a_rehearsal_decodes_the_shards_of_a_store(headrace):
            "loader": {"workers_per_gpu": 2, "kind": "pytorch_iterable"}}
     (headrace.folder / "job.yaml").write_text(json.dumps(job))
     with FaultyStore({f"set/{i:04}.tar": one for i in range(8)}) as store:
-        done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--budget", "12s", "--no-report", "--out", "out",
+        done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--budget", "6s", "--no-report", "--out", "out",
                                 "--only", "input_pipeline/job", endpoint=store.endpoint)
     reported = " ".join((done.stdout + done.stderr).split())
     [point] = json.loads((headrace.folder / "out/run.json").read_text())["points"]

@@ -59,7 +59,7 @@ def test_a_rehearsal_with_a_tier_before_the_store(headrace):
            "local_cache": {"capacity": "2.56MB", "policy": "pinned", "path": str(headrace.folder / "tier")}}
     (headrace.folder / "job.yaml").write_text(json.dumps(job))
     with FaultyStore({f"set/{i:04}": bytes(20_000) for i in range(256)}, latency=0.005) as store:
-        done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--budget", "20s", "--no-report", "--out", "out",
+        done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--budget", "8s", "--no-report", "--out", "out",
                                 "--only", "local_cache/job", endpoint=store.endpoint)
     [point] = json.loads((headrace.folder / "out/run.json").read_text())["points"]
     assert point["status"] == "ok" and point["params"]["tier_ratio"] == 0.5, (point, done.stdout, done.stderr)

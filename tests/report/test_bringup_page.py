@@ -5,8 +5,7 @@ import re
 
 import pytest
 import sample_bringup
-from conftest import program
-from test_page import Reader
+from conftest import Reader, program
 
 from headrace_report import documents
 from headrace_report.load import load
@@ -17,7 +16,7 @@ pytestmark = pytest.mark.skipif(not sample_bringup.SAMPLES, reason="HEADRACE_BIN
 
 def shown(pages, name):
     """The record, and what people see of its page."""
-    return json.loads(pages.run_file(name).read_text()), Reader(pages.text(name)).text.replace("\u00a0", " ")
+    return json.loads(pages.run_file(name).read_text()), pages.reader(name).text.replace("\u00a0", " ")
 
 
 def test_findings_come_first_and_all_of_them(pages):

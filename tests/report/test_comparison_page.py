@@ -7,8 +7,7 @@ import re
 
 import pytest
 import sample_comparison
-from conftest import program
-from test_page import Reader
+from conftest import Reader, program
 
 from headrace_report import documents
 from headrace_report.load import load, read
@@ -20,7 +19,7 @@ def read_sample(name):
 
 
 def test_everything_is_there_without_scripts(pages):
-    text = Reader(pages.text("comparison_worse")).text.replace("\u00a0", " ")
+    text = pages.reader("comparison_worse").text.replace("\u00a0", " ")
     pair = sample_comparison.worse()["pairs"][0]
     for row in pair["rows"]:
         for word in (row["metric"], row["points"][0], row["explanation"], row["status"]):
@@ -36,7 +35,7 @@ def test_everything_is_there_without_scripts(pages):
 
 
 def test_figures_state_their_finding(pages):
-    text = Reader(pages.text("comparison_worse")).text.replace("\u00a0", " ")
+    text = pages.reader("comparison_worse").text.replace("\u00a0", " ")
     for finding in ("read_bandwidth is worse, \u22129.9 %, and 2 findings more", "read_bandwidth is lower in B in all 6 blocks",
                     "2 of 8 metrics could have missed a change of twice what matters",
                     "The tail moved: p99.9 by +22 %, the median by +1.0 %", "Body and tail moved: the median by +11 %"):
@@ -53,7 +52,7 @@ def test_an_odd_block_is_named():
 
 
 def test_stored_runs_have_no_blocks(pages):
-    text = Reader(pages.text("comparison_stored")).text
+    text = pages.reader("comparison_stored").text
     assert blocks.draw(read_sample("stored").pairs[0]) is None
     assert "block number" not in text and "no past runs were given" in text and "3 % is assumed" in text and "not measured: headrace run --against-itself" in text
     assert "which need not be a regression" in text

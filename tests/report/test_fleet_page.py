@@ -7,8 +7,7 @@ import re
 
 import pytest
 import sample_fleet
-from conftest import program
-from test_page import Reader
+from conftest import Reader, program
 
 from headrace_report import documents
 from headrace_report.load import read
@@ -20,13 +19,13 @@ def read_sample(name):
 
 
 def test_everything_is_there_without_scripts(pages):
-    text = Reader(pages.text("fleet_found")).text.replace("\u00a0", " ")
+    text = pages.reader("fleet_found").text.replace("\u00a0", " ")
     for word in ("\u2718 FAIL", "64 judged of 65 nodes", "node17", "\u2718 confirmed", "? suspected", "rack r3", "node65",
                  "expected, and no run was found", "\u2718 confirmed: slow node node03", "? suspected: slow link node06 to node07",
                  "? suspected: two levels of copy_bandwidth", "memory_copy.copy_bandwidth \u221220 %", "headrace run -c node.yaml", "the file is empty",
                  "3.5 robust standard deviations", "\u00b11.3 % on 12 of 64 nodes (highest \u00b15 %, node07)"):
         assert word in text, word
-    text = Reader(pages.text("history_change")).text.replace("\u00a0", " ")
+    text = pages.reader("history_change").text.replace("\u00a0", " ")
     for word in ("\u2718 FAIL", "24 runs, 7 series", "may drift", "two levels", "2 left out", "the newest run says nothing of it: missing", "durable_bandwidth", "2026-03-15 02:00:00", "device.firmware GDC5602Q -> GDC5603",
                  "too short", "unusual", "5 runs; 10 tell of changes", "1999 seeded permutations"):
         assert word in text, word
@@ -50,7 +49,7 @@ def test_heat_maps_are_pictures(pages):
 
 
 def test_nothing_found_is_said(pages):
-    text = Reader(pages.text("fleet_quiet")).text
+    text = pages.reader("fleet_quiet").text
     assert "PASS" in text and "Nothing: all nodes that were judged lie within the limits" in text and "Missing" not in text
 
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 import sample_observation
-from test_page import Reader
+from conftest import Reader
 
 from headrace_report import documents
 from headrace_report.errors import RunFileError
@@ -15,12 +15,12 @@ from headrace_report.plots import watched
 
 
 def test_everything_is_there_without_scripts(pages):
-    text = Reader(pages.text("observation_saves")).text.replace("\u00a0", " ")
+    text = pages.reader("observation_saves").text.replace("\u00a0", " ")
     for word in ("Checkpoints limit: while one is written", "16 % of the time [14, 18]", "step.time", "79.0 ms to 81.5 ms", "\u2714 high", "? low", "\u2013 guess",
                  "1 value could not be seen: the job file has a guess", "DataLoader's default", "/out/model.pt", "headrace qualify job.yaml",
                  "read 2.10 times"):
         assert word in text, word
-    short = Reader(pages.text("observation_short")).text
+    short = pages.reader("observation_short").text
     assert "The limit is unknown" in short and "Over time" not in short
 
 
@@ -40,7 +40,7 @@ def test_no_figure_keeps_a_colour_of_its_own(pages):
 
 
 def test_gpus_and_clients_are_drawn_where_something_reports_of_them(pages):
-    text = Reader(pages.text("observation_client")).text.replace("\u00a0", " ")
+    text = pages.reader("observation_client").text.replace("\u00a0", " ")
     for word in ("The job's 1 GPU computed 31 % of the time", "31 % [29, 33]", "0000:17:00.0 NVIDIA H100 80GB HBM3", "before it was sent"):
         assert word in text, word
     seen = read(sample_observation.observation(), documents.TYPES)

@@ -7,8 +7,7 @@ import re
 
 import pytest
 import sample_sizing
-from conftest import program
-from test_page import Reader
+from conftest import Reader, program
 
 from headrace_report import documents
 from headrace_report.load import load, read
@@ -20,7 +19,7 @@ def read_sample(name):
 
 
 def test_everything_is_there_without_scripts(pages):
-    text = Reader(pages.text("sizing_golden")).text.replace("\u00a0", " ")
+    text = pages.reader("sizing_golden").text.replace("\u00a0", " ")
     data = sample_sizing.golden()
     for phase in data["phases"]:
         reported = [phase["title"], phase["explanation"], phase["outcome"], *phase["supply"]["differs"]]
@@ -60,7 +59,7 @@ def test_what_cannot_be_drawn_is_not(pages):
     sizing = read_sample("fed")
     for module in (changes, tradeoff, cycle, assumptions):
         assert module.draw(sizing) is None
-    text = Reader(pages.text("sizing_fed")).text
+    text = pages.reader("sizing_fed").text
     assert "PASS" in text and "What would feed more" not in text and "SKIPPED" in text
 
 

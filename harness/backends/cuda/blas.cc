@@ -14,7 +14,7 @@ namespace headrace::cuda {
 namespace {
 
 /// The functions used, found in the library; their binary interface is the same in CUDA 12 and 13.
-struct Api {
+struct BlasApi {
   cublasStatus_t (*create)(cublasHandle_t*) = nullptr;
   cublasStatus_t (*destroy)(cublasHandle_t) = nullptr;
   cublasStatus_t (*version)(cublasHandle_t, int*) = nullptr;
@@ -35,15 +35,15 @@ Library blas_library(const std::string& name) {
   return Library{first.c_str(), second.c_str(), third.c_str()};
 }
 
-const Api& api() {
+const BlasApi& blas_api() {
   static const Library library = blas_library("libcublas.so");
   if (!library)
     throw Unsupported(
         "libcublas.so not found: install libcublas, or name its folder in LD_LIBRARY_PATH (training frameworks bring "
         "one "
         "along: nvidia/cublas/lib)");
-  static const Api functions = [] {
-    Api found;
+  static const BlasApi functions = [] {
+    BlasApi found;
     const bool all = library.find("cublasCreate_v2", found.create) && library.find("cublasDestroy_v2", found.destroy) &&
                      library.find("cublasGetVersion_v2", found.version) &&
                      library.find("cublasSetStream_v2", found.set_stream) &&
@@ -130,7 +130,7 @@ class Multiplier : public GpuMultiplier {
 class BlasMultiplier final : public Multiplier {
  public:
   BlasMultiplier(Device& device, Stream& stream, const GpuMatrices& matrices)
-      : Multiplier(device, stream, matrices), api_(api()) {
+      : Multiplier(device, stream, matrices), api_(blas_api()) {
     expect(api_.create(&handle_), "start cuBLAS on");
     try {
       expect(api_.set_stream(handle_, stream_.handle()), "bind cuBLAS on");
@@ -164,7 +164,7 @@ class BlasMultiplier final : public Multiplier {
     if (handle_ && may_free()) api_.destroy(handle_);
   }
 
-  const Api& api_;
+  const BlasApi& api_;
   cublasHandle_t handle_ = nullptr;
 };
 

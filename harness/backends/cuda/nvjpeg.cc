@@ -15,7 +15,7 @@ namespace headrace::cuda {
 namespace {
 
 /// The functions used, found in the library; their binary interface is the same in CUDA 12 and 13.
-struct Api {
+struct JpegApi {
   decltype(&nvjpegGetProperty) property = nullptr;
   decltype(&nvjpegCreateEx) create = nullptr;
   decltype(&nvjpegDestroy) destroy = nullptr;
@@ -26,7 +26,7 @@ struct Api {
   decltype(&nvjpegDecodeBatched) decode = nullptr;
 };
 
-const Api& api() {
+const JpegApi& jpeg_api() {
 #if CUDART_VERSION >= 13000
   static const Library library{"libnvjpeg.so.13", "libnvjpeg.so.12", "/usr/local/cuda/lib64/libnvjpeg.so.13"};
 #else
@@ -36,8 +36,8 @@ const Api& api() {
     throw Unsupported(
         "libnvjpeg.so not found: install libnvjpeg, or name its folder in LD_LIBRARY_PATH (DALI and PyPI's "
         "nvidia-nvjpeg bring one along: nvidia/nvjpeg/lib)");
-  static const Api functions = [] {
-    Api found;
+  static const JpegApi functions = [] {
+    JpegApi found;
     const bool all = library.find("nvjpegGetProperty", found.property) &&
                      library.find("nvjpegCreateEx", found.create) && library.find("nvjpegDestroy", found.destroy) &&
                      library.find("nvjpegJpegStateCreate", found.create_state) &&
@@ -81,7 +81,7 @@ std::string describe(nvjpegStatus_t code) {
 class Decoder final : public GpuImageDecoder {
  public:
   Decoder(Device& device, Stream& stream, unsigned batch, unsigned host_threads, bool hardware)
-      : api_(api()), device_(device), stream_(stream), batch_(batch), hardware_(hardware) {
+      : api_(jpeg_api()), device_(device), stream_(stream), batch_(batch), hardware_(hardware) {
     device_.use();
     const nvjpegBackend_t by = hardware ? NVJPEG_BACKEND_HARDWARE : NVJPEG_BACKEND_DEFAULT;
     if (const nvjpegStatus_t code = api_.create(by, nullptr, nullptr, NVJPEG_FLAGS_DEFAULT, &handle_);
@@ -153,7 +153,7 @@ class Decoder final : public GpuImageDecoder {
     if (handle_) api_.destroy(handle_);
   }
 
-  const Api& api_;
+  const JpegApi& api_;
   Device& device_;
   Stream& stream_;
   unsigned batch_;

@@ -36,12 +36,12 @@ class Decoder final : public ByteDecoder {
       DecodeError of_array;
       if (!check_npy({out_.get() + filled, member.size}, of_array)) {
         // Where a packed array is wrong, no place in the file reports.
-        return error.set(member.offset + (member.deflated ? 0 : of_array.offset), of_array.what.data()), false;
+        return error.set(member.offset + (member.deflated ? 0 : of_array.offset), of_array.what.data());
       }
       filled += member.size;
       ++arrays;
     }
-    if (arrays == 0) return error.set(0, "it holds no array (.npy)"), false;
+    if (arrays == 0) return error.set(0, "it holds no array (.npy)");
     bytes = {out_.get(), filled};
     return true;
   }
@@ -52,13 +52,13 @@ class Decoder final : public ByteDecoder {
       std::array<char, 100> text;
       std::snprintf(text.data(), text.size(), "it unpacks to more than %llu bytes",
                     static_cast<unsigned long long>(most_));
-      return error.set(member.offset, text.data()), false;
+      return error.set(member.offset, text.data());
     }
     const std::uint64_t wanted = filled + member.size;
     if (wanted <= room_) return true;
     const std::uint64_t room = std::max(wanted, std::min(2 * room_, most_));  // many small arrays: not each copies all
     std::unique_ptr<unsigned char[]> more(new (std::nothrow) unsigned char[room]);
-    if (!more) return error.set(member.offset, "there is no memory for what it unpacks to"), false;
+    if (!more) return error.set(member.offset, "there is no memory for what it unpacks to");
     if (filled > 0) std::memcpy(more.get(), out_.get(), filled);
     out_ = std::move(more);
     room_ = room;
@@ -78,7 +78,7 @@ class Decoder final : public ByteDecoder {
       }
     }
     if (crc == member.crc) return true;
-    return error.set(member.offset, "wrong CRC-32 of an array"), false;
+    return error.set(member.offset, "wrong CRC-32 of an array");
   }
 
   bool inflate_all(const ZipMember& member, unsigned char* to, DecodeError& error) noexcept {
@@ -98,11 +98,10 @@ class Decoder final : public ByteDecoder {
       if ((result != Z_OK && result != Z_STREAM_END) || (stuck && result != Z_STREAM_END))
         return error.set(member.offset + used, inflater_.msg != nullptr && result == Z_DATA_ERROR
                                                    ? inflater_.msg
-                                                   : "a packed array that ends too early, or goes on for too long"),
-               false;
+                                                   : "a packed array that ends too early, or goes on for too long");
     }
     if (filled == member.size) return true;
-    return error.set(member.offset + used, "a packed array of another size than the directory says"), false;
+    return error.set(member.offset + used, "a packed array of another size than the directory says");
   }
 
   const DecodeLimits limits_;

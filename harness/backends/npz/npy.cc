@@ -12,8 +12,6 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // of what an array says that it holds [B]
 
-bool wrong(DecodeError& error, std::uint64_t at, const char* text) noexcept { return error.set(at, text), false; }
-
 bool is_space(char c) noexcept { return c == ' ' || c == '\n' || c == '\t'; }
 std::string_view skip_spaces(std::string_view text) noexcept {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
@@ -81,26 +79,26 @@ std::optional<std::uint64_t> items_of(std::string_view shape) noexcept {
 
 bool check_npy(std::span<const unsigned char> array, DecodeError& error) noexcept {
   const std::string_view all{reinterpret_cast<const char*>(array.data()), array.size()};
-  if (all.size() < 10 || !all.starts_with(kMagic)) return wrong(error, 0, "it does not begin as numpy's arrays do");
+  if (all.size() < 10 || !all.starts_with(kMagic)) return error.set(0, "it does not begin as numpy's arrays do");
   const unsigned version = array[6];
-  if (version < 1 || version > 3) return wrong(error, 6, "an array of a version that is not 1, 2 or 3");
+  if (version < 1 || version > 3) return error.set(6, "an array of a version that is not 1, 2 or 3");
   const std::size_t begin = version == 1 ? 10 : 12;
-  if (all.size() < begin) return wrong(error, 8, "an array that ends in its header");
+  if (all.size() < begin) return error.set(8, "an array that ends in its header");
   std::uint64_t length = array[8] | std::uint64_t{array[9]} << 8;
   if (version > 1) length |= std::uint64_t{array[10]} << 16 | std::uint64_t{array[11]} << 24;
-  if (length > all.size() - begin) return wrong(error, 8, "an array that ends in its header");
+  if (length > all.size() - begin) return error.set(8, "an array that ends in its header");
   const std::string_view header = all.substr(begin, length);
   const auto descr = value_of(header, "descr"), shape = value_of(header, "shape");
   if (!descr || !shape || !value_of(header, "fortran_order"))
-    return wrong(error, begin, "an array whose header lacks descr, fortran_order or shape");
+    return error.set(begin, "an array whose header lacks descr, fortran_order or shape");
   const auto items = items_of(*shape);
-  if (!items) return wrong(error, begin, "an array whose header has no shape");
+  if (!items) return error.set(begin, "an array whose header has no shape");
   std::uint64_t size = 0;
   switch (item_size(*descr, size)) {
     case Items::none:
-      return wrong(error, begin, "an array of items that are none of numpy's");
+      return error.set(begin, "an array of items that are none of numpy's");
     case Items::objects:
-      return wrong(error, begin, "an array of Python objects, which are pickled: they are not read");
+      return error.set(begin, "an array of Python objects, which are pickled: they are not read");
     case Items::unknown:
       return true;
     case Items::sized:
@@ -112,7 +110,7 @@ bool check_npy(std::span<const unsigned char> array, DecodeError& error) noexcep
   std::snprintf(text.data(), text.size(), "an array of %llu items of %llu bytes, and %llu bytes of it are there",
                 static_cast<unsigned long long>(*items), static_cast<unsigned long long>(size),
                 static_cast<unsigned long long>(there));
-  return wrong(error, begin + length, text.data());
+  return error.set(begin + length, text.data());
 }
 
 std::string npy_header(std::uint64_t count) {

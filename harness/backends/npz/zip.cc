@@ -23,8 +23,6 @@ std::uint16_t number16(const unsigned char* at) noexcept { return static_cast<st
 std::uint64_t number32(const unsigned char* at) noexcept { return number(at, 4); }
 std::uint64_t number64(const unsigned char* at) noexcept { return number(at, 8); }
 
-bool wrong(DecodeError& error, std::uint64_t at, const char* text) noexcept { return error.set(at, text), false; }
-
 /// Where the record at the end begins: it may be followed by a comment of up to 64 KiB. Its size where there is none.
 std::uint64_t find_end(std::span<const unsigned char> file) noexcept {
   if (file.size() < kEndSize) return file.size();
@@ -60,22 +58,22 @@ void put(std::vector<unsigned char>& out, std::uint64_t value, unsigned bytes) {
 bool ZipDirectory::open(std::span<const unsigned char> file, DecodeError& error) noexcept {
   file_ = file;
   at_ = end_ = before_ = 0;
-  if (file.empty()) return wrong(error, 0, "it is empty");
+  if (file.empty()) return error.set(0, "it is empty");
   if (file.size() < 4 || (number32(file.data()) != kLocal && number32(file.data()) != kEnd))
-    return wrong(error, 0, "it does not begin as a zip file does");
+    return error.set(0, "it does not begin as a zip file does");
   const std::uint64_t end = find_end(file);
-  if (end == file.size()) return wrong(error, file.size(), "the file ends before the zip file's directory does");
+  if (end == file.size()) return error.set(file.size(), "the file ends before the zip file's directory does");
   std::uint64_t length = number32(&file[end + 12]), begin = number32(&file[end + 16]), behind = end;
   if (end >= kLocator64Size && number32(&file[end - kLocator64Size]) == kLocator64) {
     const std::uint64_t end64 = number64(&file[end - kLocator64Size + 8]);
     if (end64 > end - kLocator64Size || end - kLocator64Size - end64 < kEnd64Size || number32(&file[end64]) != kEnd64)
-      return wrong(error, end - kLocator64Size, "no end of a zip64 directory where it is said to be");
+      return error.set(end - kLocator64Size, "no end of a zip64 directory where it is said to be");
     length = number64(&file[end64 + 40]);
     begin = number64(&file[end64 + 48]);
     behind = end64;
   }
   if (length > behind || begin > behind - length)
-    return wrong(error, end, "the zip file's directory is said to be where it cannot be");
+    return error.set(end, "the zip file's directory is said to be where it cannot be");
   end_ = behind;
   at_ = behind - length;
   before_ = at_ - begin;
@@ -85,23 +83,23 @@ bool ZipDirectory::open(std::span<const unsigned char> file, DecodeError& error)
 ZipDirectory::Next ZipDirectory::next(ZipMember& member, DecodeError& error) noexcept {
   if (at_ == end_) return Next::end;
   if (end_ - at_ < kEntrySize || number32(&file_[at_]) != kEntry)
-    return wrong(error, at_, "no entry of a zip directory where one belongs"), Next::wrong;
+    return error.set(at_, "no entry of a zip directory where one belongs"), Next::wrong;
   const unsigned char* const entry = &file_[at_];
   const std::uint64_t name = number16(entry + 28), extra = number16(entry + 30), comment = number16(entry + 32);
   if (end_ - at_ - kEntrySize < name + extra + comment)
-    return wrong(error, at_, "an entry of the zip directory that is longer than the directory"), Next::wrong;
+    return error.set(at_, "an entry of the zip directory that is longer than the directory"), Next::wrong;
   member.name = {reinterpret_cast<const char*>(entry + kEntrySize), name};
   member.crc = static_cast<std::uint32_t>(number32(entry + 16));
   std::uint64_t packed = number32(entry + 20), header = number32(entry + 42);
   member.size = number32(entry + 24);
   take_zip64(file_.subspan(at_ + kEntrySize + name, extra), member.size, packed, header);
   const std::uint16_t method = number16(entry + 10);
-  if ((number16(entry + 8) & kEncrypted) != 0) return wrong(error, at_, "a member that is encrypted"), Next::wrong;
+  if ((number16(entry + 8) & kEncrypted) != 0) return error.set(at_, "a member that is encrypted"), Next::wrong;
   if (method != kStored && method != kDeflated)
-    return wrong(error, at_, "a member that is packed otherwise than by deflate"), Next::wrong;
+    return error.set(at_, "a member that is packed otherwise than by deflate"), Next::wrong;
   member.deflated = method == kDeflated;
   if (!locate(member, header, packed, error)) return Next::wrong;
-  if (!member.deflated && member.size != packed) return wrong(error, at_, "a stored member of two sizes"), Next::wrong;
+  if (!member.deflated && member.size != packed) return error.set(at_, "a stored member of two sizes"), Next::wrong;
   at_ += kEntrySize + name + extra + comment;
   return Next::member;
 }
@@ -109,16 +107,16 @@ ZipDirectory::Next ZipDirectory::next(ZipMember& member, DecodeError& error) noe
 bool ZipDirectory::locate(ZipMember& member, std::uint64_t header, std::uint64_t packed,
                           DecodeError& error) const noexcept {
   if (header > at_ || before_ > at_ - header || at_ - header - before_ < kLocalSize)
-    return wrong(error, at_, "a member that is said to begin where it cannot");
+    return error.set(at_, "a member that is said to begin where it cannot");
   header += before_;
   const unsigned char* const local = &file_[header];
-  if (number32(local) != kLocal) return wrong(error, header, "no header of a member where one belongs");
+  if (number32(local) != kLocal) return error.set(header, "no header of a member where one belongs");
   const std::uint64_t name = number16(local + 26), extra = number16(local + 28);
   const std::uint64_t room = file_.size() - header - kLocalSize;
   if (name + extra > room || packed > room - name - extra)
-    return wrong(error, header, "a member that is longer than the file");
+    return error.set(header, "a member that is longer than the file");
   if (member.name != std::string_view(reinterpret_cast<const char*>(local + kLocalSize), name))
-    return wrong(error, header, "a member's name in its header is not the directory's");
+    return error.set(header, "a member's name in its header is not the directory's");
   member.offset = header + kLocalSize + name + extra;
   member.packed = file_.subspan(member.offset, packed);
   return true;

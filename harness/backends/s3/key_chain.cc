@@ -57,7 +57,7 @@ std::int64_t unix_time_of(const std::string& text) {
   return ::timegm(&parts) - offset_s;
 }
 
-struct Names {
+struct KeyNames {
   const char *key_id, *secret, *token, *expires;
 };
 
@@ -66,7 +66,7 @@ std::string text_in(const json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-Keys keys_in(const json& object, const Names& names, const std::string& source) {
+Keys keys_in(const json& object, const KeyNames& names, const std::string& source) {
   Keys keys{text_in(object, names.key_id), text_in(object, names.secret), text_in(object, names.token), 0};
   if (const auto when = object.find(names.expires); when != object.end())
     keys.expires_s = when->is_string()            ? unix_time_of(when->get<std::string>())
@@ -86,7 +86,7 @@ json object_of(const std::string& text, const std::string& source) {
   return object;
 }
 
-constexpr Names kMetadataNames{"AccessKeyId", "SecretAccessKey", "Token", "Expiration"};
+constexpr KeyNames kMetadataNames{"AccessKeyId", "SecretAccessKey", "Token", "Expiration"};
 
 class Chain {
  public:

@@ -14,7 +14,7 @@
 namespace headrace::s3 {
 namespace {
 
-constexpr unsigned kRetries = 5;
+constexpr unsigned kListingRetries = 5;
 
 /// It becomes a header of requests that ask for the very object.
 bool has_control_character(std::string_view text) {
@@ -25,7 +25,7 @@ class Lister {
  public:
   Lister(std::shared_ptr<const Settings> settings, std::string url, const ObjectUrl& parsed, Ledger& ledger)
       : url_(std::move(url)),
-        requests_(std::move(settings), parsed.bucket, 1, kRetries, ledger.stop()),
+        requests_(std::move(settings), parsed.bucket, 1, kListingRetries, ledger.stop()),
         ledger_(ledger) {
     ledger_.add(requests_);
   }

@@ -9,7 +9,7 @@
 namespace headrace::s3 {
 namespace {
 
-constexpr unsigned kRetries = 5;
+constexpr unsigned kObjectRetries = 5;
 constexpr std::uint32_t kAtOnce = 16;  // removals
 
 const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<const unsigned char*>(text.data()); }
@@ -22,7 +22,9 @@ class Removal {
  public:
   Removal(SharedSettings settings, const Ledger& ledger, const std::string& bucket, std::span<const OwnObject> objects,
           const std::function<void(std::size_t, bool)>& each)
-      : requests_(std::move(settings), bucket, kAtOnce, kRetries, ledger.stop()), objects_(objects), each_(each) {}
+      : requests_(std::move(settings), bucket, kAtOnce, kObjectRetries, ledger.stop()),
+        objects_(objects),
+        each_(each) {}
 
   void run() {
     std::size_t next = 0;
@@ -68,7 +70,7 @@ class Removal {
 }  // namespace
 
 Call::Call(SharedSettings settings, const Ledger& ledger, const std::string& bucket)
-    : requests_(std::move(settings), bucket, 1, kRetries, ledger.stop()) {}
+    : requests_(std::move(settings), bucket, 1, kObjectRetries, ledger.stop()) {}
 
 const Answer& Call::operator()(Ask ask) {
   text_.clear();

@@ -33,6 +33,7 @@ list(TRANSFORM s3_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 list(APPEND s3_sources ${PROJECT_SOURCE_DIR}/harness/base/secrets.cc ${PROJECT_SOURCE_DIR}/harness/base/system/writers.cc)
 # Apart from the door, so that tests can link what signs and asks.
 add_library(headrace_s3_client OBJECT EXCLUDE_FROM_ALL ${s3_sources})
+headrace_compile_by_folder(headrace_s3_client)
 target_link_libraries(headrace_s3_client PUBLIC headrace_flags ${CURL_LIBRARIES} OpenSSL::Crypto ${PUGIXML_LIBRARY}
   nlohmann_json::nlohmann_json)
 target_include_directories(headrace_s3_client SYSTEM PUBLIC ${CURL_INCLUDE_DIRS} ${PUGIXML_INCLUDE_DIR})

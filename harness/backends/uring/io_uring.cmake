@@ -33,6 +33,7 @@ set(uring_sources ring.cc whole_files.cc blocks.cc writer.cc streams.cc)
 list(TRANSFORM uring_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 # Apart from the door, so that tests can link the readers themselves.
 add_library(headrace_uring OBJECT EXCLUDE_FROM_ALL ${uring_sources})
+headrace_compile_by_folder(headrace_uring)
 target_link_libraries(headrace_uring PUBLIC headrace_flags ${LIBURING_LIBRARY})
 target_include_directories(headrace_uring SYSTEM PUBLIC ${LIBURING_INCLUDE_DIR})
 set_target_properties(headrace_uring PROPERTIES CXX_VISIBILITY_PRESET hidden)

@@ -7,7 +7,7 @@
 namespace headrace::verbs {
 namespace {
 
-constexpr std::uint32_t kKey = 0x11111111;  // that both ends must know; the upper half's bits are the kernel's own
+constexpr std::uint32_t kQueueKey = 0x11111111;  // that both ends must know; the upper half's bits are the kernel's own
 
 }  // namespace
 
@@ -17,7 +17,7 @@ Datagrams::Datagrams(const Device& device, const RdmaPort& port, const RdmaSetti
   header_region_.reset(ibv_reg_mr(domain_->pd.get(), header_, sizeof header_, kHere));
   if (!header_region_) throw refused_memory(port.name(), sizeof header_, sizeof header_, errno);
   ibv_qp_attr attributes{};
-  attributes.qkey = kKey;
+  attributes.qkey = kQueueKey;
   make_queue_pairs(IBV_QPT_UD, 2, attributes, IBV_QP_QKEY);
   for (const Held<ibv_qp>& queue : queues_) {
     ibv_qp_attr a{};
@@ -42,7 +42,7 @@ void Datagrams::connect(const RdmaAddress& other, unsigned first, unsigned other
 int Datagrams::post(unsigned queue, std::span<const RdmaWork> work) noexcept {
   const Target& to = targets_[queue];
   return post_all(queue, work, [&](ibv_send_wr& request, const RdmaWork&) {
-    request.wr.ud = {to.way.get(), to.number, kKey};
+    request.wr.ud = {to.way.get(), to.number, kQueueKey};
   });
 }
 

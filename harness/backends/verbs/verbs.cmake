@@ -39,11 +39,14 @@ endif()
 set(verbs_endpoint_sources
   endpoint.cc make_endpoint.cc connections.cc datagrams.cc ${verbs_dynamic} ${verbs_manager} words.cc)
 list(TRANSFORM verbs_endpoint_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
-set(HEADRACE_VERBS_ENDPOINT ${verbs_endpoint_sources} CACHE INTERNAL "tested from inside")
+# Apart from the door, so that tests can link parts of it.
+add_library(headrace_verbs_endpoint STATIC EXCLUDE_FROM_ALL ${verbs_endpoint_sources})
+target_link_libraries(headrace_verbs_endpoint PUBLIC headrace_flags)
+target_include_directories(headrace_verbs_endpoint SYSTEM PUBLIC ${IBVERBS_INCLUDE_DIR} $<$<BOOL:${RDMACM_INCLUDE_DIR}>:${RDMACM_INCLUDE_DIR}>)
+set_target_properties(headrace_verbs_endpoint PROPERTIES CXX_VISIBILITY_PRESET hidden)
 set(verbs_sources verbs_backend.cc ports.cc)
 list(TRANSFORM verbs_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
-headrace_plugin(verbs ${verbs_sources} ${verbs_endpoint_sources})
-target_include_directories(headrace_verbs SYSTEM PRIVATE ${IBVERBS_INCLUDE_DIR} $<$<BOOL:${RDMACM_INCLUDE_DIR}>:${RDMACM_INCLUDE_DIR}>)
-target_link_libraries(headrace_verbs PRIVATE ${IBVERBS_LIBRARY})
+headrace_plugin(verbs ${verbs_sources})
+target_link_libraries(headrace_verbs PRIVATE headrace_verbs_endpoint ${IBVERBS_LIBRARY})
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/verbs_backend.cc PROPERTIES
   COMPILE_DEFINITIONS HEADRACE_IBVERBS_VERSION="${PC_IBVERBS_VERSION}")

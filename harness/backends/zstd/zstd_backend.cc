@@ -24,7 +24,7 @@ class Decoder final : public ByteDecoder {
 
   bool decode(std::span<const unsigned char> file, std::span<const unsigned char>& bytes,
               DecodeError& error) noexcept override {
-    if (file.empty()) return error.set(0, "it is empty"), false;
+    if (file.empty()) return error.set(0, "it is empty");
     most_ = limits_.unpacked(file.size());
     ZSTD_DCtx_reset(context_, ZSTD_reset_session_only);
     const unsigned long long reported = ZSTD_getFrameContentSize(file.data(), file.size());
@@ -37,11 +37,11 @@ class Decoder final : public ByteDecoder {
       ZSTD_outBuffer out{out_.data(), out_.size(), filled};
       const std::size_t before = in.pos;
       left = ZSTD_decompressStream(context_, &out, &in);
-      if (ZSTD_isError(left)) return error.set(in.pos, ZSTD_getErrorName(left)), false;
+      if (ZSTD_isError(left)) return error.set(in.pos, ZSTD_getErrorName(left));
       if (in.pos == before && out.pos == filled) break;
       filled = out.pos;
     }
-    if (left != 0) return error.set(in.pos, "the file ends before the frame does"), false;
+    if (left != 0) return error.set(in.pos, "the file ends before the frame does");
     bytes = {out_.data(), filled};
     return true;
   }
@@ -55,13 +55,13 @@ class Decoder final : public ByteDecoder {
       std::array<char, 100> text;
       std::snprintf(text.data(), text.size(), "it unpacks to more than %llu bytes",
                     static_cast<unsigned long long>(most_));
-      return error.set(in.pos, text.data()), false;
+      return error.set(in.pos, text.data());
     }
     if (wanted <= out_.size()) return true;
     try {
       out_.resize(wanted);
     } catch (const std::bad_alloc&) {
-      return error.set(in.pos, "there is no memory for what it unpacks to"), false;
+      return error.set(in.pos, "there is no memory for what it unpacks to");
     }
     return true;
   }

@@ -25,8 +25,8 @@ std::string bmf_json(const StoredRun& run) {
   return json_text(all);
 }
 
-const RegisterExport registered{20,
-                                {"bmf", "", [](const StoredRun& run, const ExportOptions&) { return bmf_json(run); }}};
+const RegisterExport bmf_registered{
+    20, {"bmf", "", [](const StoredRun& run, const ExportOptions&) { return bmf_json(run); }}};
 
 }  // namespace
 }  // namespace headrace::results

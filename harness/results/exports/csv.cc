@@ -42,7 +42,7 @@ std::string csv(const StoredRun& run) {
   return out;
 }
 
-const RegisterExport registered{
+const RegisterExport csv_registered{
     50, {"csv", "results.csv", [](const StoredRun& run, const ExportOptions&) { return csv(run); }}};
 
 }  // namespace

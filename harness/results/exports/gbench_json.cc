@@ -64,7 +64,7 @@ std::string gbench_json(const StoredRun& run) {
   return json_text(all);
 }
 
-const RegisterExport registered{
+const RegisterExport gbench_registered{
     10, {"gbench", "gbench.json", [](const StoredRun& run, const ExportOptions&) { return gbench_json(run); }}};
 
 }  // namespace

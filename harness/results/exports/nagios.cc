@@ -70,7 +70,7 @@ std::string nagios_text(const StoredVerdict& verdict, std::string_view old) {
   return data.empty() ? line + "\n" : fmt::format("{} |{}\n", line, data);
 }
 
-const RegisterExport registered{
+const RegisterExport nagios_registered{
     60, {"nagios", "", [](const StoredRun& run, const ExportOptions&) { return nagios_text(run); }}};
 
 }  // namespace headrace::results

@@ -56,7 +56,7 @@ std::string prometheus_text(const StoredVerdict& run) {
   return out;
 }
 
-const RegisterExport registered{
+const RegisterExport prometheus_registered{
     40, {"prom", "headrace.prom", [](const StoredRun& run, const ExportOptions&) { return prometheus_text(run); }}};
 
 }  // namespace headrace::results

@@ -21,7 +21,7 @@ class Folder {
   int fd() const { return marked_.folder().fd(); }
   /// "rank-00003.bin"; what is being written is ".rank-00003.bin.new".
   static std::string name(unsigned file);
-  static std::string temporary_name(unsigned file) { return "." + name(file) + ".new"; }
+  static std::string temporary_name(unsigned file) { return std::string(".").append(name(file)).append(".new"); }
   std::string full_path(unsigned file) const { return marked_.folder().path_of(name(file)); }
 
   /// Untimed, before files 0 to `count`-1 are made and put in their places: nothing else may lie
