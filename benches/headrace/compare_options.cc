@@ -46,7 +46,7 @@ void require_gates(const comparison::Options& options, std::span<const Plan* con
   for (const Plan* plan : plans)
     for (const Point& point : plan->points)
       for (const MetricInfo& metric :
-           metric_catalogue(*point.info, point.workload->latency_parts(), point.workload->devices()))
+           metric_catalogue(*point.info, point.workload->latency_parts(), as<UsesDevices>(*point.workload).devices()))
         for (const std::string& place : {std::string(point.info->name), point.id}) known[place].insert(metric.name);
   comparison::require_matches(options.gates.globs(), known);
 }

@@ -154,7 +154,7 @@ class RunShown final : public TerminalAudience {
 /// The first pipeline of the plan keeps one. Throws UsageError where there is none.
 void keep_trace(Plan& plan) {
   for (Point& point : plan.points)
-    if (point.workload->keep_trace()) return;
+    if (as<TracesItems>(*point.workload).keep_trace()) return;
   throw UsageError("--trace: no point of this plan has a pipeline of samples (input_pipeline has)");
 }
 

@@ -14,7 +14,7 @@ StageEnd check_data(const Point& point, Node& node, std::uint64_t seed, const En
                     const DataProgress& progress, PointResult& result) {
   const Ranks& ranks = node.ranks();
   if (node.team_index() >= node.team().size()) return {};
-  const DataSet* data = point.workload->data();
+  const DataSet* data = as<ReadsFiles>(*point.workload).data();
   if (data != nullptr && ranks.places()[ranks.rank()].local_rank > 0) return {};
   if (data != nullptr && !data->generated()) {
     if (point.verify) add_note(result, "not verified: what files of yours must hold is not known");
@@ -22,11 +22,11 @@ StageEnd check_data(const Point& point, Node& node, std::uint64_t seed, const En
   }
   try {
     const auto wrong = std::make_shared<std::vector<WrongBlock>>();
-    const WatchedEnd end =
-        run_watched("verifying", limits, progress,
-                    [workload = point.workload, wrong, all = point.verify, seed](const DataProgress& reported) {
-                      *wrong = all ? workload->verify(reported) : wrong_in_sample(*workload->data(), seed);
-                    });
+    const WatchedEnd end = run_watched(
+        "verifying", limits, progress,
+        [workload = point.workload, wrong, all = point.verify, seed](const DataProgress& reported) {
+          *wrong = all ? workload->verify(reported) : wrong_in_sample(*as<ReadsFiles>(*workload).data(), seed);
+        });
     if (end.hung) return {PointStatus::error, end.why, true};
     result.wrong_blocks = std::move(*wrong);
     result.verified = point.verify;

@@ -91,7 +91,8 @@ class PointRunner::Session {
     links_ = system::network_links();
     Preparation preparation = prepare(point_, owner_.node_, owner_.limits_, progress(), rank_sync().alone());
     if (preparation.refused) prepared_ = false;
-    if (preparation.end.status == PointStatus::error && !preparation.end.hung) result_.faults = workload_.faults();
+    if (preparation.end.status == PointStatus::error && !preparation.end.hung)
+      result_.faults = as<UsesDevices>(workload_).faults();
     return goes_on(std::move(preparation.end));
   }
 
@@ -133,7 +134,7 @@ class PointRunner::Session {
       return false;
     }
     runner_.emplace(owner_.plan_, point_, owner_.node_, owner_.observer_, owner_.limits_);
-    if (const DataSet* data = workload_.data()) {
+    if (const DataSet* data = as<ReadsFiles>(workload_).data()) {
       result_.left_out = data->left_out();
       if (data->missing() > 0)
         result_.unproven.push_back(fmt::format(
@@ -141,7 +142,8 @@ class PointRunner::Session {
             "it: what more files or longer reading cost is not shown",
             data->files().count(), data->files().count() + data->missing(), *point_.making_s));
     }
-    if (std::string unproven = workload_.unproven(); !unproven.empty()) result_.unproven.push_back(std::move(unproven));
+    if (std::string unproven = as<SavesCheckpoints>(workload_).unproven(); !unproven.empty())
+      result_.unproven.push_back(std::move(unproven));
     take_notes();
     started_ = Clock::now();
     return true;
@@ -153,9 +155,10 @@ class PointRunner::Session {
     Word own;
     if (owner_.node_.team_index() < owner_.node_.team().size()) {
       try {
-        const WatchedEnd end = run_watched(
-            "connecting the ranks", owner_.limits_, {},
-            [workload = point_.workload, node = &owner_.node_](const DataProgress&) { workload->connect(*node); });
+        const WatchedEnd end = run_watched("connecting the ranks", owner_.limits_, {},
+                                           [workload = point_.workload, node = &owner_.node_](const DataProgress&) {
+                                             as<JoinsRanks>(*workload).connect(*node);
+                                           });
         if (end.hung) hang(end.why);
       } catch (const std::exception& e) {
         fail(e.what());
@@ -191,7 +194,7 @@ class PointRunner::Session {
   /// After the last repetition, so that no cache state is touched.
   void verify() {
     if (result_.status != PointStatus::ok) return;
-    if (!point_.verify && workload_.data() == nullptr) return;
+    if (!point_.verify && as<ReadsFiles>(workload_).data() == nullptr) return;
     try {
       rank_sync().say({.kind = Step::Kind::verify});
       verify_here();
@@ -292,8 +295,8 @@ class PointRunner::Session {
     if (!r.cache.caveat.empty()) add_note(result_, fmt::format("{}: {}", to_string(point_.cache), r.cache.caveat));
     if (!runner_->note().empty()) add_note(result_, runner_->note());
     if (r.counted) {
-      result_.stages = point_.workload->stages();
-      result_.trace = point_.workload->trace();
+      result_.stages = as<TracesItems>(workload_).stages();
+      result_.trace = as<TracesItems>(workload_).trace();
     }
     owner_.observer_.repetition_done(point_, r);
     Sample s{.elapsed_s = elapsed_of(r.phases), .values = r.metrics, .error = r.error};
@@ -340,8 +343,8 @@ class PointRunner::Session {
   void take_notes() {
     result_.workers = workload_.workers();
     for (std::string& note : workload_.notes()) add_note(result_, std::move(note));
-    if (Facts facts = workload_.facts(); !facts.empty()) result_.facts = std::move(facts);
-    if (const auto group = workload_.group()) result_.group = group;
+    if (Facts facts = as<ReportsFacts>(workload_).facts(); !facts.empty()) result_.facts = std::move(facts);
+    if (const auto group = as<JoinsRanks>(workload_).group()) result_.group = group;
   }
 
   PointRunner& owner_;

@@ -24,14 +24,14 @@ Preparation prepare(const Point& point, Node& node, const EngineLimits& limits, 
                     bool alone) {
   try {
     const auto skip = std::make_shared<std::optional<Skip>>();
-    const WatchedEnd end = run_watched(
-        "preparing", limits, progress,
-        [workload = point.workload, state = point.cache, node = &node, skip, limits](const DataProgress& reported) {
-          *skip = workload->check(*node);
-          if (*skip) return;
-          workload->prepare(*node, reported);
-          search(workload, state, node->ranks().size() == 1, limits, reported);
-        });
+    const WatchedEnd end = run_watched("preparing", limits, progress,
+                                       [workload = point.workload, state = point.cache, node = &node, skip, limits,
+                                        pinned = point.info->traits.threads_stay](const DataProgress& reported) {
+                                         *skip = workload->check(*node);
+                                         if (*skip) return;
+                                         workload->prepare(*node, reported);
+                                         search(workload, state, pinned && node->ranks().size() == 1, limits, reported);
+                                       });
     if (end.hung) return {.end = {PointStatus::error, end.why, true}};
     if (*skip) return {.end = {PointStatus::skipped, (*skip)->reason}, .refused = true};
   } catch (const TrialHung& e) {
@@ -52,7 +52,8 @@ Preparation prepare(const Point& point, Node& node, const EngineLimits& limits, 
 StageEnd touch_for_reading(const Point& point, const Node& node, double budget_s, const EngineLimits& limits,
                            const DataProgress& progress, PointResult& result) {
   std::uint64_t needed = point.workload->footprint().page_cache_bytes;
-  if (needed > 0 && point.workload->data()) needed = point.workload->data()->files().total_bytes();
+  if (const DataSet* data = as<ReadsFiles>(*point.workload).data(); needed > 0 && data)
+    needed = data->files().total_bytes();
   // Warm: the first reading, which is not timed, touches it.
   const bool grows = point.cache == CacheState::cold || point.cache == CacheState::asis;
   if (!limits.touch_memory || !grows) return {};

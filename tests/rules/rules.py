@@ -101,7 +101,14 @@ def includes():
                         yield f"{name}:{number}: must not include <{system}>"
 
 
+MOST_VIRTUAL = 16  # of the contract that every workload has; what few can do is in abilities.h
+
+
 def workloads():
+    contract = (ROOT / "harness/workload/workload.h").read_text()
+    found = len(re.findall(r"^ *virtual ", contract, re.M))
+    if not 0 < found <= MOST_VIRTUAL:
+        yield f"harness/workload/workload.h: {found} virtual functions; 1 to {MOST_VIRTUAL} are allowed"
     configs = "\n".join(f.read_text() for f in tracked("configs/*.yaml"))
     for file in tracked("workloads/*.cc"):
         name = file.relative_to(ROOT).as_posix()

@@ -48,15 +48,14 @@ inline constexpr std::array kRdmaMetrics{
 };
 
 /// Of a pair that meets, the first end moves the data (of `direction: both`, each does), the second answers.
-class RdmaPair : public Paired {
+class RdmaPair : public Paired, public JoinsRanks {
  public:
   RdmaPair(Params& p, std::string_view name, RdmaOp op);
   ~RdmaPair() override;
 
   static std::span<const Metric> metrics() { return kRdmaMetrics; }
-  AcrossRanks across_ranks() const override {
-    return AcrossRanks::slowest;
-  }  // of latencies; the first reports the rest
+  /// Of latencies; the first reports the rest.
+  static constexpr WorkloadTraits kTraits{.across_ranks = AcrossRanks::slowest};
   Footprint footprint() const override;
   unsigned workers() const override { return rails_.empty() ? 1 : static_cast<unsigned>(rails_.size()); }
   std::optional<PairMatrix> pairs() const override;

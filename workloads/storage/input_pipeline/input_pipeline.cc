@@ -28,16 +28,20 @@ constexpr std::size_t kTracedSteps = 20'000;  // that a trace has room for
 constexpr unsigned kTrainer = 2;              // its latency parts, behind those of the workers
 
 /// What do the GPUs of a job get from this storage, through the job's loader?
-class InputPipeline final : public Workload {
+class InputPipeline final : public Workload,
+                            public ReadsFiles,
+                            public JoinsRanks,
+                            public SavesCheckpoints,
+                            public TracesItems {
  public:
   explicit InputPipeline(Params& p) : set_(p), inputs_(set_), workers_(set_, inputs_) {}
 
+  static constexpr WorkloadTraits kTraits{.threads_stay = false};
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return set_.check(node); }
   Footprint footprint() const override { return set_.footprint(); }
   /// After those that read, the GPUs, their processes, and then the ranks of checkpoints.
   unsigned workers() const override { return first_process() + processes() + background_workers(); }
-  bool threads_stay() const override { return false; }
   unsigned background_workers() const override { return set_.saves() ? set_.save.ranks : 0; }
   std::vector<std::string> latency_parts() const override { return {"decode", "batch_wait", "step", "wakeup"}; }
   std::vector<CacheState> cache_states() const override {
