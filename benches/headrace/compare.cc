@@ -1,18 +1,14 @@
 // headrace compare: finished runs compared with the first of them.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 
 #include "benches/headrace/compare_options.h"
 #include "benches/headrace/compare_text.h"
 #include "benches/headrace/console.h"
-#include "benches/headrace/past_runs.h"
 #include "benches/headrace/report_maker.h"
-#include "benches/headrace/shares.h"
 #include "benches/headrace/verb.h"
 #include "harness/analysis/comparison/blocks.h"
 #include "harness/analysis/comparison/output.h"

@@ -1,16 +1,12 @@
 // headrace history: one machine over time.
 #include "harness/analysis/history/history.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 
-#include "benches/headrace/findings.h"
+#include "benches/headrace/compare_options.h"
 #include "benches/headrace/run_folders.h"
-#include "benches/headrace/shares.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
 #include "harness/analysis/comparison/row_words.h"

@@ -1,11 +1,9 @@
 // headrace size: can what was measured feed a planned job, how many GPUs, and what would change it?
 #include <fmt/format.h>
 
-#include <cstdio>
 #include <filesystem>
 
 #include "benches/headrace/console.h"
-#include "benches/headrace/findings.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/run_folders.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,19 @@
 #include "harness/workload/workload.h"
 
 namespace headrace::engine {
+
+DataProgress stoppable(RunObserver& observer) {
+  return [&observer](std::uint64_t done, std::uint64_t total, std::string_view what) {
+    if (stop_signal.load() != 0) throw Interrupted();
+    observer.data_progress(done, total, what);
+  };
+}
+
+void add_note(PointResult& result, std::string note) {
+  if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end())
+    result.notes.push_back(std::move(note));
+}
+
 namespace {
 
 constexpr double kSlowTouch_s_per_byte = 1e-9;  // slower than any memory that is there

@@ -15,7 +15,6 @@
 
 #include "harness/base/error.h"
 #include "harness/base/footprint.h"
-#include "harness/base/skip.h"
 #include "harness/base/units.h"
 #include "harness/machine/node.h"
 #include "harness/record/data_report.h"

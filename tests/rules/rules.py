@@ -43,7 +43,7 @@ VENDOR_HEADERS = [
     (r"benchmark/", r"harness/engine/|benches/(?!headrace/)|tests/"),
     (r"yaml-cpp/", r"harness/base/config/document\.cc$"),
     (r"CLI/", r"benches/headrace/"),
-    (r"nlohmann/(?!json_fwd)", r".*\.cc$"),
+    (r"nlohmann/(?!json_fwd)", r".*\.cc$|harness/results/fields_codec\.h$"),
     (r"liburing", r"harness/backends/uring/"),
     (r"cuda_runtime", r"harness/backends/(cuda|nccl)/"),
     (r"(cuda(?!_runtime_api)|cublas|cufile|nvml)", r"harness/backends/cuda/"),
@@ -112,7 +112,7 @@ def workloads():
     configs = "\n".join(f.read_text() for f in tracked("configs/*.yaml"))
     for file in tracked("workloads/*.cc"):
         name = file.relative_to(ROOT).as_posix()
-        registered = re.findall(r'\bRegister<\w+>\s+\w+\s*[({]\s*"(\w+)"', file.read_text())
+        registered = re.findall(r'\bRegister<[\w:<>]+>\s+\w+\s*[({]\s*"(\w+)"', file.read_text())
         words = file.stem.split("_")  # code that workloads share has a header: rdma_pair.h of rdma_pair_ends.cc, too
         headers = ["_".join(words[:n]) + ".h" for n in {max(len(words) - 1, 2), len(words)}]
         if not registered and not any((file.parent / header).exists() for header in headers):
@@ -140,9 +140,7 @@ FILE_CALLS = [
 NO_FILES = {
     "harness/workload/data/cache_control.cc": "/proc/sys/vm/drop_caches",
     "benches/headrace/console.cc": "/dev/null",
-    "harness/base/system/report_python.cc": "/dev/null",
-    "benches/headrace/session/turn.cc": "/dev/null",
-    "harness/bringup/agents/child.cc": "/dev/null",
+    "harness/base/system/spawn.cc": "/dev/null",
 }
 
 

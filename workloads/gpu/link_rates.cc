@@ -1,10 +1,8 @@
 #include "workloads/gpu/link_rates.h"
 
-#include <cstdint>
-
 #include "harness/base/system/kernel_files.h"
 #include "harness/job/formula.h"
-#include "harness/machine/pcie.h"
+#include "harness/machine/pci_path.h"
 
 namespace headrace {
 namespace {

@@ -2,7 +2,6 @@
 // copies beside each other, or straight (GPUDirect Storage); and which stage limits.
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <set>
 
 #include "harness/backends/buffers.h"

@@ -8,7 +8,7 @@
 #include "harness/backends/loader.h"
 #include "harness/machine/network/rdma_wire.h"
 #include "harness/workload/network/paired.h"
-#include "harness/workload/ranks/all_or_none.h"
+#include "harness/workload/ranks/team.h"
 #include "workloads/network/expected_sums.h"
 #include "workloads/network/rdma_end.h"
 #include "workloads/network/stall_watch.h"

@@ -15,7 +15,6 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/stream_io.h"
 #include "harness/machine/network/network_ports.h"
-#include "harness/machine/network/rail_interfaces.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/record/ranks/rank_groups.h"
 #include "harness/record/ranks/ranks.h"
