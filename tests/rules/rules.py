@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import codes
 import language
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,7 +227,8 @@ def broken_links(page, text):
 
 
 def links():
-    """Every page that the tree names is there, and every heading that a link names."""
+    """Every page that the tree names is there, and every heading that a link names; and the page of codes is that of the source."""
+    yield from codes.problems()
     readme = ROOT / "README.md"
     if len(list(broken_links(readme, "[a](README.md) [b](no.md)\n[c](#no-heading) [d](https://x.org/no.md)"))) != 2:
         yield "the rule does not catch a dangling link"
