@@ -31,8 +31,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Kinds of folders that hold what was measured or found, and go only when asked for.
-constexpr std::string_view kResults[] = {"run",   "comparison", comparison::kBlocksKind, "sizing",
-                                         "fleet", "history",    "observation",           "bringup"};
+constexpr std::string_view kResults[] = {
+    "run", "comparison", comparison::kBlocksKind, "sizing", "fleet", "history", "observation", "bringup", "simulation"};
 
 void print_cleaned(const std::string& folder, const CleanReport& report) {
   print_line(Text::format("{}: removed {} files, {}{}", folder, report.files,

@@ -19,8 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What a page can be drawn from, by its name in a folder.
-constexpr const char* kData[] = {"run.json",     "comparison.json", "size.json",   "fleet.json",
-                                 "history.json", "observe.json",    "bringup.json"};
+constexpr const char* kData[] = {"run.json",     "comparison.json", "size.json",    "fleet.json",
+                                 "history.json", "observe.json",    "bringup.json", "simulation.json"};
 
 fs::path data_file(const std::string& given) {
   if (fs::is_regular_file(given)) return given;

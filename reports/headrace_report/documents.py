@@ -6,7 +6,7 @@ import importlib
 import os
 from typing import Any, Dict, Tuple
 
-from . import bringup, comparison, fleet, history, observation, schema, sizing, sweep
+from . import bringup, comparison, fleet, history, observation, schema, simulation, sizing, sweep
 from .errors import ReportError, RunFileError
 from .load import load
 
@@ -19,6 +19,7 @@ KINDS: Dict[str, Tuple[type, str, str]] = {
     history.KIND: (history.History, "history", "history.json"),
     bringup.KIND: (bringup.Bringup, "bringup", "bringup.json"),
     observation.KIND: (observation.Observation, "observation", "observe.json"),
+    simulation.KIND: (simulation.Simulation, "simulation", "simulation.json"),
     sweep.KIND: (sweep.Sweep, "sweep", "sweep.json"),
 }
 TYPES = {kind: entry[0] for kind, entry in KINDS.items()}
@@ -47,10 +48,10 @@ def page(document: Any, file: str, paper: str) -> str:
 
 
 def figures(document: Any) -> str:
-    """The figures of a read document alone, in one SVG file; only a sweep has such."""
+    """The figures of a read document alone, in one SVG file; only sweeps and simulations have such."""
     module = _html_of(document)
     if not hasattr(module, "figures"):
-        raise ReportError("--figure: only a sweep of needs is drawn as figures alone")
+        raise ReportError("--figure: only sweeps of needs and simulations are drawn as figures alone")
     return module.figures(document)
 
 

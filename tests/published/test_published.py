@@ -11,6 +11,7 @@ import pytest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import evaluate  # noqa: E402
 import page  # noqa: E402
+import scaling  # noqa: E402
 from predictions import Prediction, Skipped  # noqa: E402
 from tables import HERE, HEADER, load  # noqa: E402
 from validate import BINARY, PAGE, ROOT, grade  # noqa: E402
@@ -136,3 +137,25 @@ def test_mlperf_jobs_need_what_their_source_says():
     for model, gib, within in (("8b", 105, 0.005), ("70b", 911.2121, 0.001), ("405b", 5292.2487, 0.001), ("1t", 17997, 0.001)):
         size = next(v for (name, _), v in needs(f"mlperf-checkpoint-llama3-{model}").items() if name == "checkpoint.size")
         assert size["required"] / 2**30 == pytest.approx(gib, rel=within), model
+
+
+@pytest.fixture(scope="module")
+def grown():
+    return scaling.predict(load(HERE))
+
+
+def test_growing_systems_are_predicted_from_their_smallest_row(grown):
+    assert scaling.PAGE.read_text() == scaling.markdown(grown), "run tests/published/scaling.py"
+    assert len(grown) >= 15 and sum(p.within for p in grown) >= 0.8 * len(grown), [(p.large.name, p.ratio) for p in grown if not p.within]
+    assert all(scaling.why(p) for p in grown if not p.within)
+
+
+def test_a_system_that_did_not_grow_is_seen(grown, tmp_path):
+    """The prediction uses nothing of the larger row's result: with another result it is the same, and misses."""
+    table = next(t for t in load(HERE) if t.kind == "mlperf_v3_training")
+    source = (HERE / f"{table.name}.csv").read_text()
+    (tmp_path / f"{table.name}.csv").write_text(source.replace("845.5,", "422.75,"))
+    (other,) = [p for p in scaling.predict(load(tmp_path)) if p.large.hosts == 20]
+    (real,) = [p for p in grown if p.table == table.name and p.large.hosts == 20]
+    assert other.predicted == real.predicted and real.within and other.ratio == pytest.approx(2 * real.ratio)
+    assert "had room" in scaling.why(other)

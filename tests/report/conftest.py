@@ -18,10 +18,11 @@ import sample_comparison  # noqa: E402
 import sample_fleet  # noqa: E402
 import sample_observation  # noqa: E402
 import sample_run  # noqa: E402
+import sample_simulation  # noqa: E402
 import sample_sizing  # noqa: E402
 from headrace_report.__main__ import main  # noqa: E402
 
-SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SAMPLES, **sample_fleet.SAMPLES, **sample_observation.SAMPLES, **sample_bringup.SAMPLES}
+SAMPLES = {**sample_run.SAMPLES, **sample_comparison.SAMPLES, **sample_sizing.SAMPLES, **sample_fleet.SAMPLES, **sample_observation.SAMPLES, **sample_bringup.SAMPLES, **sample_simulation.SAMPLES}
 
 
 class Pages:

@@ -31,6 +31,8 @@ class Curve {
   /// bound in proportion where only the means say so. `clients` within reach().
   Value at(double clients) const;
   unsigned measured_to() const { return measured_.rbegin()->first; }
+  /// By the number of clients.
+  const std::map<unsigned, Measurement>& counts() const { return measured_; }
   const Measurement& largest() const { return measured_.rbegin()->second; }
   bool saturated() const { return saturated_; }
   bool per_node() const { return per_node_; }

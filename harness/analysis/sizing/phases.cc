@@ -7,6 +7,7 @@
 #include "harness/analysis/sizing/parts.h"
 #include "harness/base/units.h"
 #include "harness/engine/explain/questions.h"
+#include "harness/job/largest_writer.h"
 #include "harness/job/need_kinds.h"
 #include "harness/job/way.h"
 #include "harness/machine/mount.h"
@@ -24,22 +25,6 @@ const Need* find(std::span<const Need> needs, std::string_view id, Scope scope) 
   for (const Need& need : needs)
     if (need.id == id && need.scope == scope) return &need;
   return nullptr;
-}
-
-/// How many times the mean a node writes at most: with the optimizer's state alone spread, the
-/// ranks of the first replica write the weights too (E4), and as many of them as a node has share
-/// its path.
-double imbalance(const Job& job, std::span<const Need> needs) {
-  const Need* largest = find(needs, "checkpoint.largest_shard", Scope::gpu);
-  const Need* all = find(needs, "checkpoint.size", Scope::cluster);
-  if (largest == nullptr || all == nullptr || all->required <= 0) return 1;
-  const double model = job.parallelism.tensor * job.parallelism.pipeline, ranks = job.cluster.gpus_per_node,
-               writers = std::min(ranks, model);
-  const double weights =
-      *job.model.parameters / model * std::min(job.model.weight_bytes, job.checkpoint->bytes_per_parameter);
-  const double others = std::max(0.0, largest->required - weights);
-  const double node = writers * largest->required + (ranks - writers) * others;
-  return std::max(1.0, node / (all->required / job.cluster.nodes));
 }
 
 /// The point that reports most of the job, as judgements choose it; before that, of points that are as like it, the one
@@ -311,7 +296,7 @@ std::optional<Demand> demand_of(const Job& job, std::span<const Need> needs, con
   const Need* need = find(needs, kind.need, kind.per_node ? Scope::node : Scope::cluster);
   if (need == nullptr || need->required <= 0) return std::nullopt;
   const double nodes = kind.per_node ? job.cluster.nodes : 1;
-  const double largest = kind.phase == "checkpoint_save" ? imbalance(job, needs) : 1;
+  const double largest = kind.phase == "checkpoint_save" ? job::largest_writer(job, needs) : 1;
   Demand demand;
   demand.required = need->required * nodes * largest;
   demand.need = need->need * nodes * largest;

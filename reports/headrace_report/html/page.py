@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from dataclasses import dataclass
-from typing import Any, Callable, Optional
+from typing import Any, Callable, List, Optional
 
 import jinja2
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from .. import words
 from ..plots import Figure
@@ -28,6 +28,8 @@ class Panel:
 
 PRINTED_ROWS = 8   # of the first table, in a printed summary: worst first
 PRINTED_STEPS = 5
+COLUMNS = 2          # of a file of figures alone
+TITLE_PX, GAP_PX = 24, 16
 
 
 class Page:
@@ -62,6 +64,23 @@ def palette() -> str:
     """The colours of all figures as a style sheet of their own, light and dark."""
     source = jinja2.PackageLoader("headrace_report", "html/templates").get_source(jinja2.Environment(), "page.css")[0]
     return source[source.index(":root"):source.index("* {")]
+
+
+def svg_file(title: str, drawn: List[Figure], prefix: str) -> str:
+    """Figures in one SVG file, in columns, which follows the reader's light or dark; within styled()."""
+    sheet = StyleSheet()
+    body, x, y = "", 0, 0
+    for number, figure in enumerate(drawn):
+        width, height = (round(size * 72) for size in figure.drawing.get_size_inches())
+        x, y = (number % COLUMNS) * (width + GAP_PX), TITLE_PX + (number // COLUMNS) * (height + TITLE_PX + GAP_PX)
+        body += (f'<text class="title" x="{x + 8}" y="{y + 16}">{escape(figure.finding)}</text>'
+                 + str(inline(figure, f"{prefix}-{number + 1}", sheet)).replace("<svg ", f'<svg x="{x}" y="{y + TITLE_PX}" ', 1))
+    wide = min(len(drawn), COLUMNS) * (width + GAP_PX)
+    tall = y + height + TITLE_PX
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" role="img" '
+            f'aria-label="{escape(title)}"><style>{palette()}svg{{font-family:system-ui,sans-serif}}text{{fill:var(--ink)}}'
+            f'.title{{font-size:13px;font-weight:600}}\n{sheet.css()}</style><rect width="{wide}" height="{tall}" style="fill:var(--paper)"/>'
+            f'<text class="title" x="8" y="17">{escape(title)}</text>{body}</svg>\n')
 
 
 def _shown(value: Any) -> Any:

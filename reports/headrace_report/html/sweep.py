@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from typing import List
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from ..plots import Figure, sweep as plot
 from ..plots.style import styled
-from ..plots.svg import StyleSheet, inline
 from ..sweep import Sweep
 from ..units import listing, plural
 from .embed import plain, script_json
-from .page import Page, palette
+from .page import Page, svg_file
 
 MOST_FIGURES = 24
-COLUMNS = 2
-TITLE_PX, GAP_PX = 24, 16
 
 
 def render(sweep: Sweep, paper: str = "summary") -> str:
@@ -31,22 +28,8 @@ def render(sweep: Sweep, paper: str = "summary") -> str:
 
 def figures(sweep: Sweep) -> str:
     """The figures in one SVG file, which follows the reader's light or dark."""
-    sheet = StyleSheet()
-    body, x, y = "", 0, 0
     with styled():
-        drawn = _figures(sweep)
-        for number, figure in enumerate(drawn):
-            width, height = (round(size * 72) for size in figure.drawing.get_size_inches())
-            x, y = (number % COLUMNS) * (width + GAP_PX), TITLE_PX + (number // COLUMNS) * (height + TITLE_PX + GAP_PX)
-            body += (f'<text class="title" x="{x + 8}" y="{y + 16}">{escape(figure.finding)}</text>'
-                     + str(inline(figure, f"need-{number + 1}", sheet)).replace("<svg ", f'<svg x="{x}" y="{y + TITLE_PX}" ', 1))
-    wide = min(len(drawn), COLUMNS) * (width + GAP_PX)
-    tall = y + height + TITLE_PX
-    title = f"{sweep.job}: needs with margin over {listing(sweep.keys)}"
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {tall}" width="{wide}" height="{tall}" role="img" '
-            f'aria-label="{escape(title)}"><style>{palette()}svg{{font-family:system-ui,sans-serif}}text{{fill:var(--ink)}}'
-            f'.title{{font-size:13px;font-weight:600}}\n{sheet.css()}</style><rect width="{wide}" height="{tall}" style="fill:var(--paper)"/>'
-            f'<text class="title" x="8" y="17">{escape(title)}</text>{body}</svg>\n')
+        return svg_file(f"{sweep.job}: needs with margin over {listing(sweep.keys)}", _figures(sweep), "need")
 
 
 def _figures(sweep: Sweep) -> List[Figure]:
