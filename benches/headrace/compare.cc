@@ -1,7 +1,9 @@
 // headrace compare: finished runs compared with the first of them.
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 

@@ -1,7 +1,10 @@
 // headrace history: one machine over time.
 #include "harness/analysis/history/history.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 

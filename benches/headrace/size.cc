@@ -1,6 +1,7 @@
 // headrace size: can what was measured feed a planned job, how many GPUs, and what would change it?
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 
 #include "benches/headrace/console.h"

@@ -1,5 +1,7 @@
 #include "workloads/gpu/link_rates.h"
 
+#include <cstdint>
+
 #include "harness/base/system/kernel_files.h"
 #include "harness/job/formula.h"
 #include "harness/machine/pci_path.h"

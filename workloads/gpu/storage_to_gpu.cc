@@ -2,6 +2,7 @@
 // copies beside each other, or straight (GPUDirect Storage); and which stage limits.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <set>
 
 #include "harness/backends/buffers.h"
