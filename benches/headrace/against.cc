@@ -6,20 +6,185 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 
-#include "benches/headrace/block_progress.h"
+#include "benches/headrace/compare_text.h"
 #include "benches/headrace/console.h"
-#include "benches/headrace/finish_blocks.h"
-#include "benches/headrace/session/turn.h"
+#include "benches/headrace/report_maker.h"
+#include "benches/headrace/session/interleave.h"
 #include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
+#include "harness/analysis/comparison/output.h"
 #include "harness/analysis/comparison/row_words.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/system/installation.h"
+#include "harness/base/units.h"
+#include "harness/record/recorder.h"
 
 namespace headrace::cli {
 namespace {
+
+// What interleaved blocks end with: their files, their page, and the comparison in words.
+
+/// What standard output gets: the comparison in words or as JSON, only where the files are, or
+/// nothing.
+enum class OutputForm { text, json, files, none };
+
+/// Writes the comparison's files into `folder`, draws the page, reports the comparison and how to go
+/// on. Returns the exit code.
+int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, OutputForm reported, bool report,
+                  const Shared& shared) {
+  std::string files = "blocks.json";
+  if (result.comparison) {
+    result.comparison->command = shared.command;
+    comparison::write_comparison(*result.comparison, folder);
+    files += ", comparison.json, comparison.csv, junit.xml";
+    if (report) {
+      const Drawn drawn = draw_into(folder, "comparison.json");
+      if (drawn.page.empty())
+        print_stderr_line(Text::format("report: not drawn: {}", drawn.reason));
+      else
+        files = "report.html, " + files;
+    }
+    if (reported == OutputForm::json) print_document(comparison_json(*result.comparison));
+    const Terminal terminal(stdout, shared);
+    if (reported == OutputForm::text)
+      print(answer_text(comparison_answer(*result.comparison), terminal) +
+            comparison_text(*result.comparison, terminal, false));
+  }
+  const int code = result.signal != 0 ? exit_code(Outcome::interrupted, result.signal) : result.comparison->exit_code;
+  if (reported == OutputForm::json || reported == OutputForm::none) return code;
+  print_line("files   " + wrap(Text::format("{}: {}", folder.path(), files), 96, 8));
+  if (result.signal != 0)
+    print_line(Text::format("next    the same command with --out {} goes on after block {}", folder.path(),
+                            result.blocks.finished()));
+  if (reported == OutputForm::files) return code;
+  if (result.signal != 0)
+    print_line(Text::format("VERDICT INTERRUPTED blocks={} exit={}", result.blocks.finished(), code));
+  else
+    print_line(comparison_last_line(*result.comparison));
+  return code;
+}
+
+// Reports a person on standard error how far interleaved blocks are: one live line, or one line a turn.
+
+using comparison::Blocks;
+using comparison::Turn;
+
+/// What is being measured, and how long the rest will take: one live line, or one line a turn.
+class BlockProgress final : public session::TurnObserver {
+ public:
+  explicit BlockProgress(const Shared& shared)
+      : terminal_(stderr, shared),
+        json_(shared.progress == "json"),
+        silent_(shared.progress == "none" || shared.verbosity < 0),
+        live_(shared.progress == "auto" && terminal_.interactive()) {}
+  ~BlockProgress() override { clear(); }
+
+  void started(const Blocks& blocks, const Turn& turn) override {
+    begun_ns_ = now_ns();
+    left_ = 0;
+    for (unsigned block = turn.block; block <= blocks.planned; ++block)
+      for (const Turn& later : comparison::turns_of_block(block))
+        if (block > turn.block || later.number >= turn.number) left_ += mean_s(later.side);
+    head_ = fmt::format("block {}/{}  turn {}/{}  {}", turn.block, blocks.planned, turn.number,
+                        comparison::kTurnsPerBlock, blocks.sides[turn.side].label);
+    if (json_)
+      write({{"event", "turn_started"},
+             {"block", turn.block},
+             {"turn", turn.number},
+             {"side", blocks.sides[turn.side].label}});
+    else
+      show("");
+  }
+
+  void progress(std::string_view text) override {
+    const auto event = nlohmann::json::parse(text, nullptr, false);
+    if (json_ || !event.is_object() || !event.contains("event")) {
+      say(text);
+      return;
+    }
+    try {
+      write_event(event);
+    } catch (const nlohmann::json::exception&) {  // another version's: not for this line
+    }
+  }
+
+  void done(const Blocks& blocks, const Turn& turn) override {
+    const double took = static_cast<double>(now_ns() - begun_ns_) * 1e-9;
+    took_s_[turn.side] += took;
+    ++turns_[turn.side];
+    if (json_)
+      write({{"event", "turn_done"},
+             {"block", turn.block},
+             {"turn", turn.number},
+             {"side", blocks.sides[turn.side].label},
+             {"exit_code", turn.exit_code},
+             {"elapsed_s", took}});
+    else if (!live_ && !silent_)
+      say(Text::format("{}  {}  {}", head_, format_duration(took), eta(took)));
+  }
+
+  void message(const std::string& text) override { say(text); }
+
+  void complaint(const std::string& lines) override {
+    clear();
+    cli::print_stderr(Text::lines(lines));
+  }
+
+ private:
+  void say(const Text& text) {
+    clear();
+    print_stderr_line(text);
+  }
+  double mean_s(std::size_t side) const {
+    const unsigned both = turns_[0] + turns_[1];
+    if (turns_[side] > 0) return took_s_[side] / turns_[side];
+    return both > 0 ? (took_s_[0] + took_s_[1]) / both : 0;
+  }
+  std::string eta(double since_s) const {
+    return left_ > 0 ? "ETA " + format_duration(std::max(left_ - since_s, 0.0)) : "ETA ?";
+  }
+  void write_event(const nlohmann::json& event) {
+    const std::string what = event.at("event");
+    if (what == "point_started")
+      point_ = fmt::format("[{}/{}] {}", event.at("number").get<int>(), event.at("total").get<int>(),
+                           event.at("point").get<std::string>());
+    if (what == "live" && event.at("bytes_per_s").get<double>() > 0)
+      show(point_ + "  " + format_quantity(event.at("bytes_per_s").get<double>(), Dimension::bytes_per_second));
+    else if (what == "repetition_done" && !event.at("error").get<std::string>().empty())
+      say("  ! " + Text(event.at("error").get<std::string>()));
+    else
+      show(point_);
+  }
+  void show(const std::string& detail) {
+    if (!live_ || silent_) return;
+    const Text text = Text::format("{}  {}  {}", head_, detail, eta(static_cast<double>(now_ns() - begun_ns_) * 1e-9));
+    clear();
+    cli::print_stderr(cut(text, static_cast<std::size_t>(terminal_.width() - 1)));
+    dirty_ = true;
+  }
+  void clear() {
+    if (dirty_) cli::print_stderr("\r\033[K");
+    dirty_ = false;
+  }
+  void write(const nlohmann::json& object) { print_json_line(object.dump()); }
+
+  Terminal terminal_;
+  bool json_, silent_, live_, dirty_ = false;
+  std::string head_, point_;
+  std::uint64_t begun_ns_ = 0;
+  double left_ = 0, took_s_[2] = {0, 0};
+  unsigned turns_[2] = {0, 0};
+};
+
+/// `shared.progress` decides, as for make_progress().
+std::unique_ptr<session::TurnObserver> make_block_progress(const Shared& shared) {
+  return std::make_unique<BlockProgress>(shared);
+}
 
 namespace fs = std::filesystem;
 

@@ -1,14 +1,31 @@
 #include "benches/headrace/compare_options.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
-#include "benches/headrace/shares.h"
+#include <filesystem>
+
+#include "benches/headrace/console.h"
 #include "harness/analysis/comparison/gates.h"
+#include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
+#include "harness/base/system/list_names.h"
 #include "harness/base/units.h"
+#include "harness/results/pair_metrics.h"
 #include "harness/workload/registry.h"
 #include "harness/workload/workload.h"
 
 namespace headrace::cli {
+
+double share_of(const std::string& option, const std::string& text, double fallback) {
+  if (text.empty()) return fallback;
+  const bool percent = text.ends_with('%');
+  const Parsed parsed = parse_quantity(text.substr(0, text.size() - (percent ? 1 : 0)), Dimension::ratio);
+  const double share = percent ? parsed.value / 100 : parsed.value;
+  if (!parsed || share <= 0 || share >= 1)
+    throw UsageError(fmt::format("{}: '{}' must be between 0 and 100 %, such as 5%", option, text));
+  return share;
+}
 
 void add_compare_options(Verb& verb, CompareOptions& options) {
   verb.option("--gate GLOB", options.gates,
@@ -46,9 +63,32 @@ void require_gates(const comparison::Options& options, std::span<const Plan* con
   for (const Plan* plan : plans)
     for (const Point& point : plan->points)
       for (const MetricInfo& metric :
-           metric_catalogue(*point.info, point.workload->latency_parts(), point.workload->devices()))
+           metric_catalogue(*point.info, point.workload->latency_parts(), as<UsesDevices>(*point.workload).devices()))
         for (const std::string& place : {std::string(point.info->name), point.id}) known[place].insert(metric.name);
   comparison::require_matches(options.gates.globs(), known);
+}
+
+namespace fs = std::filesystem;
+
+std::vector<results::StoredRun> past_runs(const std::string& folder) {
+  if (!fs::is_directory(folder)) throw UsageError(fmt::format("--history: {}: no such folder", folder));
+  std::vector<std::string> files;
+  std::vector<std::string> names;
+  if (const int code = system::list_names(AT_FDCWD, folder.c_str(), names))
+    throw UsageError(fmt::format("--history: list {}: {}", folder, errno_text(code)));
+  for (const std::string& name : names)
+    if (std::error_code none; fs::is_regular_file(fs::path(folder) / name / "run.json", none))
+      files.push_back((fs::path(folder) / name).string());
+  std::vector<results::StoredRun> runs;
+  for (const std::string& file : files) {
+    try {
+      runs.push_back(results::read_run_file(file));
+      results::add_pair_metrics(runs.back());
+    } catch (const UsageError& e) {
+      print_stderr_line(Text::format("left out of the history: {}", e.what()));
+    }
+  }
+  return runs;
 }
 
 }  // namespace headrace::cli

@@ -8,8 +8,15 @@
 #include "benches/headrace/verb.h"
 #include "harness/analysis/comparison/comparison.h"
 #include "harness/engine/plan/plan.h"
+#include "harness/results/run_file.h"
 
 namespace headrace::cli {
+
+// Shares as options take them.
+
+/// "5%" or "0.05" as a share, between 0 and 1; `fallback` when nothing was given. Throws UsageError
+/// that names the option.
+double share_of(const std::string& option, const std::string& text, double fallback);
 
 struct CompareOptions {
   std::vector<std::string> gates, differs, across;
@@ -25,5 +32,11 @@ comparison::Options compare_options(const CompareOptions& options);
 /// Throws UsageError when a gate matches no metric that these plans can measure: before hours are
 /// spent, not after.
 void require_gates(const comparison::Options& options, std::span<const Plan* const> plans);
+
+// Past sessions, as --history names them.
+
+/// The runs below `folder`, one level deep. What cannot be read is reported and left out. Throws UsageError where there is no
+/// such folder.
+std::vector<results::StoredRun> past_runs(const std::string& folder);
 
 }  // namespace headrace::cli

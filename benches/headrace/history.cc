@@ -8,9 +8,8 @@
 #include <filesystem>
 #include <map>
 
-#include "benches/headrace/findings.h"
+#include "benches/headrace/compare_options.h"
 #include "benches/headrace/run_folders.h"
-#include "benches/headrace/shares.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
 #include "harness/analysis/comparison/row_words.h"

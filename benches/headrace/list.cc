@@ -49,7 +49,7 @@ Text one_text(const WorkloadInfo& info, Node& node, const Terminal& terminal) {
                              width - 23, 23));
   }
   std::string states;
-  for (const CacheState state : workload->cache_states())
+  for (const CacheState state : as<ReadsFiles>(*workload).cache_states())
     states += (states.empty() ? "" : " | ") + std::string(to_string(state));
   if (!states.empty())
     out += Text::format("  {} {}\n", pad("cache", 20),
@@ -81,7 +81,7 @@ nlohmann::json one_json(const WorkloadInfo& info, Node& node) {
           {{"name", m.name}, {"unit", m.unit}, {"better", word(m.better)}, {"description", m.description}});
     }
   }
-  for (const CacheState state : workload->cache_states()) states.push_back(to_string(state));
+  for (const CacheState state : as<ReadsFiles>(*workload).cache_states()) states.push_back(to_string(state));
   return {{"name", info.name},
           {"description", info.description},
           {"cannot_run_here", missing(*workload, node)},

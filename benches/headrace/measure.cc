@@ -17,7 +17,7 @@
 #include "harness/base/files/output.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
-#include "harness/engine/plan/ad_hoc.h"
+#include "harness/engine/plan/plan.h"
 #include "harness/engine/plan/room.h"
 #include "harness/workload/workload.h"
 

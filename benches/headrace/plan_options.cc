@@ -264,7 +264,7 @@ Text plan_text(const Plan& plan, const Shared& shared) {
   for (const Point& point : plan.points) {
     if (engine::is_tried_on_demand(point)) continue;
     const Footprint footprint = point.workload->footprint();
-    const bool caches = !point.workload->cache_states().empty();
+    const bool caches = !as<ReadsFiles>(*point.workload).cache_states().empty();
     points.row({point.id, caches ? to_string(point.cache) : "-",
                 point.repeat.looks.size() > 1
                     ? Text::format("{}..{}", point.repeat.looks.front(), point.repeat.looks.back())

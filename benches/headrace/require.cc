@@ -1,25 +1,174 @@
 // headrace require: what a described job needs of storage, host, GPU links and network; what if; and by which formulas.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <span>
 
 #include "benches/headrace/console.h"
-#include "benches/headrace/formula.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/require_text.h"
+#include "benches/headrace/table.h"
+#include "benches/headrace/terminal.h"
+#include "benches/headrace/verb.h"
 #include "harness/base/config/document.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/files/output.h"
 #include "harness/base/system/installation.h"
+#include "harness/job/formula.h"
+#include "harness/job/formula_output.h"
 #include "harness/job/job_sweep.h"
-#include "harness/job/need_changes.h"
 #include "harness/job/need_output.h"
+#include "harness/job/sources.h"
 
 namespace headrace::cli {
 namespace {
 
+// headrace require --formula: the formulas, one of them explained, or one or many of them evaluated.
+
+struct FormulaArguments {
+  std::vector<std::string> words;  // a name and its inputs; of --formula alone one that is empty; none: no --formula
+  std::string lines;
+};
+
+// Formulas as people read them in a terminal.
+
 using namespace job;
+
+/// `text` after `lead`, its further lines below its first.
+Text after(const Text& lead, const Text& text, const Terminal& terminal) {
+  const std::size_t indent = columns(lead), width = static_cast<std::size_t>(std::max(terminal.width(), 40));
+  return lead + wrap(text, width - indent, indent) + "\n";
+}
+
+/// All formulas, a line each: id, name, title.
+Text formulas_text(const Terminal& terminal) {
+  Text out;
+  char section = 0;
+  for (const Formula& formula : all_formulas()) {
+    if (formula.id[0] != section) {
+      section = formula.id[0];
+      out += Text::format("{}{}. {}\n", out.empty() ? "" : "\n", section, section_title(section));
+    }
+    const Text lead = Text::format("  {:<4} {:<36} ", formula.id, formula.name);
+    constexpr int kBeside = 90;
+    out += terminal.width() >= kBeside
+               ? lead + formula.title + "\n"
+               : Text::format("  {:<4} {}\n", formula.id, formula.name) + after("       ", formula.title, terminal);
+  }
+  return out + "\n" +
+         after("", "headrace require --formula NAME explains one; --formula NAME INPUT=VALUE... evaluates it.",
+               terminal);
+}
+
+/// Equation, inputs with units, ranges and defaults, validity, source and the worked example.
+Text formula_text(const Formula& formula, const Terminal& terminal) {
+  Text out =
+      after("", Text::format("{} {}: {} [{}]", formula.id, formula.name, formula.title, formula.unit), terminal) + "\n";
+  out += after("  equation  ", formula.equation, terminal);
+  out += after("  holds     ", formula.validity, terminal);
+  out += after("  source    ", formula.source, terminal);
+  for (const Source& source : sources_named_in(formula.source))
+    out += after(Text::format("            {}: ", source.word), source.text, terminal);
+  out += "\n";
+  Table inputs({{"input"}, {"name"}, {"unit"}, {"allowed"}});
+  for (const Input& input : formula.inputs) {
+    const std::string fallback = input.shown_default();
+    inputs.row({input.symbol, input.name, input.unit(),
+                input.allowed() + (fallback.empty() ? "" : fmt::format(" (default {})", fallback))});
+  }
+  out += inputs.text(terminal);
+  const std::vector<Argument> arguments = example_arguments(formula);
+  out += "\nexample\n" + after(Text::format("  headrace require --formula {} ", formula.id), formula.example, terminal);
+  out += after("  = ", substituted(formula, arguments), terminal);
+  return out + Text::format("  = {}\n", shown_result(formula, evaluate(formula, arguments)));
+}
+
+/// The value with the numbers put in. Throws DomainError.
+Text result_text(const Formula& formula, std::span<const Argument> arguments, const Terminal& terminal) {
+  const Result result = evaluate(formula, arguments);
+  return Text::format("{} = {}\n", formula.name, shown_result(formula, result)) +
+         after("  = ", substituted(formula, arguments), terminal) + after("  = ", formula.equation, terminal);
+}
+
+const Formula& find(const std::string& name) {
+  if (const Formula* found = find_formula(name)) return *found;
+  std::vector<std::string> names;
+  for (const Formula& known : all_formulas()) names.emplace_back(known.name);
+  throw UsageError(fmt::format("--formula: unknown formula '{}'{} (headrace require --formula lists all)", name,
+                               did_you_mean(name, names)));
+}
+
+/// Exit code 2 where a line has no value; every line is answered.
+int evaluate_lines(const std::string& file) {
+  std::ifstream opened;
+  if (file != "-") opened.open(file);
+  std::istream& lines = file == "-" ? std::cin : opened;
+  if (!lines) throw UsageError(fmt::format("--lines: cannot read {}", file));
+  bool good = true;
+  for (std::string line; std::getline(lines, line);) {
+    const auto [result, has_value] = evaluated_line(line);
+    print_document(result);
+    good = good && has_value;
+  }
+  return good ? 0 : 2;
+}
+
+int print_formula(const std::string& name, const std::vector<std::string>& assignments, const std::string& format,
+                  const Shared& shared) {
+  const Terminal terminal(stdout, shared);
+  const bool json = format == "json";
+  if (format == "markdown") {
+    print_document(formulas_markdown());
+  } else if (name.empty()) {
+    json ? print_document(formulas_json()) : print(formulas_text(terminal));
+  } else if (assignments.empty()) {
+    const Formula& found = find(name);
+    json ? print_document(formula_json(found)) : print(formula_text(found, terminal));
+  } else {
+    const Formula& found = find(name);
+    Diagnostics problems;
+    const std::vector<Argument> arguments = parse_arguments(found, assignments, problems);
+    problems.throw_if_any();
+    try {
+      json ? print_document(result_json(found, arguments)) : print(result_text(found, arguments, terminal));
+    } catch (const DomainError& e) {
+      throw UsageError(e.what());
+    }
+  }
+  return 0;
+}
+
+/// Adds --formula and --lines; it goes with --format, of the options added before.
+void add_formula_options(Verb& verb, FormulaArguments& arguments) {
+  verb.group("Formulas");
+  verb.option("--formula [NAME [INPUT=VALUE]]", arguments.words,
+              "List the formulas, explain one by its name or id (A3), or evaluate it: values with units, as in "
+              "sample_bytes=130kB, or bare SI numbers")
+      .any_values();
+  verb.group("Formulas", false, "--formula");
+  verb.option(
+      "--lines FILE", arguments.lines,
+      "Evaluate every line of FILE (- is standard input), {\"formula\": NAME, \"inputs\": {INPUT: VALUE}}, as JSON");
+  verb.alone("--formula", {"--format", "--json"});
+  verb.example("headrace require --formula read_bandwidth_required sample_rate_per_s=10240/s sample_bytes=130kB",
+               "One formula, with its numbers put in");
+}
+
+int formula(const FormulaArguments& arguments, const std::string& format, const Shared& shared) {
+  std::vector<std::string> words = arguments.words;
+  std::erase(words, "");
+  if (format == "csv") throw UsageError("--formula: text, json or markdown, not csv");
+  if (!arguments.lines.empty()) {
+    if (!words.empty()) throw UsageError("--formula: --lines FILE names the formulas itself");
+    return evaluate_lines(arguments.lines);
+  }
+  if (words.empty()) return print_formula("", {}, format, shared);
+  return print_formula(words.front(), {words.begin() + 1, words.end()}, format, shared);
+}
 
 struct RequireArguments {
   std::string job;

@@ -8,7 +8,7 @@
 #include "benches/headrace/answer.h"
 #include "benches/headrace/terminal.h"
 #include "harness/job/job_sweep.h"
-#include "harness/job/need_changes.h"
+#include "harness/job/need_output.h"
 #include "harness/job/needs.h"
 
 namespace headrace::cli {

@@ -1,8 +1,10 @@
 // headrace run, qualify and rehearse: measure what a configuration asks for; qualify also needs something to judge, and
 // rehearse a job, whose input pipeline it runs as a whole.
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -15,25 +17,108 @@
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
-#include "benches/headrace/serve.h"
 #include "benches/headrace/session/measure.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal_audience.h"
+#include "benches/headrace/verb.h"
 #include "harness/analysis/sizing/sizing.h"
+#include "harness/base/diagnostics.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/files/output.h"
 #include "harness/base/units.h"
+#include "harness/engine/engine.h"
 #include "harness/engine/explain/rehearsal.h"
 #include "harness/engine/launch.h"
 #include "harness/engine/plan/benchmark/rules.h"
 #include "harness/engine/plan/room.h"
+#include "harness/machine/node.h"
 #include "harness/results/result_store.h"
 #include "harness/results/trace_json.h"
+#include "harness/workload/peer/follow.h"
+#include "harness/workload/peer/listener.h"
 #include "harness/workload/workload.h"
 
 namespace headrace::cli {
 namespace {
+
+// headrace run --serve: the other end of network measurements that a headrace on another host leads.
+
+struct ServeArguments {
+  std::string address, timeout = "10min";  // "" = nobody is served
+  bool once = false;
+};
+
+constexpr std::size_t kShortestToken = 16;  // characters: nobody guesses so many at 5 tries a second
+
+bool is_loopback(std::string_view address) {
+  return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("::1") ||
+         address.starts_with("localhost");
+}
+
+void on_serve_signal(int number) { stop_signal = number; }
+
+/// Serves who has `token`, until nobody comes. Returns the exit code.
+int serve(const ServeArguments& arguments, const std::string& token, const Shared& shared) {
+  const peer::Endpoint at = peer::parse_endpoint(arguments.address, "--serve");
+  const double timeout_s = time_option("--timeout", arguments.timeout, "10min");
+
+  struct sigaction action {};
+  action.sa_handler = on_serve_signal;
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  const auto log = [&](const std::string& text) {
+    if (shared.verbosity >= 0) print_stderr_line(Text::format("serve: {}", text));
+  };
+  peer::Listener listener(at, token);
+  if (is_loopback(listener.address()) && !is_loopback(arguments.address))
+    print_stderr_line(
+        Text::format("serve: {} is {} here, a loopback address: no other host can connect; name an address of "
+                     "this host's network",
+                     at.host, listener.address()));
+  if (token.size() < kShortestToken)
+    throw UsageError(
+        fmt::format("serve: --token TEXT (or HEADRACE_TOKEN) must have at least {} characters, {} are given; make one "
+                    "with `export HEADRACE_TOKEN=$(openssl rand -hex 16)`, and give it to `headrace run --peer`, too",
+                    kShortestToken, token.size()));
+  // For those who start it: where it listens, once it does.
+  print_line(Text::format("listening on {}", listener.address()));
+  if (const int code = delivered(0)) return code;
+  unsigned served = 0;
+  while (!(arguments.once && served > 0)) {
+    const std::shared_ptr<peer::TcpPeer> leader =
+        listener.accept(timeout_s, log, [] { return stop_signal.load() != 0; });
+    if (const int number = stop_signal.load()) return 128 + number;
+    if (!leader) {
+      log(fmt::format("no peer connected within {}", arguments.timeout));
+      return served > 0 ? 0 : 1;
+    }
+    ++served;
+    log(fmt::format("{} leads", leader->host(0)));
+    Node node("");  // no folder: a follower writes nothing
+    node.meet(leader);
+    peer::follow(*leader, node, timeout_s, log);
+    log(fmt::format("{} has left", leader->host(0)));
+  }
+  return 0;
+}
+
+void add_serve_options(Verb& verb, ServeArguments& arguments) {
+  constexpr const char* kHeading = "Remote end of network workloads";
+  verb.group(kHeading, true);
+  verb.option(
+      "--serve ADDRESS", arguments.address,
+      "Measure what `run --peer` of another host asks for; bind to ADDRESS, ADDRESS:PORT or [IPV6]:PORT, and no "
+      "other (port 18620)");
+  verb.group(kHeading, true, "--serve");
+  verb.option("--timeout TIME", arguments.timeout,
+              "Idle limit: end without a peer, and drop a silent peer, after this time")
+      .shows_default();
+  verb.flag("--once", arguments.once, "End after the first peer");
+  verb.alone("--serve", {"--token"});
+}
 
 struct RunArguments {
   PlanArguments plan;
@@ -154,7 +239,7 @@ class RunShown final : public TerminalAudience {
 /// The first pipeline of the plan keeps one. Throws UsageError where there is none.
 void keep_trace(Plan& plan) {
   for (Point& point : plan.points)
-    if (point.workload->keep_trace()) return;
+    if (as<TracesItems>(*point.workload).keep_trace()) return;
   throw UsageError("--trace: no point of this plan has a pipeline of samples (input_pipeline has)");
 }
 

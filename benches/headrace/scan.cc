@@ -18,7 +18,7 @@ namespace {
 
 MetricInfo metric_of(const WorkloadInfo& info, const std::string& name, const Workload& workload) {
   const auto parts = workload.latency_parts();
-  const auto all = metric_catalogue(info, parts, workload.devices());
+  const auto all = metric_catalogue(info, parts, as<UsesDevices>(workload).devices());
   if (name.empty()) return all.front();
   std::vector<std::string> names;
   for (const MetricInfo& one : all) {

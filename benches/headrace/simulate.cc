@@ -7,7 +7,6 @@
 #include <thread>
 
 #include "benches/headrace/console.h"
-#include "benches/headrace/findings.h"
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/simulate_text.h"
 #include "benches/headrace/verb.h"

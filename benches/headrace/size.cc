@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "benches/headrace/console.h"
-#include "benches/headrace/findings.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/run_folders.h"

@@ -55,7 +55,7 @@ bool holds_for_a_session(const Judgement& j) {
 /// operation, or the tail of each where there are several. The rest is in the report.
 bool shown(const PointResult& point, std::string_view metric) {
   if (metric == "latency_p50_ns" || metric == "latency_p99_ns") return true;
-  if (point.point->workload->phases_differ() && metric.ends_with("_latency_p99_ns")) return true;
+  if (phases_differ(*point.point->workload) && metric.ends_with("_latency_p99_ns")) return true;
   return std::any_of(point.point->info->metrics.begin(), point.point->info->metrics.end(),
                      [&](const Metric& m) { return m.name == metric; });
 }

@@ -19,4 +19,11 @@ struct Footprint {
   std::string reckoned_with = "";      // which machine that is the time of; "" = any
 };
 
+// What a workload answers when it is asked whether it can run here.
+
+/// Why a workload cannot run here. Recorded and shown; not an error.
+struct Skip {
+  std::string reason;
+};
+
 }  // namespace headrace

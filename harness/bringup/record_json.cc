@@ -6,19 +6,104 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/bringup/conclusion.h"
-#include "harness/bringup/group_run_json.h"
+#include "harness/bringup/group_run.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/rails.h"
 #include "harness/bringup/record.h"
-#include "harness/bringup/tests/node_tests_json.h"
+#include "harness/results/fields_codec.h"
 #include "harness/results/json_place.h"
 #include "harness/results/json_text.h"
+#include "harness/results/parts.h"
+
+namespace headrace {
+
+template <>
+struct Fields<bringup::GroupValue> {
+  using S = bringup::GroupValue;
+  static constexpr auto all = std::tuple(field("point", &S::point).required(), field("metric", &S::metric).required(),
+                                         field("unit", &S::unit).required(), field("value", &S::value).required(),
+                                         field("better", &S::better), field("best", &S::best));
+};
+static_assert(is_complete<bringup::GroupValue>());
+
+template <>
+struct Fields<bringup::LoadPhase> {
+  using S = bringup::LoadPhase;
+  static constexpr auto all =
+      std::tuple(field("phase", &S::phase).required(), field("title", &S::title).required(),
+                 field("unit", &S::unit).required(), field("outcome", &S::outcome).required(),
+                 field("clients", &S::clients).required(), field("per_node", &S::per_node).required(),
+                 field("in_all", &S::in_all).required(), field("need", &S::need).required(),
+                 field("explanation", &S::explanation).required(), field("next_step", &S::next_step));
+};
+static_assert(is_complete<bringup::LoadPhase>());
+
+template <>
+struct Fields<bringup::GroupRun> {
+  using S = bringup::GroupRun;
+  static constexpr auto all = std::tuple(field("what", &S::what).required(), field("nodes", &S::nodes).required(),
+                                         field("took_s", &S::took_s).required(), field("values", &S::values).required(),
+                                         field("phases", &S::phases).required(), field("why", &S::why).if_set(),
+                                         field("again", &S::again).if_set());
+};
+static_assert(is_complete<bringup::GroupRun>());
+
+template <>
+struct Fields<bringup::TestedMetric> {
+  using S = bringup::TestedMetric;
+  static constexpr auto all =
+      std::tuple(field("workload", &S::workload).required(), field("point", &S::point).required(),
+                 field("metric", &S::metric).required(), field("unit", &S::unit).required(),
+                 field("better", &S::better).required(), field("description", &S::description).required(),
+                 field("params", &S::params).required(),
+                 field("leads", &S::leads).where([](const S& metric) { return !metric.leads; }));
+};
+static_assert(is_complete<bringup::TestedMetric>());
+
+template <>
+struct Fields<bringup::TestedFault> {
+  using S = bringup::TestedFault;
+  static constexpr auto all =
+      std::tuple(field("part", &S::part).required(), field("told", &S::reported).required(), field("fix", &S::fix));
+};
+
+template <>
+struct Fields<bringup::TestedNode> {
+  using S = bringup::TestedNode;
+  static constexpr auto all =
+      std::tuple(field("node", &S::node).required(), field("values", &S::values).required(),
+                 field("disturbed", &S::disturbed).if_set(), field("without", &S::without).if_set(),
+                 field("faults", &S::faults).if_set(), field("far_below", &S::far_below).if_set());
+};
+static_assert(is_complete<bringup::TestedNode>());
+
+template <>
+struct Fields<bringup::NodeTests> {
+  using S = bringup::NodeTests;
+  static constexpr auto all =
+      std::tuple(field("started_utc", &S::started_utc).required(), field("took_s", &S::took_s).required(),
+                 field("metrics", &S::metrics).required(), field("nodes", &S::nodes).required());
+};
+static_assert(is_complete<bringup::NodeTests>());
+
+}  // namespace headrace
 
 namespace headrace::bringup {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using results::JsonPlace;
+
+/// What nodes measured together. Throws UsageError where it is none.
+GroupRun group_run_from(const JsonPlace& place) {
+  auto run = results::decoded<GroupRun>(place);
+  std::size_t i = 0;
+  place.at("values").each([&](const JsonPlace& item) {  // of earlier versions: no best one
+    GroupValue& one = run.values[i++];
+    if (!item.has("best")) one.best = one.value;
+  });
+  return run;
+}
 
 constexpr unsigned kSchema = 1;
 constexpr const char* kKind = "headrace.bringup";
@@ -79,9 +164,9 @@ Json session_json(const SessionRecord& session) {
     rounds.push_back({{"took_s", round.took_s}, {"pairs", pairs}, {"failed", failed}});
   }
   Json tests = Json::array();
-  for (const NodeTests& one : session.tests) tests.push_back(node_tests_json(one));
+  for (const NodeTests& one : session.tests) tests.push_back(results::encoded(one));
   Json groups = Json::array();
-  for (const GroupRun& one : session.groups) groups.push_back(group_run_json(one));
+  for (const GroupRun& one : session.groups) groups.push_back(results::encoded(one));
   Json bad = Json::array();
   for (const auto& [node, reported] : session.failed) bad.push_back({{"node", node}, {"told", reported}});
   return {{"started_utc", session.started_utc},
@@ -230,7 +315,7 @@ SessionRecord session_from(const JsonPlace& place, const Record& record) {
   const auto rail_at = [&](const JsonPlace& item) { return within(item, 0u, most_rail); };
   if (place.has("tests"))
     place.at("tests").each([&](const JsonPlace& item) {
-      session.tests.push_back(node_tests_from(item));
+      session.tests.push_back(results::decoded<NodeTests>(item));
       for (const TestedNode& one : session.tests.back().nodes)
         if (one.node >= record.nodes.size()) item.refuse("names a node that is not among the nodes");
     });

@@ -8,6 +8,8 @@
 
 #include "harness/machine/block_device.h"
 #include "harness/machine/cgroup.h"
+#include "harness/machine/client_counters.h"
+#include "harness/record/client_calls.h"
 #include "harness/record/repetition.h"
 
 namespace headrace::engine {
@@ -53,5 +55,11 @@ class Ledger {
   double io_s_ = 0, cpu_wait_s_ = 0, memory_s_ = 0;
   bool io_known_ = true, cpu_known_ = true, memory_known_ = true;
 };
+
+// What a network file system's client did between two looks at its counters.
+
+/// Operations that were asked for meanwhile, the one that took longest first. `counter`: where that was read.
+ClientCalls calls_between(const system::ClientCounters& before, const system::ClientCounters& after,
+                          const std::string& counter);
 
 }  // namespace headrace::engine

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/engine/explain/counting.h"
 #include "harness/engine/explain/evidence.h"
+#include "harness/engine/explain/measured_point.h"
 #include "harness/judge/statistics/summary.h"
 #include "harness/judge/verdict/slow_parts.h"
 

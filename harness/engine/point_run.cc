@@ -7,24 +7,64 @@
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <memory>
 #include <thread>
 
 #include "harness/base/deadline.h"
-#include "harness/engine/data_check.h"
 #include "harness/engine/driver.h"
-#include "harness/engine/explain/counting.h"
 #include "harness/engine/explain/evidence.h"
+#include "harness/engine/explain/measured_point.h"
 #include "harness/engine/explain/rank_findings.h"
+#include "harness/engine/limits.h"
 #include "harness/engine/look_by_look.h"
 #include "harness/engine/preparation.h"
 #include "harness/engine/watched.h"
 #include "harness/judge/statistics/summary.h"
 #include "harness/machine/network_links.h"
 #include "harness/record/ranks/rank_groups.h"
+#include "harness/workload/data/data_set/sample.h"
 #include "harness/workload/workload.h"
 
 namespace headrace::engine {
 namespace {
+
+// Reading a point's data again after its last repetition, when no cache state is touched any more.
+
+/// This rank's share: every byte where the point asks for it, else a sample of what was generated. Data that several ranks
+/// share is checked once for each node. `result` gets what is wrong.
+StageEnd check_data(const Point& point, Node& node, std::uint64_t seed, const EngineLimits& limits,
+                    const DataProgress& progress, PointResult& result) {
+  const Ranks& ranks = node.ranks();
+  if (node.team_index() >= node.team().size()) return {};
+  const DataSet* data = as<ReadsFiles>(*point.workload).data();
+  if (data != nullptr && ranks.places()[ranks.rank()].local_rank > 0) return {};
+  if (data != nullptr && !data->generated()) {
+    if (point.verify) add_note(result, "not verified: what files of yours must hold is not known");
+    return {};
+  }
+  try {
+    const auto wrong = std::make_shared<std::vector<WrongBlock>>();
+    const WatchedEnd end = run_watched(
+        "verifying", limits, progress,
+        [workload = point.workload, wrong, all = point.verify, seed](const DataProgress& reported) {
+          *wrong = all ? workload->verify(reported) : wrong_in_sample(*as<ReadsFiles>(*workload).data(), seed);
+        });
+    if (end.hung) return {PointStatus::error, end.why, true};
+    result.wrong_blocks = std::move(*wrong);
+    result.verified = point.verify;
+  } catch (const Interrupted&) {
+    return {PointStatus::interrupted, ""};
+  } catch (const std::exception& e) {
+    return {PointStatus::error, fmt::format("verify: {}", e.what())};
+  }
+  if (result.wrong_blocks.empty()) return {};
+  const WrongBlock& first = result.wrong_blocks.front();
+  const std::size_t more = result.wrong_blocks.size() - 1;
+  return {PointStatus::error,
+          fmt::format("{} found wrong data: {} at offset {}: {}{}",
+                      point.verify ? "verify" : "a sample that is always read", first.file, first.offset, first.why,
+                      more > 0 ? fmt::format(" (and {} more)", more) : "")};
+}
 
 constexpr unsigned kFailuresToGiveUp = 2;  // in a row
 constexpr unsigned kAtOnce = 100;          // repetitions handed to the driver: it goes through all of them
@@ -91,7 +131,8 @@ class PointRunner::Session {
     links_ = system::network_links();
     Preparation preparation = prepare(point_, owner_.node_, owner_.limits_, progress(), rank_sync().alone());
     if (preparation.refused) prepared_ = false;
-    if (preparation.end.status == PointStatus::error && !preparation.end.hung) result_.faults = workload_.faults();
+    if (preparation.end.status == PointStatus::error && !preparation.end.hung)
+      result_.faults = as<UsesDevices>(workload_).faults();
     return goes_on(std::move(preparation.end));
   }
 
@@ -133,7 +174,7 @@ class PointRunner::Session {
       return false;
     }
     runner_.emplace(owner_.plan_, point_, owner_.node_, owner_.observer_, owner_.limits_);
-    if (const DataSet* data = workload_.data()) {
+    if (const DataSet* data = as<ReadsFiles>(workload_).data()) {
       result_.left_out = data->left_out();
       if (data->missing() > 0)
         result_.unproven.push_back(fmt::format(
@@ -141,7 +182,8 @@ class PointRunner::Session {
             "it: what more files or longer reading cost is not shown",
             data->files().count(), data->files().count() + data->missing(), *point_.making_s));
     }
-    if (std::string unproven = workload_.unproven(); !unproven.empty()) result_.unproven.push_back(std::move(unproven));
+    if (std::string unproven = as<SavesCheckpoints>(workload_).unproven(); !unproven.empty())
+      result_.unproven.push_back(std::move(unproven));
     take_notes();
     started_ = Clock::now();
     return true;
@@ -153,9 +195,10 @@ class PointRunner::Session {
     Word own;
     if (owner_.node_.team_index() < owner_.node_.team().size()) {
       try {
-        const WatchedEnd end = run_watched(
-            "connecting the ranks", owner_.limits_, {},
-            [workload = point_.workload, node = &owner_.node_](const DataProgress&) { workload->connect(*node); });
+        const WatchedEnd end = run_watched("connecting the ranks", owner_.limits_, {},
+                                           [workload = point_.workload, node = &owner_.node_](const DataProgress&) {
+                                             as<JoinsRanks>(*workload).connect(*node);
+                                           });
         if (end.hung) hang(end.why);
       } catch (const std::exception& e) {
         fail(e.what());
@@ -191,7 +234,7 @@ class PointRunner::Session {
   /// After the last repetition, so that no cache state is touched.
   void verify() {
     if (result_.status != PointStatus::ok) return;
-    if (!point_.verify && workload_.data() == nullptr) return;
+    if (!point_.verify && as<ReadsFiles>(workload_).data() == nullptr) return;
     try {
       rank_sync().say({.kind = Step::Kind::verify});
       verify_here();
@@ -292,8 +335,8 @@ class PointRunner::Session {
     if (!r.cache.caveat.empty()) add_note(result_, fmt::format("{}: {}", to_string(point_.cache), r.cache.caveat));
     if (!runner_->note().empty()) add_note(result_, runner_->note());
     if (r.counted) {
-      result_.stages = point_.workload->stages();
-      result_.trace = point_.workload->trace();
+      result_.stages = as<TracesItems>(workload_).stages();
+      result_.trace = as<TracesItems>(workload_).trace();
     }
     owner_.observer_.repetition_done(point_, r);
     Sample s{.elapsed_s = elapsed_of(r.phases), .values = r.metrics, .error = r.error};
@@ -340,8 +383,8 @@ class PointRunner::Session {
   void take_notes() {
     result_.workers = workload_.workers();
     for (std::string& note : workload_.notes()) add_note(result_, std::move(note));
-    if (Facts facts = workload_.facts(); !facts.empty()) result_.facts = std::move(facts);
-    if (const auto group = workload_.group()) result_.group = group;
+    if (Facts facts = as<ReportsFacts>(workload_).facts(); !facts.empty()) result_.facts = std::move(facts);
+    if (const auto group = as<JoinsRanks>(workload_).group()) result_.group = group;
   }
 
   PointRunner& owner_;

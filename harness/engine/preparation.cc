@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -13,6 +14,19 @@
 #include "harness/workload/workload.h"
 
 namespace headrace::engine {
+
+DataProgress stoppable(RunObserver& observer) {
+  return [&observer](std::uint64_t done, std::uint64_t total, std::string_view what) {
+    if (stop_signal.load() != 0) throw Interrupted();
+    observer.data_progress(done, total, what);
+  };
+}
+
+void add_note(PointResult& result, std::string note) {
+  if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end())
+    result.notes.push_back(std::move(note));
+}
+
 namespace {
 
 constexpr double kSlowTouch_s_per_byte = 1e-9;  // slower than any memory that is there
@@ -24,14 +38,14 @@ Preparation prepare(const Point& point, Node& node, const EngineLimits& limits, 
                     bool alone) {
   try {
     const auto skip = std::make_shared<std::optional<Skip>>();
-    const WatchedEnd end = run_watched(
-        "preparing", limits, progress,
-        [workload = point.workload, state = point.cache, node = &node, skip, limits](const DataProgress& reported) {
-          *skip = workload->check(*node);
-          if (*skip) return;
-          workload->prepare(*node, reported);
-          search(workload, state, node->ranks().size() == 1, limits, reported);
-        });
+    const WatchedEnd end = run_watched("preparing", limits, progress,
+                                       [workload = point.workload, state = point.cache, node = &node, skip, limits,
+                                        pinned = point.info->traits.threads_stay](const DataProgress& reported) {
+                                         *skip = workload->check(*node);
+                                         if (*skip) return;
+                                         workload->prepare(*node, reported);
+                                         search(workload, state, pinned && node->ranks().size() == 1, limits, reported);
+                                       });
     if (end.hung) return {.end = {PointStatus::error, end.why, true}};
     if (*skip) return {.end = {PointStatus::skipped, (*skip)->reason}, .refused = true};
   } catch (const TrialHung& e) {
@@ -52,7 +66,8 @@ Preparation prepare(const Point& point, Node& node, const EngineLimits& limits, 
 StageEnd touch_for_reading(const Point& point, const Node& node, double budget_s, const EngineLimits& limits,
                            const DataProgress& progress, PointResult& result) {
   std::uint64_t needed = point.workload->footprint().page_cache_bytes;
-  if (needed > 0 && point.workload->data()) needed = point.workload->data()->files().total_bytes();
+  if (const DataSet* data = as<ReadsFiles>(*point.workload).data(); needed > 0 && data)
+    needed = data->files().total_bytes();
   // Warm: the first reading, which is not timed, touches it.
   const bool grows = point.cache == CacheState::cold || point.cache == CacheState::asis;
   if (!limits.touch_memory || !grows) return {};

@@ -7,7 +7,7 @@
 #include <optional>
 #include <type_traits>
 
-#include "harness/engine/series.h"
+#include "harness/engine/phase_result.h"
 #include "harness/record/ranks/wire_fields.h"
 #include "harness/record/repetition_fields.h"
 

@@ -6,30 +6,68 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "harness/backends/engines.h"
+#include "harness/backends/formats/bad_sample.h"
 #include "harness/backends/loader.h"
 #include "harness/backends/object_store.h"
+#include "harness/base/error.h"
 #include "harness/base/object_path.h"
 #include "harness/base/random.h"
 #include "harness/base/units.h"
 #include "harness/base/utc.h"
-#include "harness/engine/client_delta.h"
 #include "harness/engine/ledger.h"
-#include "harness/engine/operation_error.h"
 #include "harness/engine/phase_result.h"
 #include "harness/engine/probe.h"
-#include "harness/engine/series.h"
 #include "harness/engine/watched.h"
 #include "harness/engine/worker_threads.h"
+#include "harness/record/file_table.h"
+#include "harness/record/recorder.h"
 #include "harness/workload/data/cache_control.h"
 #include "harness/workload/workload.h"
 
 namespace headrace::engine {
 namespace {
+
+// The sentence for operations that failed: which part, which file, where, why, how many.
+
+/// "read of /data/d000/f000001.bin at offset 4096: Input/output error (EIO); 3 operations
+/// failed". `files` may be nullptr: then the file's number stands for its name.
+std::string describe(const OperationError& error, std::uint64_t count, std::span<const std::string> parts,
+                     const FileTable* files) {
+  const std::string part = error.part >= 1 && error.part <= parts.size() ? parts[error.part - 1u] : "operation";
+  const std::string file = files != nullptr && error.file < files->count() ? files->full_path(error.file)
+                                                                           : fmt::format("file {}", error.file);
+  const std::string at = error.offset == OperationError::kNoOffset ? "" : fmt::format(" at offset {}", error.offset);
+  std::string why;
+  if (error.code == OperationError::kShortRead) {
+    why = files != nullptr && files->holds_objects()
+              ? "fewer bytes came than the object had when the data set was opened"
+              : "the file ended early: it is shorter than when the data set was opened";
+  } else if (error.code == OperationError::kWrongData) {
+    why = "the data differs from the written data";
+  } else if (error.code == OperationError::kBadSample) {
+    return fmt::format("{}{}: {}; {} bad sample{}", file, at, to_string(static_cast<formats::Flaw>(error.flaw)), count,
+                       count == 1 ? "" : "s");
+  } else if (error.code == OperationError::kChanged) {
+    why = "the object was replaced after the data set was opened";
+  } else if (error.code == OperationError::kRangeIgnored) {
+    why = "the server gave the whole object where a range was asked for (200 instead of 206)";
+  } else if (error.code <= OperationError::kHttp) {
+    const int status = OperationError::kHttp - error.code;
+    why = fmt::format("the server answered {}{}", status,
+                      status == 503 || status == 429 ? ", which asks for fewer requests: the store throttles" : "");
+  } else {
+    why = errno_text(error.code);
+  }
+  return fmt::format("{} of {}{}: {}; {} operation{} failed", part, file, at, why, count, count == 1 ? "" : "s");
+}
 
 /// Two repetitions of a run differ, the same repetition of two points does not: both read in the
 /// same order.
@@ -104,7 +142,7 @@ class RepetitionRunner::Attempt {
     measure();
     if (runner_.rank_sync_.alone() || lost_) return std::move(result_);
     try {
-      return runner_.rank_sync_.merged(std::move(result_), runner_.node_.team(), workload_.across_ranks(),
+      return runner_.rank_sync_.merged(std::move(result_), runner_.node_.team(), point_.info->traits.across_ranks,
                                        runner_.catalogue(), slowest_);
     } catch (const RanksError& e) {
       lose(e.what());
@@ -129,7 +167,7 @@ class RepetitionRunner::Attempt {
       end_together(p);
     }
     if (runner_.hung_ || lost_) return;
-    if (takes_part_) result_.faults = workload_.faults();
+    if (takes_part_) result_.faults = as<UsesDevices>(workload_).faults();
     if (const std::string limit = ledger_.held_to(runner_.io_limits_); !limit.empty())
       runner_.note_ = fmt::format(
           "the limit of this process's control group was reached, {}: that was measured, not the "
@@ -140,11 +178,11 @@ class RepetitionRunner::Attempt {
     if (result_.status == RepetitionStatus::ok) {
       if (!takes_part_) return;
       try {
-        doubt(workload_.disturbance());
+        doubt(as<UsesDevices>(workload_).disturbance());
         if (minds) doubt(standstill());
         report();
-        result_.pairs = workload_.pairs();
-        slowest_ = workload_.slowest();
+        result_.pairs = as<JoinsRanks>(workload_).pairs();
+        slowest_ = as<JoinsRanks>(workload_).slowest();
       } catch (const std::exception& e) {
         fail(e.what());
       }
@@ -252,7 +290,7 @@ class RepetitionRunner::Attempt {
                               .duration_s = point_.duration_s,
                               .device = runner_.device_,
                               // Several processes would pin theirs to the same processors.
-                              .pinned = runner_.node_.ranks().size() == 1},
+                              .pinned = point_.info->traits.threads_stay && runner_.node_.ranks().size() == 1},
                              runner_.limits_, hooks);
     if (end.kind == PhaseEnd::Kind::hung) {
       hang(end.error);
@@ -293,7 +331,7 @@ class RepetitionRunner::Attempt {
         [workload = point_.workload, state = point_.cache, files = files_, made, proves, root, survey = runner_.survey_,
          number, index = result_.index, seed = seed_](const DataProgress& progress) {
           if (proves) {
-            const CacheUse use = workload->cache_use();
+            const CacheUse use = as<ReadsFiles>(*workload).cache_use();
             const FileSurvey* seen = known_files(state, *files, use, *survey, progress);
             establish(state, *files, {.drop_caches = root, .use = use, .survey = seen, .seed = seed}, *made, progress);
           }
@@ -328,7 +366,7 @@ class RepetitionRunner::Attempt {
   PhaseResult& keep(PhaseEnd& end, const PhaseSpec& spec, const Counters& before, const Counters& after) {
     TimeSeries series;
     const auto parts = static_cast<unsigned>(runner_.parts_.size());
-    PhaseResult phase = phase_result(end, workload_.background_workers(), parts, series);
+    PhaseResult phase = phase_result(end, as<SavesCheckpoints>(workload_).background_workers(), parts, series);
     Ledger ledger;
     ledger.add(before, after);
     ledger_.add(before, after);
@@ -392,7 +430,7 @@ class RepetitionRunner::Attempt {
       elapsed_s += phase.elapsed_s;
       cpu_s += phase.cpu_s;
     }
-    if (!workload_.phases_differ()) put_latencies(whole, "", sink);
+    if (!phases_differ(workload_)) put_latencies(whole, "", sink);
     sink.put("elapsed_s", elapsed_s);
     sink.put("cpu_s", cpu_s);
     for (std::size_t p = 0; p < parts.size(); ++p) put_latencies(parts[p], runner_.parts_[p] + "_", sink);
@@ -421,7 +459,7 @@ RepetitionRunner::RepetitionRunner(const Plan& plan, const Point& point, Node& n
       limits_(limits),
       rank_sync_(node.ranks()),
       parts_(point.workload->latency_parts()) {
-  catalogue_ = metric_catalogue(*point.info, parts_, point.workload->devices());
+  catalogue_ = metric_catalogue(*point.info, parts_, as<UsesDevices>(*point.workload).devices());
   const FileTable* files = files_of(*point.workload);
   const bool objects = files != nullptr && files->holds_objects();
   if (objects) store_ = node.backends().storage(object_engine()).object_store();

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "harness/engine/engine.h"
+#include "harness/engine/phase_result.h"
 #include "harness/engine/rank_sync.h"
-#include "harness/engine/series.h"
 #include "harness/machine/block_device.h"
 #include "harness/machine/cgroup.h"
 #include "harness/machine/client_counters.h"

@@ -16,13 +16,13 @@ void search(const std::shared_ptr<Workload>& workload, CacheState state, bool pi
   constexpr std::uint64_t kSeed = 1;  // all trials read in the same order
   const FileTable* files = files_of(*workload);
   const auto device = files && !files->holds_objects() ? system::device_of(files->place()) : std::nullopt;
-  workload->search([&](double seconds, const std::string& what) -> std::optional<PhaseResult> {
+  as<SearchesSettings>(*workload).search([&](double seconds, const std::string& what) -> std::optional<PhaseResult> {
     const auto report = [&](double elapsed_s) {
       if (progress) progress(static_cast<std::uint64_t>(elapsed_s), 0, what);
     };
     report(0);
     CacheProof proof;
-    if (files) establish(state, *files, {.use = workload->cache_use()}, proof);
+    if (files) establish(state, *files, {.use = as<ReadsFiles>(*workload).cache_use()}, proof);
     workload->before_phase(0, 0, kSeed);
     PhaseHooks hooks;
     hooks.live = [&](double, double elapsed_s) {
@@ -39,7 +39,7 @@ void search(const std::shared_ptr<Workload>& workload, CacheState state, bool pi
     if (end.kind != PhaseEnd::Kind::done) return std::nullopt;
     TimeSeries series;
     const auto parts = static_cast<unsigned>(workload->latency_parts().size());
-    PhaseResult phase = phase_result(end, workload->background_workers(), parts, series);
+    PhaseResult phase = phase_result(end, as<SavesCheckpoints>(*workload).background_workers(), parts, series);
     if (phase.errors > 0) return std::nullopt;
     return phase;
   });

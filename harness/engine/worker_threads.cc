@@ -227,8 +227,7 @@ PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits, cons
   try {
     for (unsigned w = 0; w < count; ++w) {
       threads.emplace_back(work, workers, w);
-      if (request.pinned && request.workload->threads_stay() && !cpus.empty())
-        pin(threads.back(), cpus[w % cpus.size()]);
+      if (request.pinned && !cpus.empty()) pin(threads.back(), cpus[w % cpus.size()]);
     }
   } catch (const std::system_error& e) {  // a limit on threads
     workers->stop = true;

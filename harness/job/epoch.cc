@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/job/epoch_steps.h"
 #include "harness/job/formula.h"
 
 namespace headrace::job {

@@ -19,4 +19,9 @@ std::optional<WallClock> wall_clock_of(const Job& job, double fill_s, double by_
 /// The same with the fill priced by A26 at `supply` [B/s] for all GPUs; nothing either without loader.workers_per_gpu.
 std::optional<WallClock> priced_wall_clock_of(const Job& job, double supply, double by_rule);
 
+// How many steps an epoch of a job has.
+
+/// Nothing where the job has no number of samples, or an epoch has fewer than two steps.
+std::optional<double> epoch_steps_of(const Job& job);
+
 }  // namespace headrace::job

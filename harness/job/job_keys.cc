@@ -1,6 +1,8 @@
 // What is known of keys and sections beside the table.
 #include "harness/job/job_keys.h"
 
+#include <fmt/format.h>
+
 #include "harness/base/diagnostics.h"
 
 namespace headrace::job {

@@ -8,11 +8,39 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/machine/client_requests.h"
 #include "harness/machine/mount.h"
 #include "harness/machine/nfs_stats.h"
 
 namespace headrace::system {
+
+// Requests of shared file systems' clients to their servers, as they count them; NFS's are in nfs_stats.h. What stands here was
+// read from sources and manuals, and never run on a live client.
+
+/// Of one kind, since the mount.
+struct ClientRequests {
+  std::string name;  // "ost_read", as the client calls it
+  std::uint64_t count = 0;
+  double round_trip_s = 0;  // of all together: network and server
+};
+
+struct ClientRequestTable {
+  std::vector<ClientRequests> kinds;  // with at least one request
+  std::uint64_t connections = 0;      // 0 = not counted
+  std::uint64_t sent = 0;             // for which learns how many were under way
+  double in_flight_sum = 0;
+};
+
+/// Adds one of Lustre's object storage clients, by its "stats": "ost_read 31 samples [usec] 120 8000 63000 ...", a count, the
+/// least, the most and the sum (Lustre manual, "Monitoring client activity"); "req_active" shows how many were under way.
+void add_lustre_requests(std::string_view text, ClientRequestTable& all);
+
+/// Of a JuiceFS client's `.stats`: requests to the object store by their method, and to the metadata engine, by what
+/// juicefs-stats(1) reads: "juicefs_object_request_durations_histogram_seconds_GET_total 12" and "..._sum 0.31".
+ClientRequestTable parse_juicefs_requests(std::string_view text);
+
+/// Of the kernel's CephFS client: the table with "avg_lat(us)" of `metrics/latency` (kernel 5.16 and later), or of the older
+/// `metrics`: "read 5 914013 ...", a count and the mean.
+ClientRequestTable parse_ceph_requests(std::string_view text);
 
 /// Since the mount, of all processes of this machine.
 struct ClientCounters {
@@ -46,5 +74,20 @@ std::string client_counters_of(const Mount& mount);
 
 /// Why nothing that this mount's client counts proves where bytes came from; "" where that is not known, or something does.
 std::string_view why_not_counted(const Mount& mount);
+
+// Requests of a FUSE mount that its daemon has not answered yet, as the kernel counts them: /sys/fs/fuse/connections.
+
+bool is_fuse(const Mount& mount);
+
+class FuseQueue {
+ public:
+  /// `connections`: where the kernel's control file system is mounted. It lets root and the mount's owner look.
+  explicit FuseQueue(const Mount& mount, const std::string& connections = "/sys/fs/fuse/connections");
+  /// Of all processes; waiting for the daemon, or with it. Nothing: the mount is no FUSE mount, or may not be looked at.
+  std::optional<unsigned> waiting() const noexcept;
+
+ private:
+  std::string path_;  // "" = none
+};
 
 }  // namespace headrace::system

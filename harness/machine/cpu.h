@@ -1,7 +1,9 @@
 // The processors: model, how many of what, and how they are clocked.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,3 +32,11 @@ std::vector<unsigned> parse_cpu_list(const std::string& list);
 unsigned count_cpu_list(const std::string& list);
 
 }  // namespace headrace::system
+
+// How much the processors' caches hold: what must be exceeded to measure memory.
+namespace headrace {
+/// The last-level caches of these processors, each once [B]; 0 = the kernel does not report. `root`
+/// is where /sys is looked for; tests lay their own.
+std::uint64_t last_level_cache(std::span<const int> cpus, const std::string& root = "");
+
+}  // namespace headrace

@@ -1,11 +1,13 @@
 #include "harness/machine/limits.h"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -92,6 +94,23 @@ std::string limit_in_words(const Limit& limit, bool bytes) {
   };
   if (limit.soft == limit.hard) return word(limit.soft);
   return word(limit.soft) + " (up to " + word(limit.hard) + ")";
+}
+
+namespace {
+
+/// Of a user namespace a process has capabilities that the kernel's drivers do not take.
+bool is_first_user_namespace(const std::string& root) {
+  const auto words = split(read_line(root + "/proc/self/uid_map").value_or(""), ' ');
+  constexpr std::uint64_t kAll = 4294967295;
+  return words.empty() || number_at(words, 2) == kAll;
+}
+
+}  // namespace
+
+bool may_lock_all_memory(const std::string& root) {
+  const auto set = field(read_text(root + "/proc/self/status").value_or(""), "CapEff");
+  const std::uint64_t bits = set ? std::strtoull(set->c_str(), nullptr, 16) : 0;
+  return (bits >> CAP_IPC_LOCK & 1) != 0 && is_first_user_namespace(root);
 }
 
 }  // namespace headrace::system

@@ -39,4 +39,9 @@ TasksLeft tasks_left(const std::string& root = "");
 /// "1024 (up to 524288)", "8.00 MiB", "unlimited".
 std::string limit_in_words(const Limit& limit, bool bytes);
 
+// What this process may do, which its user's number does not report: root in a container may little.
+
+/// CAP_IPC_LOCK over the whole machine: its locked memory has no limit. `root` is where /proc is looked for.
+bool may_lock_all_memory(const std::string& root = "");
+
 }  // namespace headrace::system

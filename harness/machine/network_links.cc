@@ -2,20 +2,42 @@
 #include "harness/machine/network_links.h"
 
 #include <fmt/format.h>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstring>
 #include <filesystem>
 #include <span>
+#include <string>
 
 #include "harness/base/system/kernel_files.h"
-#include "harness/machine/interface_driver.h"
-#include "harness/machine/pcie.h"
+#include "harness/base/system/unique_fd.h"
+#include "harness/machine/pci_path.h"
 #include "harness/machine/rdma_counters.h"
 
 namespace headrace::system {
 namespace {
+
+// Which driver of the kernel an interface has.
+
+/// "veth", "bridge", "dummy", "mlx5_core", of this network namespace whatever /sys shows; "" where the kernel gives none.
+std::string interface_driver(const std::string& name) {
+  const UniqueFd any(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  ifreq request{};
+  if (!any || name.size() >= sizeof request.ifr_name) return "";
+  std::copy(name.begin(), name.end(), request.ifr_name);
+  ethtool_drvinfo info{};
+  info.cmd = ETHTOOL_GDRVINFO;
+  request.ifr_data = reinterpret_cast<char*>(&info);
+  if (::ioctl(any.get(), SIOCETHTOOL, &request) != 0) return "";
+  return {info.driver, ::strnlen(info.driver, sizeof info.driver)};
+}
 
 namespace fs = std::filesystem;
 

@@ -1,6 +1,7 @@
-// Where PCI devices sit to each other: by which bridges and switches they are reached.
+// Where PCI devices sit to each other: by which bridges and switches they are reached. And the generations of PCI Express.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,5 +17,18 @@ unsigned shared_way(const std::vector<std::string>& a, const std::vector<std::st
 /// Does the bridge send what devices below it write to each other up to the root complex (Access Control Services)? False
 /// where the kernel does not report it: root alone can read it.
 bool redirects_peers(const std::string& bridge, const std::string& root = "");
+
+// The generations of PCI Express.
+
+struct PcieGeneration {
+  double gigatransfers_per_s;  // of each lane
+  double encoding;             // share of the line that is data
+};
+
+/// Of generation 1 to 7; nothing for others.
+std::optional<PcieGeneration> pcie_generation(unsigned number);
+
+/// The generation whose lanes run at so many GT/s; 0: none does.
+unsigned pcie_generation_at(double gigatransfers_per_s);
 
 }  // namespace headrace::system

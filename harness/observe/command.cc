@@ -2,18 +2,19 @@
 
 #include <fmt/format.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <cstring>
+#include <string_view>
 
 #include "harness/base/error.h"
 #include "harness/base/system/kernel_files.h"
+#include "harness/base/system/spawn.h"
 
 extern char** environ;
 
@@ -65,32 +66,18 @@ void restore() {
 
 Command::Command(const std::vector<std::string>& words, const Environment& environment) {
   ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  std::vector<std::string> added;
-  for (const auto& [name, value] : environment) added.push_back(name + "=" + value);
-  std::vector<char*> settings;
+  std::vector<std::string> settings;
   for (char** one = environ; *one != nullptr; ++one) {
-    bool replaced = false;
-    for (const auto& [name, value] : environment)
-      replaced = replaced || std::strncmp(*one, (name + "=").c_str(), name.size() + 1) == 0;
-    if (!replaced) settings.push_back(*one);
+    const std::string_view setting(*one);
+    if (std::none_of(environment.begin(), environment.end(),
+                     [&](const auto& replaced) { return setting.starts_with(replaced.first + "="); }))
+      settings.emplace_back(setting);
   }
-  for (std::string& one : added) settings.push_back(one.data());
-  settings.push_back(nullptr);
+  for (const auto& [name, value] : environment) settings.push_back(name + "=" + value);
 
   install();
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  ::sigemptyset(&defaults);
-  ::sigaddset(&defaults, SIGXFSZ);  // which headrace ignores, and the command need not
-  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-  const int code =
-      ::posix_spawnp(&pid_, words.front().c_str(), nullptr, &attributes, arguments.data(), settings.data());
-  ::posix_spawnattr_destroy(&attributes);
+  // headrace ignores SIGXFSZ, and the command need not.
+  const int code = system::spawn({.words = words, .environment = std::move(settings), .heeded = {SIGXFSZ}}, pid_);
   if (code != 0) {
     restore();
     throw CannotStart{.exit_code = code == ENOENT ? 127 : 126,
@@ -110,7 +97,7 @@ bool Command::ended() {
   for (int pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
     if (pid == pid_) {
       ended_ = true;
-      exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      exit_code_ = system::exit_code_of(status);
     }
   return ended_;
 }

@@ -48,7 +48,6 @@ class Connections {
   /// The last attempt this way failed.
   bool fails(unsigned from, unsigned to) const;
   bool any_worked() const { return !ways_worked_.empty(); }
-  bool worked_with_any(unsigned host) const { return in_play_.contains(host); }
   /// Partners with whom a host failed.
   std::size_t partners_failed(unsigned host) const;
 

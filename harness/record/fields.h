@@ -37,6 +37,7 @@ struct Field {
   Merge merge = Merge::own;
   bool needed = false;                 // a file without it is refused; else it has its default there
   bool (*stored)(const T&) = nullptr;  // whether it is written; nullptr = always
+  bool sparse = false;                 // not written where it is empty or 0
   std::string_view yes = {}, no = {};  // words for a flag, where files have such instead of true and false
 
   constexpr const M& of(const T& value) const {
@@ -55,6 +56,11 @@ struct Field {
   constexpr Field required() const {
     Field same = *this;
     same.needed = true;
+    return same;
+  }
+  constexpr Field if_set() const {
+    Field same = *this;
+    same.sparse = true;
     return same;
   }
   constexpr Field where(bool (*is)(const T&)) const {

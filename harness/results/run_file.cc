@@ -15,7 +15,7 @@
 #include "harness/results/default_params.h"
 #include "harness/results/fields_json.h"
 #include "harness/results/json_place.h"
-#include "harness/results/pairs_json.h"
+#include "harness/results/repetition_json.h"
 #include "harness/results/stored_record.h"
 
 namespace headrace::results {

@@ -5,7 +5,6 @@
 #include "harness/engine/explain/rehearsal.h"
 #include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
-#include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
 #include "harness/results/repetition_json.h"
 #include "harness/results/result_store.h"

@@ -10,16 +10,32 @@
 
 #include "harness/record/metric.h"
 #include "harness/record/params.h"
+#include "harness/record/repetition.h"
 
 namespace headrace {
 
 class Workload;
+
+/// What holds of a workload whatever its parameters.
+struct WorkloadTraits {
+  /// A repetition can only ever give the same values (cores there are, free space): one is enough, and its value is its
+  /// own bound.
+  bool deterministic = false;
+  /// It drives all devices of a node by itself, so that several processes of one node would share them: unless
+  /// `processes` says otherwise, one of each node takes part.
+  bool one_per_node = false;
+  /// Each thread may be kept on a processor of its own. Not if threads represent processes that the scheduler moves: two
+  /// that must share one processor would wait for each other while another is idle.
+  bool threads_stay = true;
+  AcrossRanks across_ranks = AcrossRanks::add;
+};
 
 struct WorkloadInfo {
   std::string_view name;         // snake_case; `use:` in a config
   std::string_view description;  // one line: the question it answers
   std::span<const Metric> metrics;
   std::unique_ptr<Workload> (*make)(Params&);
+  WorkloadTraits traits{};
 };
 
 /// All workloads, by name. A duplicate name aborts at start: our own bug.
@@ -47,7 +63,7 @@ struct MetricInfo {
 };
 
 /// Every metric a point of this workload can report: its own, those marked per_device for each of
-/// `devices` (Workload::devices()), the standard ones, and for each of `latency_parts`
+/// `devices` (UsesDevices::devices()), the standard ones, and for each of `latency_parts`
 /// (Workload::latency_parts()) PART_latency_p50_ns ... PART_latency_max_ns. In the order in which
 /// they are reported.
 std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info, std::span<const std::string> latency_parts,
@@ -58,12 +74,13 @@ std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info, std::span<con
 std::optional<double> percentile_of(std::string_view metric_name);
 
 /// `const Register<ReadRandom> registered{"read_random", "random reads of ..."};` at namespace
-/// scope. W has a constructor from Params& and a static `std::span<const Metric> metrics()`.
+/// scope. W has a constructor from Params&, a static `std::span<const Metric> metrics()`, and its kTraits if they differ.
 template <class W>
 struct Register {
   Register(std::string_view name, std::string_view description) {
     Registry::instance().add({name, description, W::metrics(),
-                              [](Params& p) -> std::unique_ptr<Workload> { return std::make_unique<W>(p); }});
+                              [](Params& p) -> std::unique_ptr<Workload> { return std::make_unique<W>(p); },
+                              W::kTraits});
   }
 };
 

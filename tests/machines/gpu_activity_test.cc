@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "harness/base/clock.h"
-#include "harness/observe/sampling/gpu_looks.h"
+#include "harness/observe/sampling/gpus.h"
 #include "tests/machines/mocked_nvml.h"
 
 namespace headrace::testing {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import codes
 import language
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,7 +44,7 @@ VENDOR_HEADERS = [
     (r"benchmark/", r"harness/engine/|benches/(?!headrace/)|tests/"),
     (r"yaml-cpp/", r"harness/base/config/document\.cc$"),
     (r"CLI/", r"benches/headrace/"),
-    (r"nlohmann/(?!json_fwd)", r".*\.cc$"),
+    (r"nlohmann/(?!json_fwd)", r".*\.cc$|harness/results/fields_codec\.h$"),
     (r"liburing", r"harness/backends/uring/"),
     (r"cuda_runtime", r"harness/backends/(cuda|nccl)/"),
     (r"(cuda(?!_runtime_api)|cublas|cufile|nvml)", r"harness/backends/cuda/"),
@@ -101,11 +102,18 @@ def includes():
                         yield f"{name}:{number}: must not include <{system}>"
 
 
+MOST_VIRTUAL = 16  # of the contract that every workload has; what few can do is in abilities.h
+
+
 def workloads():
+    contract = (ROOT / "harness/workload/workload.h").read_text()
+    found = len(re.findall(r"^ *virtual ", contract, re.M))
+    if not 0 < found <= MOST_VIRTUAL:
+        yield f"harness/workload/workload.h: {found} virtual functions; 1 to {MOST_VIRTUAL} are allowed"
     configs = "\n".join(f.read_text() for f in tracked("configs/*.yaml"))
     for file in tracked("workloads/*.cc"):
         name = file.relative_to(ROOT).as_posix()
-        registered = re.findall(r'\bRegister<\w+>\s+\w+\s*[({]\s*"(\w+)"', file.read_text())
+        registered = re.findall(r'\bRegister<[\w:<>]+>\s+\w+\s*[({]\s*"(\w+)"', file.read_text())
         words = file.stem.split("_")  # code that workloads share has a header: rdma_pair.h of rdma_pair_ends.cc, too
         headers = ["_".join(words[:n]) + ".h" for n in {max(len(words) - 1, 2), len(words)}]
         if not registered and not any((file.parent / header).exists() for header in headers):
@@ -133,9 +141,7 @@ FILE_CALLS = [
 NO_FILES = {
     "harness/workload/data/cache_control.cc": "/proc/sys/vm/drop_caches",
     "benches/headrace/console.cc": "/dev/null",
-    "harness/base/system/report_python.cc": "/dev/null",
-    "benches/headrace/session/turn.cc": "/dev/null",
-    "harness/bringup/agents/child.cc": "/dev/null",
+    "harness/base/system/spawn.cc": "/dev/null",
 }
 
 
@@ -221,7 +227,8 @@ def broken_links(page, text):
 
 
 def links():
-    """Every page that the tree names is there, and every heading that a link names."""
+    """Every page that the tree names is there, and every heading that a link names; and the page of codes is that of the source."""
+    yield from codes.problems()
     readme = ROOT / "README.md"
     if len(list(broken_links(readme, "[a](README.md) [b](no.md)\n[c](#no-heading) [d](https://x.org/no.md)"))) != 2:
         yield "the rule does not catch a dangling link"

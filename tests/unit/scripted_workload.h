@@ -14,7 +14,7 @@
 
 namespace headrace::testing {
 
-class ScriptedWorkload final : public Workload {
+class ScriptedWorkload final : public Workload, public SavesCheckpoints, public JoinsRanks {
  public:
   static std::span<const Metric> metrics() {
     static constexpr Metric kMetrics[] = {
@@ -27,9 +27,12 @@ class ScriptedWorkload final : public Workload {
     static const WorkloadInfo kInfo{"scripted", "does what a test says", metrics(), nullptr};
     return kInfo;
   }
+  static const WorkloadInfo& fact() {
+    static const WorkloadInfo kInfo{"scripted", "reads what a test says", metrics(), nullptr, {.deterministic = true}};
+    return kInfo;
+  }
 
   unsigned threads = 1, background = 0;
-  bool fact = false;
   std::vector<std::string> parts;
   std::vector<PhaseSpec> phase_list{{"main", false}};
   std::function<std::optional<Skip>()> on_check = [] { return std::nullopt; };
@@ -45,7 +48,6 @@ class ScriptedWorkload final : public Workload {
   std::optional<Skip> check(Node&) override { return on_check(); }
   unsigned workers() const override { return threads; }
   unsigned background_workers() const override { return background; }
-  bool deterministic() const override { return fact; }
   std::vector<std::string> latency_parts() const override { return parts; }
   std::vector<PhaseSpec> phases() const override { return phase_list; }
   void prepare(Node&, const DataProgress& progress) override {
@@ -86,11 +88,11 @@ struct ScriptedPlan {
     plan.name = "test";
     plan.target_path = "no-such-folder";
   }
-  std::shared_ptr<ScriptedWorkload> add() {
+  std::shared_ptr<ScriptedWorkload> add(const WorkloadInfo& info = ScriptedWorkload::info()) {
     auto workload = std::make_shared<ScriptedWorkload>();
     Point point;
     point.id = "p" + std::to_string(plan.points.size());
-    point.info = &ScriptedWorkload::info();
+    point.info = &info;
     point.workload = workload;
     plan.points.push_back(std::move(point));
     return workload;

@@ -37,6 +37,10 @@ class WorkloadRunner : private MetricSink {
 
   Workload& operator*() { return *workload_; }
   Workload* operator->() { return workload_.get(); }
+  template <class Ability>
+  Ability& as() {
+    return headrace::as<Ability>(*workload_);
+  }
   Node& node() { return node_; }
   std::optional<Skip> check() { return workload_->check(node_); }
   void prepare() {

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "harness/backends/loader.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
@@ -27,7 +26,7 @@ constexpr std::array kCheckpointStageMetrics{
 };
 
 /// How long does training stand still while its state is copied to host memory?
-class CheckpointStage final : public Workload {
+class CheckpointStage final : public gpu::WatchedGpus {
  public:
   explicit CheckpointStage(Params& p)
       : memory_(gpu::declare_memory(p, HostMemory::pinned)),
@@ -51,14 +50,12 @@ class CheckpointStage final : public Workload {
     }
     return placement_.check(node);
   }
-  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = size_;
     return gpu::planned(f, 2 * static_cast<double>(size_) / gpu::PlannedNode::link, size_);
   }
   unsigned workers() const override { return std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size())); }
-  std::vector<std::string> devices() const override { return watch_.names(); }
 
   void prepare(Node& node, const DataProgress&) override {
     GpuBackend& backend = node.backends().gpu();
@@ -107,8 +104,6 @@ class CheckpointStage final : public Workload {
     rank.begin_ns = begin;
     rank.end_ns = last;
   }
-  std::string disturbance() override { return watch_.end(); }
-  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     std::uint64_t begin = UINT64_MAX, end = 0, longest = 0;
@@ -170,7 +165,6 @@ class CheckpointStage final : public Workload {
   bool huge_pages_;
   std::vector<std::string> notes_;
   std::vector<std::unique_ptr<Rank>> ranks_;
-  gpu::GpuWatch watch_;
 };
 
 const Register<CheckpointStage> registered_checkpoint_stage{"checkpoint_stage",

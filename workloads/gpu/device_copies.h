@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "harness/backends/loader.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/filled_memory.h"
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
@@ -20,7 +19,7 @@ namespace headrace::gpu {
 /// How many bytes/s does each of some pairs of GPU memories give, one pair after the other? Gated
 /// as h2d's pinned copies are. A byte that is copied counts once, though within a GPU it is read
 /// and written.
-class DeviceCopies : public Workload {
+class DeviceCopies : public WatchedGpus {
  public:
   static std::span<const Metric> metrics() {
     static constexpr std::array kMetrics{
@@ -32,7 +31,6 @@ class DeviceCopies : public Workload {
     return kMetrics;
   }
 
-  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     const double own_s = static_cast<double>(size_) * static_cast<double>(copies_ + kWarmUps) *
                          (planned_pairs() > PlannedNode::gpus ? 1 / PlannedNode::peer : 1 / PlannedNode::memory);
@@ -78,8 +76,6 @@ class DeviceCopies : public Workload {
     Pair& pair = *pairs_[worker.phase];
     unless_lost(pair.from, pair.to, [&] { copy(pair, worker); });
   }
-  std::string disturbance() override { return watch_.end(); }
-  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     double slowest = 0;
@@ -185,7 +181,6 @@ class DeviceCopies : public Workload {
   GpuBackend* backend_ = nullptr;
   std::vector<std::unique_ptr<Pair>> pairs_;
   std::vector<std::string> names_;
-  GpuWatch watch_;
 };
 
 }  // namespace headrace::gpu

@@ -14,7 +14,6 @@
 #include "harness/backends/loader.h"
 #include "harness/base/median.h"
 #include "harness/base/random.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/filled_memory.h"
 #include "workloads/gpu/gpu_sampler.h"
 #include "workloads/gpu/gpu_watch.h"
@@ -58,7 +57,7 @@ constexpr std::array kGpuBurnMetrics{
 /// its memory in turn, and each is compared with the first one on the device, after its batch was timed. cuBLAS gives the
 /// same bits for the same product on one stream (its documentation, "Results Reproducibility"). The first product is
 /// compared with sums made by the host, and with the other GPUs'.
-class GpuBurn final : public Workload {
+class GpuBurn final : public gpu::WatchedGpus {
  public:
   explicit GpuBurn(Params& p)
       : number_(number_of(
@@ -84,14 +83,12 @@ class GpuBurn final : public Workload {
         return Skip{"load: power: the driver reports no power limit of " + gpu::gpu_name(i)};
     return std::nullopt;
   }
-  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = 2 * product_bytes();
     return gpu::planned(f, time_s_ + 0.5, f.memory_bytes);
   }
   unsigned workers() const override { return std::max<unsigned>(1, static_cast<unsigned>(lanes_.size())); }
-  std::vector<std::string> devices() const override { return watch_.names(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
     GpuBackend& backend = node.backends().gpu();
@@ -125,7 +122,6 @@ class GpuBurn final : public Workload {
     Lane& lane = *lanes_[worker.index];
     gpu::unless_lost(lane.gpu, [&] { burn(lane, worker); });
   }
-  std::string disturbance() override { return watch_.end(); }
   std::vector<PartFault> faults() override {
     sampler_.stop();
     for (std::size_t i = 0; i < sampler_.samples().size() && i < lanes_.size(); ++i)
@@ -397,7 +393,6 @@ class GpuBurn final : public Workload {
   const std::string load_;
   const double pulse_s_, power_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  gpu::GpuWatch watch_;
   gpu::GpuSampler sampler_;
 };
 

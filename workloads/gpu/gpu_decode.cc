@@ -11,7 +11,6 @@
 #include "harness/backends/buffers.h"
 #include "harness/backends/loader.h"
 #include "harness/workload/data/held_samples.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 
@@ -32,7 +31,7 @@ constexpr std::array kGpuDecodeMetrics{
 constexpr double kMostDifference = 8;  // of 255, in the mean: decoders round and smooth colours each in its own way
 
 /// How many images per second do GPUs decode, and what is left to the processors?
-class GpuDecode final : public Workload {
+class GpuDecode final : public gpu::WatchedGpus {
  public:
   explicit GpuDecode(Params& p)
       : held_(p),
@@ -50,14 +49,12 @@ class GpuDecode final : public Workload {
     if (const std::string why = node.backends().why_not(kCodec); !why.empty()) return Skip{why};
     return std::nullopt;
   }
-  bool one_per_node() const override { return true; }
   unsigned workers() const override { return std::max<unsigned>(1, static_cast<unsigned>(watch_.names().size())); }
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = held_.memory_bytes();
     return f;  // as long as its images take
   }
-  std::vector<std::string> devices() const override { return watch_.names(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
     GpuBackend& backend = node.backends().gpu();
@@ -100,8 +97,6 @@ class GpuDecode final : public Workload {
       ++lane.batches;
     }
   }
-  std::string disturbance() override { return watch_.end(); }
-  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
     sink.put("bad_samples", static_cast<double>(held_.bad()));
@@ -251,7 +246,6 @@ class GpuDecode final : public Workload {
   unsigned batch_, threads_;
   std::uint64_t passes_;
   const Codec* codec_ = nullptr;
-  gpu::GpuWatch watch_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::string> why_;  // GPUs that decode otherwise than they could
 };

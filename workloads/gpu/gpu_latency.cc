@@ -9,7 +9,6 @@
 
 #include "harness/backends/loader.h"
 #include "harness/base/random.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/planned.h"
@@ -33,7 +32,7 @@ constexpr std::uint64_t kLine = 128;  // what a GPU's cache holds of the memory 
 /// Places that each point to the next, in a random order that comes by all of them, so that nothing that loads ahead knows the
 /// next one, and each repetition goes on where the last one ended, so that no cache does. One thread of the GPU follows them;
 /// the device's clock shows how long that took.
-class GpuLatency final : public Workload {
+class GpuLatency final : public gpu::WatchedGpus {
  public:
   explicit GpuLatency(Params& p)
       : size_(p.bytes("size", 512_MiB, {.min = 1 << 16, .max = static_cast<double>(64_GiB)},
@@ -50,7 +49,6 @@ class GpuLatency final : public Workload {
     if (auto skip = gpu::check_gpus(node, size_)) return skip;
     return placement_.check(node);
   }
-  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = size_ + size_ / stride_ * sizeof order_.front();
@@ -117,8 +115,6 @@ class GpuLatency final : public Workload {
     way.load_ns = 1e9 * way.stream->seconds(kBegin, *way.stream, kEnd) / static_cast<double>(loads_);
     worker.recorder.ops(begin, now_ns(), static_cast<std::uint32_t>(loads_), loads_ * sizeof(void*));
   }
-  std::string disturbance() override { return watch_.end(); }
-  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     static constexpr std::array kNames{"device_latency_ns", "host_latency_ns", "peer_latency_ns"};
@@ -209,7 +205,6 @@ class GpuLatency final : public Workload {
 
   std::uint64_t size_, stride_, loads_;
   gpu::Placement placement_;
-  gpu::GpuWatch watch_;
   std::vector<std::uint32_t> order_;  // of the places, by their numbers in memory
   std::vector<std::unique_ptr<Way>> ways_;
   std::vector<std::string> notes_;

@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "harness/workload/workload.h"
 #include "workloads/gpu/filled_memory.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
@@ -42,7 +41,7 @@ constexpr std::array kPatterns{
 ///
 /// One kernel reads a word, compares it, and writes the next pattern there. What lies between two visits of a word is far
 /// larger than any cache, so that it comes from the memory itself.
-class GpuMemoryTest final : public Workload {
+class GpuMemoryTest final : public gpu::WatchedGpus {
  public:
   explicit GpuMemoryTest(Params& p)
       : memory_(p.ratio("memory", 0.92, {.min = 0, .max = 0.98}, "share of each GPU's memory that is tested")),
@@ -51,10 +50,8 @@ class GpuMemoryTest final : public Workload {
 
   static std::span<const Metric> metrics() { return kGpuMemoryMetrics; }
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, 0); }
-  bool one_per_node() const override { return true; }
   Footprint footprint() const override { return gpu::planned({}, time_s_ + 0.5, 0); }
   unsigned workers() const override { return std::max<unsigned>(1, static_cast<unsigned>(lanes_.size())); }
-  std::vector<std::string> devices() const override { return watch_.names(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
     GpuBackend& backend = node.backends().gpu();
@@ -87,7 +84,6 @@ class GpuMemoryTest final : public Workload {
     Lane& lane = *lanes_[worker.index];
     gpu::unless_lost(lane.gpu, [&] { test(lane, worker); });
   }
-  std::string disturbance() override { return watch_.end(); }
   std::vector<PartFault> faults() override {
     std::vector<PartFault> all = watch_.faults();
     for (const auto& lane : lanes_)
@@ -198,7 +194,6 @@ class GpuMemoryTest final : public Workload {
   const double memory_, time_s_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::vector<std::string> notes_;
-  gpu::GpuWatch watch_;
 };
 
 const Register<GpuMemoryTest> registered_gpu_memory{

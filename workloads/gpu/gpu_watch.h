@@ -10,7 +10,7 @@
 #include "harness/base/error.h"
 #include "harness/base/units.h"
 #include "harness/machine/lost_gpus.h"
-#include "harness/record/metric.h"
+#include "harness/workload/workload.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/link_rates.h"
 
@@ -45,8 +45,7 @@ bool unless_lost(const Gpu& gpu, Work work) {
   return true;
 }
 
-/// Asks the driver between timed regions only; never sets anything. Its owner's devices() are
-/// names().
+/// Asks the driver between timed regions only; never sets anything.
 class GpuWatch {
  public:
   const std::vector<std::string>& names() const { return names_; }
@@ -240,6 +239,18 @@ class GpuWatch {
   std::vector<std::string> names_;
   std::vector<std::string> risen_;
   std::vector<PartFault> lost_;
+};
+
+/// A workload that drives all GPUs of a node, and reports what happened to them meanwhile.
+class WatchedGpus : public Workload, public UsesDevices {
+ public:
+  static constexpr WorkloadTraits kTraits{.one_per_node = true};
+  std::vector<std::string> devices() const override { return watch_.names(); }
+  std::string disturbance() override { return watch_.end(); }
+  std::vector<PartFault> faults() override { return watch_.faults(); }
+
+ protected:
+  GpuWatch watch_;
 };
 
 }  // namespace headrace::gpu

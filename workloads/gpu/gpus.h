@@ -7,7 +7,7 @@
 
 #include "harness/backends/gpu.h"
 #include "harness/backends/loader.h"
-#include "harness/base/skip.h"
+#include "harness/base/footprint.h"
 #include "harness/base/units.h"
 #include "harness/machine/node.h"
 #include "harness/machine/numa.h"
@@ -35,12 +35,6 @@ inline std::optional<Skip> check_gpus(Node& node, std::uint64_t bytes, unsigned 
                   describe(bytes)};
   }
   return std::nullopt;
-}
-
-inline std::vector<std::string> gpu_names(unsigned count) {
-  std::vector<std::string> names;
-  for (unsigned i = 0; i < count; ++i) names.push_back(gpu_name(i));
-  return names;
 }
 
 /// `numa:`, and what it means for each GPU.

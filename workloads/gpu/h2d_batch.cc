@@ -7,7 +7,6 @@
 
 #include "harness/backends/loader.h"
 #include "harness/base/random.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/host_area.h"
@@ -35,7 +34,7 @@ constexpr std::array kH2dBatchMetrics{
 };
 
 /// How much of a batch's way to the GPU does training wait for?
-class H2dBatch final : public Workload {
+class H2dBatch final : public gpu::WatchedGpus {
  public:
   explicit H2dBatch(Params& p)
       : memory_(gpu::declare_memory(p, HostMemory::pinned)),
@@ -57,15 +56,12 @@ class H2dBatch final : public Workload {
     if (auto skip = gpu::check_gpus(node, 2 * batch_bytes())) return skip;
     return placement_.check(node);
   }
-  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = pool_ + 2 * batch_bytes();
     const double copy_s = static_cast<double>(batch_bytes()) / gpu::PlannedNode::pageable;
     return gpu::planned(f, static_cast<double>(steps_) * (2 * copy_s + compute_s_), 2 * batch_bytes());
   }
-
-  std::vector<std::string> devices() const override { return watch_.names(); }
 
   void prepare(Node& node, const DataProgress&) override {
     GpuBackend& backend = node.backends().gpu();
@@ -117,8 +113,6 @@ class H2dBatch final : public Workload {
       finish(left, mover, last, recorder);
     sum_.steps = step;
   }
-  std::string disturbance() override { return watch_.end(); }
-  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     if (sum_.steps < 2) return;
@@ -246,7 +240,6 @@ class H2dBatch final : public Workload {
   std::vector<std::uint64_t> order_;
   Sums sum_;
   bool gather_late_ = false;
-  gpu::GpuWatch watch_;
 };
 
 const Register<H2dBatch> registered_h2d_batch{

@@ -4,7 +4,7 @@
 
 #include "harness/base/system/kernel_files.h"
 #include "harness/job/formula.h"
-#include "harness/machine/pcie.h"
+#include "harness/machine/pci_path.h"
 
 namespace headrace {
 namespace {

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "harness/backends/loader.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/filled_memory.h"
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
@@ -28,7 +27,7 @@ constexpr std::array kP2pFanMetrics{
 };
 
 /// How many bytes/s do all others exchange with one GPU at once, each GPU in turn? Gated as p2p's copies are.
-class P2pFan final : public Workload {
+class P2pFan final : public gpu::WatchedGpus {
  public:
   explicit P2pFan(Params& p)
       : size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)}, "of one copy")),
@@ -54,7 +53,6 @@ class P2pFan final : public Workload {
         return Skip{gpu::gpu_name(hub) + " reaches no other GPU's memory without the host"};
     return std::nullopt;
   }
-  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     using Planned = gpu::PlannedNode;
     // Each GPU with one other, then with all others, which share its links.
@@ -62,7 +60,6 @@ class P2pFan final : public Workload {
     return gpu::planned({}, Planned::gpus * Planned::gpus * own_s, 2 * size_);
   }
   std::vector<std::string> latency_parts() const override { return {"submit"}; }
-  std::vector<std::string> devices() const override { return watch_.names(); }
   /// Each GPU alone first with one other: what its share is of.
   std::vector<PhaseSpec> phases() const override {
     if (watch_.names().empty()) return {{"main", false}};
@@ -110,8 +107,6 @@ class P2pFan final : public Workload {
       done += now;
     }
   }
-  std::string disturbance() override { return watch_.end(); }
-  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition&, MetricSink& sink) const override {
     double slowest = INFINITY, share = INFINITY;
@@ -185,7 +180,6 @@ class P2pFan final : public Workload {
   bool out_, target_copies_;
   std::uint64_t in_flight_, copies_;
   bool by_cores_;
-  gpu::GpuWatch watch_;
   std::vector<std::unique_ptr<Hub>> hubs_;
 };
 

@@ -30,7 +30,7 @@ class PinMemory final : public Workload {
 
   static std::span<const Metric> metrics() { return kPinMemoryMetrics; }
   std::optional<Skip> check(Node& node) override { return gpu::check_gpus(node, 0); }
-  bool one_per_node() const override { return true; }
+  static constexpr WorkloadTraits kTraits{.one_per_node = true};
   Footprint footprint() const override {
     Footprint f;
     f.memory_bytes = size_;

@@ -9,7 +9,6 @@
 #include "harness/backends/loader.h"
 #include "harness/workload/data/block_loop.h"
 #include "harness/workload/data/storage_params.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/storage_lane.h"
@@ -35,7 +34,7 @@ constexpr std::array kStorageToGpuMetrics{
 enum class Method { pageable, pipelined, cufile };
 
 /// How many bytes/s come from storage to the GPUs, and which stage holds them up?
-class StorageToGpu final : public Workload {
+class StorageToGpu final : public gpu::WatchedGpus, public ReadsFiles, public TracesItems {
  public:
   explicit StorageToGpu(Params& p)
       : method_(method_of(p)),
@@ -62,7 +61,6 @@ class StorageToGpu final : public Workload {
     if (auto why = node.backends().gpu().no_file_reader()) return Skip{*why};
     return std::nullopt;
   }
-  bool one_per_node() const override { return true; }
   Footprint footprint() const override {
     Footprint all = io_.footprint(spec_, spec_.bytes() * (method_ == Method::cufile ? 1 : 2));
     if (method_ == Method::cufile) all.page_cache_bytes = 0;
@@ -72,15 +70,14 @@ class StorageToGpu final : public Workload {
   /// Each stage alone first, then both; reads straight into the GPU have one stage.
   std::vector<PhaseSpec> phases() const override {
     if (method_ == Method::cufile) return {{"end to end", false}};
-    return {{"read", false}, {"copy", true}, {"end to end", false}};
+    return {{.name = "read", .differs = true},
+            {.name = "copy", .keeps_cache = true, .differs = true},
+            {.name = "end to end", .differs = true}};
   }
-  bool phases_differ() const override { return method_ != Method::cufile; }
   std::vector<CacheState> cache_states() const override {
     if (method_ == Method::cufile) return {CacheState::asis};  // direct reads that the kernel's counters may not see
     return io_.cache_states();
   }
-
-  std::vector<std::string> devices() const override { return watch_.names(); }
 
   void prepare(Node& node, const DataProgress& progress) override {
     data_ = DataSet::open(spec_, node, progress);
@@ -126,8 +123,6 @@ class StorageToGpu final : public Workload {
         return move(lane, worker.recorder, true);
     }
   }
-  std::string disturbance() override { return watch_.end(); }
-  std::vector<PartFault> faults() override { return watch_.faults(); }
 
   void report(const Repetition& repetition, MetricSink& sink) const override {
     const PhaseResult& whole = repetition.phases.back();
@@ -379,7 +374,6 @@ class StorageToGpu final : public Workload {
   std::vector<Lane> lanes_;
   std::vector<std::string> notes_;
   mutable std::string limit_;  // which stage limits, as of the last repetition
-  gpu::GpuWatch watch_;
 };
 
 const Register<StorageToGpu> registered_storage_to_gpu{"storage_to_gpu",

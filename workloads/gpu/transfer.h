@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/backends/loader.h"
-#include "harness/workload/workload.h"
 #include "workloads/gpu/gated_copies.h"
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
@@ -27,7 +26,7 @@ namespace headrace::gpu {
 /// for everything queued before, so a gate would stand in its own way; each is timed by the host's
 /// clock together with the wait for its end. One thread per stream, because a processor copies
 /// every byte.
-class Transfer : public Workload {
+class Transfer : public WatchedGpus {
  public:
   static std::span<const Metric> metrics() {
     static constexpr std::array kMetrics{
@@ -84,7 +83,6 @@ class Transfer : public Workload {
     for (const auto& lane : lanes_) phases.push_back({watch_.names()[lane->index], false});
     return phases;
   }
-  std::vector<std::string> devices() const override { return watch_.names(); }
 
   void prepare(Node& node, const DataProgress&) override {
     GpuBackend& backend = node.backends().gpu();
@@ -129,10 +127,7 @@ class Transfer : public Workload {
         run_gated(lane, times, worker.recorder);
     });
   }
-  std::string disturbance() override { return watch_.end(); }
-  std::vector<PartFault> faults() override { return watch_.faults(); }
   std::string why_missing(std::string_view metric) const override { return watch_.why_missing(metric); }
-  bool one_per_node() const override { return true; }
 
   void report(const Repetition&, MetricSink& sink) const override {
     double slowest = 0, longest = 0, host = 0, bytes = 0, share = 0;
@@ -382,7 +377,6 @@ class Transfer : public Workload {
   bool all_, both_ = false, huge_pages_;
   std::vector<std::string> notes_;
   std::vector<std::unique_ptr<Lane>> lanes_;
-  GpuWatch watch_;
   double memcpy_rate_ = 0, pinned_rate_ = 0;
 };
 

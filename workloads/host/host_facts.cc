@@ -27,7 +27,7 @@ class HostFacts final : public Workload {
   explicit HostFacts(Params&) {}
 
   static std::span<const Metric> metrics() { return kHostFactsMetrics; }
-  bool deterministic() const override { return true; }
+  static constexpr WorkloadTraits kTraits{.deterministic = true};
   void prepare(Node& node, const DataProgress&) override {
     node_ = &node;
     open_files_ = system::limit_of(RLIMIT_NOFILE).soft;

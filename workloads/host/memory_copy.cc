@@ -14,7 +14,7 @@
 
 #include "harness/backends/buffers.h"
 #include "harness/base/error.h"
-#include "harness/machine/last_level_cache.h"
+#include "harness/machine/cpu.h"
 #include "harness/machine/numa.h"
 #include "harness/workload/workload.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/backends/collective.h"
-#include "harness/base/skip.h"
+#include "harness/base/footprint.h"
 #include "harness/record/metric.h"
 #include "harness/record/params.h"
 #include "harness/record/ranks/rank_groups.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/backends/loader.h"
-#include "harness/workload/ranks/all_or_none.h"
+#include "harness/workload/ranks/team.h"
 #include "workloads/network/expected_sums.h"
 
 namespace headrace::network {

@@ -18,12 +18,12 @@ namespace headrace::network {
 
 class ExpectedSums;
 
-class MpiCollective : public Workload {
+class MpiCollective : public Workload, public JoinsRanks {
  public:
   MpiCollective(Params& p, Collective what);
 
   static std::span<const Metric> metrics() { return kCollectiveMetrics; }
-  AcrossRanks across_ranks() const override { return AcrossRanks::first; }
+  static constexpr WorkloadTraits kTraits{.across_ranks = AcrossRanks::first};
   Footprint footprint() const override;
 
   std::optional<Skip> check(Node& node) override;

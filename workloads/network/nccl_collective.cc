@@ -10,7 +10,7 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/nccl_log.h"
 #include "harness/base/units.h"
-#include "harness/workload/ranks/all_or_none.h"
+#include "harness/workload/ranks/team.h"
 #include "workloads/network/expected_sums.h"
 #include "workloads/network/rank_gpus.h"
 

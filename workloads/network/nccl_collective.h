@@ -20,13 +20,13 @@
 namespace headrace::network {
 
 /// One GPU per rank; where this process is alone, all GPUs that it sees.
-class NcclCollective : public Workload {
+class NcclCollective : public Workload, public JoinsRanks, public UsesDevices, public ReportsFacts {
  public:
   NcclCollective(Params& p, Collective what);
   ~NcclCollective() override;
 
   static std::span<const Metric> metrics() { return kCollectiveMetrics; }
-  AcrossRanks across_ranks() const override { return AcrossRanks::first; }
+  static constexpr WorkloadTraits kTraits{.across_ranks = AcrossRanks::first};
   Footprint footprint() const override;
 
   /// Of all ranks: what one of them lacks is said by all.

@@ -21,15 +21,14 @@ constexpr std::array kNetworkPortsMetrics{
 ///
 /// RDMA ports where there are any, else Ethernet interfaces, and each plug once. A port that does
 /// not report its rate may be anything: then nothing is reported.
-class NetworkPorts final : public Workload {
+class NetworkPorts final : public Workload, public ReportsFacts {
  public:
   explicit NetworkPorts(Params& p)
       : rate_(p.bandwidth("nic_rate", 0, {.min = 0, .max = 1e15},
                           "from which on a port counts; 0: as fast as the fastest that is up")) {}
 
   static std::span<const Metric> metrics() { return kNetworkPortsMetrics; }
-  AcrossRanks across_ranks() const override { return AcrossRanks::first; }
-  bool deterministic() const override { return true; }
+  static constexpr WorkloadTraits kTraits{.deterministic = true, .across_ranks = AcrossRanks::first};
 
   void prepare(Node& node, const DataProgress&) override {
     own_ = network_ports();

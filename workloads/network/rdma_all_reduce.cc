@@ -8,7 +8,7 @@
 #include "harness/backends/loader.h"
 #include "harness/machine/network/rdma_wire.h"
 #include "harness/workload/network/paired.h"
-#include "harness/workload/ranks/all_or_none.h"
+#include "harness/workload/ranks/team.h"
 #include "workloads/network/expected_sums.h"
 #include "workloads/network/rdma_end.h"
 #include "workloads/network/stall_watch.h"
@@ -32,7 +32,7 @@ constexpr std::array kRdmaAllReduceMetrics{
 /// A buffer of n segments goes round a ring of n ranks: in n-1 steps each rank sends a segment to the next and adds the
 /// one that comes, then in n-1 more the finished segments follow. Segments are cut into chunks, and a chunk is passed on
 /// as soon as it is there. A chunk is one write that carries a number, so that its arrival is a completion.
-class RdmaAllReduce final : public Paired {
+class RdmaAllReduce final : public Paired, public JoinsRanks {
  public:
   explicit RdmaAllReduce(Params& p)
       : Paired("rdma_all_reduce"),
@@ -47,7 +47,7 @@ class RdmaAllReduce final : public Paired {
   }
 
   static std::span<const Metric> metrics() { return kRdmaAllReduceMetrics; }
-  AcrossRanks across_ranks() const override { return AcrossRanks::slowest; }
+  static constexpr WorkloadTraits kTraits{.across_ranks = AcrossRanks::slowest};
   Footprint footprint() const override {
     return {.written_bytes = 0,
             .read_bytes_per_repetition = 0,

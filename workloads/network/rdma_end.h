@@ -12,7 +12,7 @@
 #include "harness/backends/gpu.h"
 #include "harness/backends/loader.h"
 #include "harness/backends/rdma.h"
-#include "harness/base/skip.h"
+#include "harness/base/footprint.h"
 #include "harness/machine/network/nccl_settings.h"
 #include "harness/machine/network/rdma_place.h"
 #include "harness/machine/node.h"

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "harness/backends/loader.h"
-#include "harness/workload/ranks/all_or_none.h"
+#include "harness/workload/ranks/team.h"
 
 namespace headrace::network {
 

@@ -2,6 +2,7 @@
 // what each pair gave; everything but which operation moves the data.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <barrier>
@@ -13,16 +14,33 @@
 #include <utility>
 #include <vector>
 
+#include "harness/backends/rdma.h"
 #include "harness/machine/network/rdma_wire.h"
 #include "harness/workload/network/paired.h"
 #include "workloads/network/pair_schedule.h"
 #include "workloads/network/rdma_area.h"
 #include "workloads/network/rdma_end.h"
 #include "workloads/network/rdma_link.h"
-#include "workloads/network/rdma_rail.h"
 #include "workloads/network/rdma_traffic.h"
 
 namespace headrace::network {
+
+// One of the ports that a rank drives at once: its memory, its queue pairs, and a link to each partner by them.
+
+struct RdmaRail {
+  std::size_t way = 0;  // of RdmaEnd's
+  unsigned slot = 0;    // among the rank's ports, with those that are down: the same at a partner is its other end
+  unsigned gpu = 0;
+  std::unique_ptr<RdmaEndpoint> endpoint;
+  std::unique_ptr<RdmaArea> area;  // goes before the endpoint
+  std::vector<RdmaLink> links;     // one per partner; go before both
+  std::exception_ptr trouble;      // what went wrong in a turn; stays, unless only one link is left out for it
+
+  RdmaLink* link(unsigned partner) {
+    const auto at = std::find_if(links.begin(), links.end(), [&](const RdmaLink& l) { return l.partner() == partner; });
+    return at == links.end() ? nullptr : &*at;
+  }
+};
 
 inline constexpr std::array kRdmaMetrics{
     Metric{"bandwidth", "B/s", Better::higher,
@@ -48,15 +66,14 @@ inline constexpr std::array kRdmaMetrics{
 };
 
 /// Of a pair that meets, the first end moves the data (of `direction: both`, each does), the second answers.
-class RdmaPair : public Paired {
+class RdmaPair : public Paired, public JoinsRanks {
  public:
   RdmaPair(Params& p, std::string_view name, RdmaOp op);
   ~RdmaPair() override;
 
   static std::span<const Metric> metrics() { return kRdmaMetrics; }
-  AcrossRanks across_ranks() const override {
-    return AcrossRanks::slowest;
-  }  // of latencies; the first reports the rest
+  /// Of latencies; the first reports the rest.
+  static constexpr WorkloadTraits kTraits{.across_ranks = AcrossRanks::slowest};
   Footprint footprint() const override;
   unsigned workers() const override { return rails_.empty() ? 1 : static_cast<unsigned>(rails_.size()); }
   std::optional<PairMatrix> pairs() const override;

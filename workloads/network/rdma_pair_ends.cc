@@ -9,7 +9,7 @@
 #include "harness/backends/loader.h"
 #include "harness/base/diagnostics.h"
 #include "harness/record/ranks/wire.h"
-#include "harness/workload/ranks/all_or_none.h"
+#include "harness/workload/ranks/team.h"
 #include "workloads/network/bond_legs.h"
 #include "workloads/network/rdma_pair.h"
 

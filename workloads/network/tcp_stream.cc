@@ -15,7 +15,6 @@
 #include "harness/backends/loader.h"
 #include "harness/backends/stream_io.h"
 #include "harness/machine/network/network_ports.h"
-#include "harness/machine/network/rail_interfaces.h"
 #include "harness/record/pair_matrix.h"
 #include "harness/record/ranks/rank_groups.h"
 #include "harness/record/ranks/ranks.h"
@@ -48,7 +47,7 @@ PairRounds rounds_of(const std::string& schedule, unsigned n, unsigned rails) {
 }
 
 /// How much does TCP carry between each two of the nodes?
-class TcpStream final : public Paired {
+class TcpStream final : public Paired, public JoinsRanks {
  public:
   explicit TcpStream(Params& p)
       : Paired("tcp_stream"),
@@ -71,8 +70,8 @@ class TcpStream final : public Paired {
     share(p);
   }
 
+  static constexpr WorkloadTraits kTraits{.across_ranks = AcrossRanks::first};
   static std::span<const Metric> metrics() { return kTcpStreamMetrics; }
-  AcrossRanks across_ranks() const override { return AcrossRanks::first; }
   unsigned workers() const override { return streams_; }
   std::optional<PairMatrix> pairs() const override { return matrix_; }
 

@@ -19,7 +19,7 @@
 
 namespace headrace {
 
-class BlockReads : public Workload {
+class BlockReads : public Workload, public ReadsFiles, public SearchesSettings {
  public:
   std::optional<Skip> check(Node& node) final { return io_.check(node); }
   unsigned workers() const final { return io_.workers; }

@@ -41,7 +41,7 @@ struct Rank {
 };
 
 /// How long does it take until every rank has its part of a checkpoint?
-class CheckpointRead final : public Workload {
+class CheckpointRead final : public Workload, public ReadsFiles {
  public:
   explicit CheckpointRead(Params& p)
       : io_(StorageParams::declare(p, {.workers = 2,

@@ -22,7 +22,7 @@ constexpr auto kCheckpointWriteMetrics = with_object_metrics(std::array{
 });
 
 /// How long does a save take, and how long does training wait for it?
-class CheckpointWrite final : public Workload {
+class CheckpointWrite final : public Workload, public SavesCheckpoints {
  public:
   explicit CheckpointWrite(Params& p) : params_(checkpoint::SaveParams::declare(p)) {}
 

@@ -34,7 +34,7 @@ constexpr std::uint64_t kPage = 4096;
 
 /// What do the second and later epochs give, how much of it comes from storage, and is that what
 /// the formulas say?
-class Epochs final : public Workload {
+class Epochs final : public Workload, public ReadsFiles {
  public:
   explicit Epochs(Params& p)
       : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false})),

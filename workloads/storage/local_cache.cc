@@ -43,7 +43,7 @@ constexpr unsigned kStorage = 0, kFill = 1, kKeepPart = 1;
 constexpr double kFirstShare = 1.0 / 3;  // of the time, for the first epoch: the others read what it read
 
 /// What does a tier cost in the first epoch, what does it give in the later ones, and when has it paid?
-class LocalCache final : public Workload {
+class LocalCache final : public Workload, public ReadsFiles {
  public:
   explicit LocalCache(Params& p)
       : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = false, .objects = true})),

@@ -57,7 +57,7 @@ struct alignas(128) Count {
 };
 
 /// How many metadata operations/s does the file system answer, and how long does a scan take?
-class Metadata final : public Workload {
+class Metadata final : public Workload, public ReadsFiles {
  public:
   explicit Metadata(Params& p)
       : workers_(static_cast<unsigned>(p.count("workers", 4, {.min = 1, .max = 1024}, "threads that ask"))),
@@ -119,12 +119,10 @@ class Metadata final : public Workload {
     for (const Step step : steps_) {
       // Each block that a cold name brings into memory holds others, too: such phases grow faster.
       const bool anew = step == kList || step == kOpen;
-      phases.push_back({kNames[step], !anew, anew});
+      phases.push_back({kNames[step], !anew, anew, /*differs=*/true});
     }
     return phases;
   }
-
-  bool phases_differ() const override { return true; }
 
   void prepare(Node& node, const DataProgress& progress) override {
     if (objects_) {

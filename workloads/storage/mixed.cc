@@ -42,7 +42,7 @@ enum Phase : unsigned { kBefore, kDuring, kAfter, kPhases };
 constexpr std::array<const char*, kPhases> kSideNames{"before", "during", "after"};
 
 /// What does a checkpoint that is saved do to reads that go on, and they to it?
-class Mixed final : public Workload {
+class Mixed final : public Workload, public ReadsFiles, public SavesCheckpoints {
  public:
   explicit Mixed(Params& p)
       : io_(StorageParams::declare(p, {.workers = 8, .block_size = 1_MiB, .direct_allowed = true, .objects = true})),

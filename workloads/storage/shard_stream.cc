@@ -6,7 +6,7 @@
 #include <array>
 #include <cmath>
 
-#include "harness/workload/data/own_samples.h"
+#include "harness/workload/data/some_samples.h"
 #include "workloads/storage/block_reads.h"
 #include "workloads/storage/file_cursor.h"
 

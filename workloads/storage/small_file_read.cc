@@ -30,7 +30,7 @@ struct alignas(128) Tally {
 };
 
 /// How many samples/s, and at what latency, do whole small files give a data loader?
-class SmallFileRead final : public Workload {
+class SmallFileRead final : public Workload, public ReadsFiles, public SearchesSettings {
  public:
   explicit SmallFileRead(Params& p)
       : loader_(Loader::declare(p)),

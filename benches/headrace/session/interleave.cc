@@ -1,18 +1,101 @@
 #include "benches/headrace/session/interleave.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <filesystem>
 
 #include "benches/headrace/session/run_folder.h"
-#include "benches/headrace/session/turn.h"
+#include "benches/headrace/session/supervisor.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/printable.h"
+#include "harness/base/system/spawn.h"
+#include "harness/base/system/unique_fd.h"
 
 namespace headrace::session {
+
+namespace {
+
+volatile sig_atomic_t running = 0;  // the turn's process
+volatile sig_atomic_t caught = 0;
+
+void on_signal_waiting(int number) {
+  const int code = errno;
+  // Handed on, for it may have been sent to this process alone; the turn takes both for one.
+  if (running > 0) ::kill(static_cast<pid_t>(running), number);
+  switch (count_request()) {
+    case Request::first:
+      caught = number;
+      break;
+    case Request::same:
+      break;
+    case Request::again:
+      ::_exit(128 + number);
+  }
+  errno = code;
+}
+
+void handle(int number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  sigaction(number, &action, nullptr);
+}
+
+/// Lines as they come; the last one may lack its end.
+void read_lines(int from, const std::function<void(std::string_view)>& on_line) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t got = ::read(from, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(got));
+    std::size_t begin = 0;
+    for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+      on_line(std::string_view(text).substr(begin, end - begin));
+    text.erase(0, begin);
+  }
+  if (!text.empty()) on_line(text);
+}
+
+}  // namespace
+
+TurnSignals::TurnSignals() {
+  handle(SIGINT, on_signal_waiting);
+  handle(SIGTERM, on_signal_waiting);
+}
+
+TurnSignals::~TurnSignals() {
+  handle(SIGINT, SIG_DFL);
+  handle(SIGTERM, SIG_DFL);
+}
+
+int TurnSignals::first() const { return caught; }
+
+int run_turn(const std::vector<std::string>& command, const std::function<void(std::string_view line)>& on_line) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw system_error("start", command.front(), errno);
+  const system::UniqueFd from(ends[0]);
+  system::UniqueFd to(ends[1]);
+  const pid_t pid = system::spawn_tied(command, to.get());
+  to = system::UniqueFd();
+  running = pid;
+  if (caught != 0) ::kill(pid, caught);  // it came while the process was made
+  read_lines(from.get(), on_line);
+  const int status = system::wait_for_end(pid);
+  running = 0;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 127) throw RunError("cannot start " + command.front());
+  return system::exit_code_of(status);
+}
+
 namespace {
 
 namespace fs = std::filesystem;

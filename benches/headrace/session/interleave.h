@@ -1,14 +1,35 @@
 // Two sides measured in interleaved blocks, each turn in a process and a folder of its own.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "harness/analysis/comparison/blocks.h"
 #include "harness/base/files/marked_folder.h"
 
 namespace headrace::session {
+
+// One run in a process of its own, watched line by line: a turn of interleaved blocks.
+
+/// Takes SIGINT and SIGTERM for as long as it lives: the first is handed on to the running turn and
+/// kept; a later one ends turn and program.
+class TurnSignals {
+ public:
+  TurnSignals();
+  ~TurnSignals();
+  TurnSignals(const TurnSignals&) = delete;
+  TurnSignals& operator=(const TurnSignals&) = delete;
+  /// The first signal that came, or 0.
+  int first() const;
+};
+
+/// Starts `command`, its standard output thrown away, and calls for each line of its standard
+/// error. Its exit code; 128 + the signal that killed it. It ends when this process does. Throws
+/// RunError when it cannot be started.
+int run_turn(const std::vector<std::string>& command, const std::function<void(std::string_view line)>& on_line);
 
 /// Reported what goes on while blocks are measured; implemented by the command line.
 class TurnObserver {

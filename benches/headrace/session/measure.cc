@@ -9,7 +9,6 @@
 #include <optional>
 
 #include "benches/headrace/session/run_folder.h"
-#include "benches/headrace/session/so_far.h"
 #include "benches/headrace/session/supervisor.h"
 #include "harness/analysis/comparison/noise.h"
 #include "harness/base/diagnostics.h"

@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <thread>
 
+#include "harness/base/system/spawn.h"
 #include "harness/record/recorder.h"
 
 namespace headrace::session {
@@ -88,9 +89,7 @@ bool handed_over(int reading, unsigned char& code, Role role) {
 }
 
 int exit_code_of(pid_t pid, Role role) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = system::wait_for_end(pid);
   if (!WIFSIGNALED(status)) return WEXITSTATUS(status);
   if (role == Role::other) {
     for (const int number : kHandedOn) ::signal(number, SIG_DFL);

@@ -4,23 +4,103 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "harness/analysis/comparison/gates.h"
 #include "harness/analysis/comparison/join.h"
-#include "harness/analysis/comparison/latency_shift.h"
 #include "harness/analysis/comparison/past_sessions.h"
 #include "harness/analysis/comparison/row_judging.h"
 #include "harness/analysis/comparison/row_words.h"
-#include "harness/analysis/comparison/same_fact.h"
 #include "harness/judge/statistics/summary.h"
 #include "harness/results/pair_metrics.h"
 #include "harness/workload/registry.h"
 
 namespace headrace::comparison {
 namespace {
+
+// Metrics of one point that say the same: rates made of the same time, a percentile that is the
+// maximum. They are one finding.
+
+constexpr double kTolerance = 5e-6;  // files of pages carry 7 digits
+constexpr std::size_t kFewest = 4;   // values of both sides: fewer agree by chance
+
+/// All values, A's before B's.
+std::vector<double> all_values_of(const Row& row) {
+  std::vector<double> all = row.base.values;
+  all.insert(all.end(), row.other.values.begin(), row.other.values.end());
+  return all;
+}
+
+template <class Combine>
+bool is_constant(const std::vector<double>& x, const std::vector<double>& y, Combine combine) {
+  double low = combine(x[0], y[0]), high = low;
+  for (std::size_t i = 1; i < x.size(); ++i) {
+    const double value = combine(x[i], y[i]);
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return high <= low * (1 + kTolerance);
+}
+
+bool say_the_same(const Row& a, const Row& b) {
+  if (a.delta != b.delta || a.callable != b.callable || a.reason != b.reason) return false;
+  if (a.base.values.size() != b.base.values.size()) return false;
+  const std::vector<double> x = all_values_of(a), y = all_values_of(b);
+  if (x.size() != y.size() || x.size() < kFewest) return false;
+  // What never changes says nothing of what else never changes.
+  if (is_constant(x, y, [](double p, double) { return p; })) return false;
+  return is_constant(x, y, [](double p, double q) { return p / q; }) ||
+         is_constant(x, y, [](double p, double q) { return p * q; });
+}
+
+/// Sets `says_same_as` of every row that follows another one of its point. No table of metrics
+/// reports it, their values do: in every repetition of both sides the one is the same multiple of the
+/// other, or of its inverse. Gates stand for themselves.
+void fold_same_facts(std::vector<Row>& rows) {
+  std::map<std::pair<std::string, std::string>, std::vector<Row*>> by_point;
+  for (Row& row : rows)
+    if (!row.fact) by_point[{row.base_point, row.other_point}].push_back(&row);
+  for (auto& [point, of_point] : by_point) {
+    std::stable_sort(of_point.begin(), of_point.end(), [](const Row* a, const Row* b) { return a->gated > b->gated; });
+    std::vector<const Row*> heads;
+    for (Row* row : of_point) {
+      const auto head = std::find_if(heads.begin(), heads.end(),
+                                     [&](const Row* known) { return !row->gated && say_the_same(*known, *row); });
+      if (head == heads.end())
+        heads.push_back(row);
+      else
+        row->says_same_as = (*head)->metric;
+    }
+  }
+}
+
+// Where in the distribution the latencies of a joined point differ.
+
+/// Adds a shift for each phase and part that both sides have.
+void compare_latency(const Joined& j, Pair& pair) {
+  static constexpr std::array kShares = {0.01, 0.05, 0.1,  0.2,  0.3,   0.4,   0.5,   0.6,    0.7,   0.8,
+                                         0.9,  0.95, 0.98, 0.99, 0.995, 0.998, 0.999, 0.9995, 0.9999};
+  for (const results::StoredLatency& a : j.base_point().latency) {
+    for (const results::StoredLatency& b : j.other_point().latency) {
+      if (a.phase != b.phase || a.part != b.part) continue;
+      LatencyShift shift{j.base_point().workload, j.base_point().id,  j.other_point().id, a.phase, a.part, {}, {}, {},
+                         a.histogram.total(),     b.histogram.total()};
+      const double fewest = static_cast<double>(std::min(shift.base_operations, shift.other_operations));
+      for (const double share : kShares) {
+        if (fewest * (1 - share) < 10) break;  // rule 20
+        shift.probability.push_back(share);
+        shift.base_ns.push_back(a.histogram.percentile(share));
+        shift.other_ns.push_back(b.histogram.percentile(share));
+      }
+      if (!shift.probability.empty()) pair.latency.push_back(std::move(shift));
+    }
+  }
+}
 
 using results::StoredMetric;
 using results::StoredPoint;

@@ -7,8 +7,8 @@
 #include "harness/base/escape.h"
 #include "harness/base/version.h"
 #include "harness/results/json_text.h"
-#include "harness/results/pairs_json.h"
 #include "harness/results/parts.h"
+#include "harness/results/repetition_json.h"
 #include "harness/results/result_store.h"
 
 namespace headrace::fleet {

@@ -5,6 +5,7 @@
 
 #include "harness/backends/file_io.h"
 #include "harness/backends/notes.h"
+#include "harness/backends/stream_io.h"
 
 namespace headrace {
 
@@ -23,5 +24,9 @@ std::unique_ptr<WholeFileReader> make_posix_whole_files(const FileTable& files, 
 std::unique_ptr<BlockReader> make_posix_blocks(const FileTable& files, std::span<const std::uint32_t> selected,
                                                const ReaderOptions& options, Notes& notes);
 std::unique_ptr<BlockWriter> make_posix_writer();
+
+// send and recv of sockets.
+
+std::unique_ptr<StreamEngine> make_posix_streams();
 
 }  // namespace headrace

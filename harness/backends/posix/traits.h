@@ -3,7 +3,6 @@
 
 #include "harness/backends/engines.h"
 #include "harness/backends/posix/posix_engine.h"
-#include "harness/backends/posix/streams.h"
 
 namespace headrace::posix {
 

@@ -2,6 +2,8 @@
 
 #include <openssl/evp.h>
 
+#include <algorithm>
+#include <charconv>
 #include <vector>
 
 namespace headrace::s3 {
@@ -49,6 +51,44 @@ std::optional<std::string> etag_of(std::span<const Md5> parts) {
   const auto whole = md5_of(all);
   if (!whole) return std::nullopt;
   return hex_of(*whole) + "-" + std::to_string(parts.size());
+}
+
+namespace {
+
+constexpr std::size_t kDigits = 2 * sizeof(Md5);
+
+bool is_hex(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+}
+
+}  // namespace
+
+std::string_view without_quotes(std::string_view etag) {
+  if (etag.size() >= 2 && etag.front() == '"' && etag.back() == '"') etag = etag.substr(1, etag.size() - 2);
+  return etag;
+}
+
+bool is_md5(std::string_view etag) {
+  const std::string_view text = without_quotes(etag);
+  return text.size() == kDigits && is_hex(text);
+}
+
+bool is_of_parts(std::string_view etag, std::size_t parts) {
+  const std::string_view text = without_quotes(etag);
+  return text.size() > kDigits && is_hex(text.substr(0, kDigits)) &&
+         text.substr(kDigits) == "-" + std::to_string(parts);
+}
+
+std::optional<std::string> etag_of_parts(std::span<const std::string> etags) {
+  std::vector<Md5> parts;
+  for (const std::string& etag : etags) {
+    if (!is_md5(etag)) return std::nullopt;
+    const std::string_view text = without_quotes(etag);
+    Md5& part = parts.emplace_back();
+    for (std::size_t i = 0; i < part.size(); ++i)
+      std::from_chars(text.data() + 2 * i, text.data() + 2 * i + 2, part[i], 16);
+  }
+  return etag_of(parts);
 }
 
 }  // namespace headrace::s3

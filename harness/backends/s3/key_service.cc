@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,10 +16,12 @@
 #include <fstream>
 #include <iterator>
 #include <memory>
+#include <vector>
 
 #include "harness/backends/s3/key_chain.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
+#include "harness/base/system/spawn.h"
 #include "harness/base/system/writers.h"
 
 namespace headrace::s3 {
@@ -77,22 +78,14 @@ class ShellCommand {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC) != 0) throw RunError("no pipe: " + errno_text(errno));
     out_ = pipe[0];
-    posix_spawn_file_actions_t actions;
-    ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    sigset_t defaults;
-    ::sigfillset(&defaults);
-    ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-    ::posix_spawnattr_setpgroup(&attributes, 0);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    const std::array<const char*, 4> words{"sh", "-c", command.c_str(), nullptr};
-    const int error =
-        ::posix_spawn(&pid_, "/bin/sh", &actions, &attributes, const_cast<char* const*>(words.data()), environ);
-    ::posix_spawnattr_destroy(&attributes);
-    ::posix_spawn_file_actions_destroy(&actions);
+    std::vector<int> all;
+    for (int number = 1; number < SIGRTMIN; ++number) all.push_back(number);
+    const int error = system::spawn({.words = {"/bin/sh", "-c", command},
+                                     .in = system::kNoStream,
+                                     .out = pipe[1],
+                                     .heeded = std::move(all),
+                                     .own_group = true},
+                                    pid_);
     ::close(pipe[1]);
     if (error == 0) return;
     ::close(out_);
@@ -128,9 +121,7 @@ class ShellCommand {
 
  private:
   int ended() {
-    int status = 0;
-    while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
+    const int status = system::wait_for_end(pid_);
     pid_ = 0;
     return status;
   }

@@ -28,9 +28,10 @@ if(NOT LIBCURL_WORKS)
 endif()
 
 set(s3_sources address.cc settings.cc signer.cc answer.cc transfer.cc requests.cc readers.cc listing.cc digest.cc
-  etags.cc names.cc objects.cc uploads.cc writer.cc key_chain.cc key_renewal.cc key_service.cc)
+  uploads.cc key_chain.cc key_renewal.cc key_service.cc)
 list(TRANSFORM s3_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
-list(APPEND s3_sources ${PROJECT_SOURCE_DIR}/harness/base/secrets.cc ${PROJECT_SOURCE_DIR}/harness/base/system/writers.cc)
+list(APPEND s3_sources ${PROJECT_SOURCE_DIR}/harness/base/secrets.cc ${PROJECT_SOURCE_DIR}/harness/base/system/spawn.cc
+  ${PROJECT_SOURCE_DIR}/harness/base/system/writers.cc)
 # Apart from the door, so that tests can link what signs and asks.
 add_library(headrace_s3_client OBJECT EXCLUDE_FROM_ALL ${s3_sources})
 headrace_compile_by_folder(headrace_s3_client)

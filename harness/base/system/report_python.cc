@@ -1,7 +1,6 @@
 #include "harness/base/system/report_python.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "harness/base/system/spawn.h"
 #include "harness/base/system/unique_fd.h"
 
 namespace headrace::system {
@@ -20,13 +20,6 @@ constexpr std::array kUsualPlaces{"/usr/bin/python3", "/usr/local/bin/python3"};
 // matplotlib looks in the current directory for its settings first, and starts fc-list from PATH.
 constexpr std::array<std::string_view, 3> kUnheeded{"MATPLOTLIBRC=", "MPLBACKEND=", "PATH="};
 constexpr const char* kPath = "PATH=/usr/bin:/bin";
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (std::string& word : words) all.push_back(word.data());
-  all.push_back(nullptr);
-  return all;
-}
 
 std::vector<std::string> environment() {
   std::vector<std::string> kept{kPath};
@@ -55,27 +48,21 @@ int run_isolated(const std::string& python, const std::vector<std::string>& argu
   if (written != nullptr && ::pipe2(ends, O_CLOEXEC) != 0) return -1;
   const UniqueFd reading(ends[0]);
   UniqueFd writing(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addchdir_np(&actions, folder.c_str());
-  if (written == nullptr) {
-    for (const int fd : {0, 1, 2}) posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-  } else {
-    posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
-  }
   std::vector<std::string> words{python, "-I", "-B"};
   words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> settings = environment();
+  const int nothing = written == nullptr ? kNoStream : kSameStream;
   pid_t pid = 0;
-  const int failed =
-      posix_spawn(&pid, python.c_str(), &actions, nullptr, pointers(words).data(), pointers(settings).data());
-  posix_spawn_file_actions_destroy(&actions);
-  if (failed) return -1;
+  if (spawn({.words = std::move(words),
+             .environment = environment(),
+             .folder = folder,
+             .in = nothing,
+             .out = written == nullptr ? kNoStream : writing.get(),
+             .errors = nothing},
+            pid) != 0)
+    return -1;
   writing = UniqueFd();
   if (written != nullptr) read_all(reading.get(), *written);
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0)
-    if (errno != EINTR) return -1;
+  const int status = wait_for_end(pid);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 

@@ -3,35 +3,72 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
+#include <string_view>
+#include <vector>
 
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
+#include "harness/base/system/spawn.h"
 #include "harness/base/system/unique_fd.h"
-#include "harness/bringup/agents/complaint.h"
 
 namespace headrace::agents {
+
+namespace {
+
+constexpr std::string_view kOwn = "headrace: ";
+constexpr std::size_t kFrame = 74;  // dashes of a line that Open MPI draws
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find_first_of("\r\n", at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+bool says_something(const std::string& line) {
+  return std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+bool is_frame(const std::string& line) { return line.size() == kFrame && line.find_first_not_of('-') == line.npos; }
+
+/// "" = there is none.
+std::string first_framed(const std::vector<std::string>& lines) {
+  std::string paragraph;
+  for (auto line = std::find_if(lines.begin(), lines.end(), is_frame); line != lines.end(); ++line) {
+    const std::size_t begin = line->find_first_not_of(" \t");
+    if (says_something(*line))
+      paragraph += (paragraph.empty() ? "" : " ") + line->substr(begin);
+    else if (!paragraph.empty())
+      break;
+  }
+  return paragraph;
+}
+
+}  // namespace
+
+std::string complaint_in(const std::string& text) {
+  const std::vector<std::string> lines = lines_of(text);
+  for (const std::string& line : lines)
+    if (line.starts_with(kOwn)) return line.substr(kOwn.size());
+  if (std::string framed = first_framed(lines); !framed.empty()) return framed;
+  const auto last = std::find_if(lines.rbegin(), lines.rend(), says_something);
+  return last == lines.rend() ? "" : *last;
+}
+
 namespace {
 
 constexpr std::size_t kMostWords = 64 << 10;
 constexpr int kLook_ms = 100;
 constexpr double kEnd_s = 10;  // for a clean end, before it is killed
-
-[[noreturn]] void become(char* const* words, int errors, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (::getppid() != parent) ::_exit(1);
-  for (const int number : {SIGINT, SIGTERM, SIGPIPE}) ::signal(number, SIG_DFL);
-  const int nothing = ::open("/dev/null", O_RDWR);
-  ::dup2(nothing, STDIN_FILENO);
-  ::dup2(nothing, STDOUT_FILENO);
-  ::dup2(errors, STDERR_FILENO);
-  ::execvp(words[0], words);
-  ::_exit(127);
-}
 
 }  // namespace
 
@@ -41,12 +78,7 @@ Ended run_child(const std::vector<std::string>& command, int input, double most_
   const system::UniqueFd from(ends[0]);
   system::UniqueFd to(ends[1]);
   ::fcntl(from.get(), F_SETFL, O_NONBLOCK);
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  const pid_t parent = ::getpid(), pid = ::fork();
-  if (pid == 0) become(words.data(), to.get(), parent);
-  if (pid < 0) throw system_error("start", command.front(), errno);
+  const pid_t pid = system::spawn_tied(command, to.get());
   to = system::UniqueFd();
 
   Ended ended;
@@ -76,7 +108,7 @@ Ended run_child(const std::vector<std::string>& command, int input, double most_
     if (nobody_waits) ::poll(nullptr, 0, kLook_ms);
   }
   listen();
-  ended.code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  ended.code = system::exit_code_of(status);
   ended.words = complaint_in(reported);
   return ended;
 }

@@ -6,6 +6,12 @@
 
 namespace headrace::agents {
 
+// What a program complained of, in one line.
+
+/// Of what was printed on standard error: the first line that headrace wrote itself, without its name; else, where mpirun drew a
+/// frame, the first paragraph in it; else the last line that has a letter or a digit. "" = nothing.
+std::string complaint_in(const std::string& text);
+
 inline constexpr int kNobody = -1;  // as `input`: it ends by itself, or by its time
 
 struct Ended {

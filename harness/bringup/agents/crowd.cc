@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,15 +16,13 @@
 
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
+#include "harness/base/system/spawn.h"
 #include "harness/base/system/unique_fd.h"
 #include "harness/base/utc.h"
 #include "harness/base/version.h"
-#include "harness/bringup/agents/complaint.h"
-#include "harness/bringup/agents/facts.h"
+#include "harness/bringup/agents/child.h"
 #include "harness/bringup/agents/protocol.h"
 #include "harness/machine/limits.h"
-
-extern char** environ;
 
 namespace headrace::agents {
 namespace {
@@ -112,24 +109,13 @@ void Crowd::begin(Member& member) {
   UniqueFd their_err(err[1]);
   for (const int fd : {member.in.get(), member.out.get(), member.err.get()}) ::fcntl(fd, F_SETFL, O_NONBLOCK);
 
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, their_in.get(), STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, their_out.get(), STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, their_err.get(), STDERR_FILENO);
-  posix_spawnattr_t attributes;
-  ::posix_spawnattr_init(&attributes);
-  sigset_t defaults;
-  ::sigemptyset(&defaults);
-  for (const int number : {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM}) ::sigaddset(&defaults, number);
-  ::posix_spawnattr_setsigdefault(&attributes, &defaults);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-  const char* words[] = {"/bin/sh", "-c", member.command.c_str(), nullptr};
-  const int code =
-      ::posix_spawn(&member.pid, words[0], &actions, &attributes, const_cast<char* const*>(words), environ);
-  ::posix_spawnattr_destroy(&attributes);
-  ::posix_spawn_file_actions_destroy(&actions);
+  const int code = system::spawn({.words = {"/bin/sh", "-c", member.command},
+                                  .in = their_in.get(),
+                                  .out = their_out.get(),
+                                  .errors = their_err.get(),
+                                  .heeded = {SIGPIPE, SIGXFSZ, SIGINT, SIGTERM},
+                                  .own_group = true},
+                                 member.pid);
   if (code != 0) {
     member.pid = -1;
     give_up(member, "/bin/sh: " + errno_text(code), "");

@@ -17,7 +17,6 @@
 #include "harness/base/system/installation.h"
 #include "harness/bringup/agents/child.h"
 #include "harness/bringup/agents/placed.h"
-#include "harness/bringup/agents/scratch.h"
 #include "harness/results/skip_members.h"
 #include "harness/results/stored_verdict.h"
 

@@ -5,6 +5,11 @@
 
 namespace headrace::agents {
 
+// Data that runs made on this host, taken away as `headrace clean` does.
+
+/// What stays of it, in words; "" = nothing does. Goes on when nobody waits for it any more: else data would stay.
+std::string remove_scratch(const std::string& folder);
+
 inline constexpr const char* kFolderKind = "agent";  // in the mark of folders that agents write
 inline constexpr const char *kConfigFile = "points.yaml", *kJobFile = "job.yaml", *kScratch = "scratch";
 

@@ -99,8 +99,8 @@ PointResult unmeasured(const Point& point) {
   PointResult result;
   result.point = &point;
   result.unproven = point.unproven;
-  result.deterministic = point.workload->deterministic();
-  result.across_ranks = point.workload->across_ranks();
+  result.deterministic = point.info->traits.deterministic;
+  result.across_ranks = point.info->traits.across_ranks;
   result.workers = point.workload->workers();
   result.latency_parts = point.workload->latency_parts();
   return result;

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "harness/engine/run_result.h"
 #include "harness/judge/statistics/summary.h"
+#include "harness/record/repetition.h"
 
 namespace headrace::engine {
 
@@ -49,5 +51,15 @@ inline std::optional<Estimate> proven(const PointResult* point, std::string_view
   const statistics::Interval bounds = statistics::median_interval(values);
   return Estimate{statistics::median(values), bounds.low, bounds.high};
 }
+
+// Which repetitions count.
+
+/// Repetitions that went through and that nothing disturbed.
+unsigned clean(std::span<const Repetition> repetitions);
+/// Repetitions that count.
+unsigned counted(std::span<const Repetition> repetitions);
+/// Marks what counts of those that went through. `target` are wanted: a disturbed one counts only
+/// where no undisturbed one stands in for it.
+void count_up_to(unsigned target, std::span<Repetition> repetitions);
 
 }  // namespace headrace::engine

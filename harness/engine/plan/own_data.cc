@@ -13,7 +13,7 @@
 #include "harness/base/units.h"
 #include "harness/machine/node.h"
 #include "harness/workload/data/data_set/walk.h"
-#include "harness/workload/data/own_samples.h"
+#include "harness/workload/data/some_samples.h"
 
 namespace headrace {
 namespace {

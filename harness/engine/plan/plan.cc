@@ -15,7 +15,6 @@
 #include "harness/base/glob.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
-#include "harness/engine/plan/ad_hoc.h"
 #include "harness/engine/plan/asked_needs.h"
 #include "harness/engine/plan/from_job.h"
 #include "harness/engine/plan/own_data.h"

@@ -100,4 +100,10 @@ struct PlanOptions {
 /// Reads, resolves and checks everything. Throws UsageError with every problem of all files.
 Plan make_plan(const PlanOptions& options);
 
+// A plan from a configuration that stands in no file.
+
+/// As make_plan() of a file that holds `configuration`; options.config_file and options.overrides are not read. Each
+/// problem is reported at the place that its value has. Throws UsageError.
+Plan make_plan(const config::Value& configuration, const PlanOptions& options);
+
 }  // namespace headrace

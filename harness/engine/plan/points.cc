@@ -65,7 +65,7 @@ RepeatPlan read_repeat(const Value* value, config::ValueReader& read, const Plan
 }
 
 CacheState read_cache(const Value* value, const Workload& workload, config::ValueReader& read) {
-  const std::vector<CacheState> allowed = workload.cache_states();
+  const std::vector<CacheState> allowed = as<ReadsFiles>(workload).cache_states();
   const CacheState fallback = allowed.empty() ? CacheState::asis : allowed.front();
   if (value == nullptr) return fallback;
   std::vector<std::string> names;
@@ -119,7 +119,7 @@ Value resolved_entry(const Point& point, const Params& params) {
   const auto put = [&](std::string_view key, std::string text) { entry.set(key, Value::scalar(std::move(text), {})); };
   put("use", std::string(point.info->name));
   if (!label.empty()) put("label", label);
-  if (!point.workload->cache_states().empty()) put("cache", std::string(to_string(point.cache)));
+  if (!as<ReadsFiles>(*point.workload).cache_states().empty()) put("cache", std::string(to_string(point.cache)));
   for (const auto& [key, text] : params.written()) put(key, text);
   if (point.duration_s > 0) put("duration", exact_quantity(point.duration_s, Dimension::seconds));
   if (point.rest_s > 0) put("rest", exact_quantity(point.rest_s, Dimension::seconds));
@@ -144,7 +144,7 @@ bool reads_files(const WorkloadInfo& info) {
   nothing.kind = Value::Kind::map;
   Diagnostics ignored;
   Params params(std::string(info.name), nothing, ignored);
-  return !info.make(params)->cache_states().empty();
+  return !as<ReadsFiles>(*info.make(params)).cache_states().empty();
 }
 
 constexpr std::string_view kNeed = "need";
@@ -213,12 +213,12 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one, const
   point.rest_s = read.quantity(one.entry.find("rest"), "rest", Dimension::seconds, 0, kLongest).value_or(0);
   point.timeout_s = read.quantity(one.entry.find("timeout"), "timeout", Dimension::seconds, 0.1, kLongest).value_or(0);
   const Value* processes = one.entry.find("processes");
-  point.one_per_node = processes == nullptr ? point.workload->one_per_node() : read_processes(processes, read);
+  point.one_per_node = processes == nullptr ? info.traits.one_per_node : read_processes(processes, read);
   point.clients =
       static_cast<unsigned>(read.quantity(one.entry.find("clients"), "clients", Dimension::count, 1, 1e6).value_or(0));
   point.ceiling = read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
   // What goes without saying is no parameter.
-  if (processes != nullptr && (point.one_per_node || point.workload->one_per_node()))
+  if (processes != nullptr && (point.one_per_node || info.traits.one_per_node))
     point.params["processes"] = std::string(point.one_per_node ? "per_node" : "all");
   if (point.clients > 0) point.params["clients"] = std::uint64_t{point.clients};
   point.resolved = resolved_entry(point, params);

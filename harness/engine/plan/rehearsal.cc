@@ -12,15 +12,11 @@
 #include "harness/base/units.h"
 #include "harness/engine/plan/benchmark/checkpoints.h"
 #include "harness/engine/plan/own_data.h"
-#include "harness/engine/plan/rehearsal/benchmark_saves.h"
-#include "harness/engine/plan/rehearsal/decoding.h"
 #include "harness/engine/plan/rehearsal/entry.h"
+#include "harness/engine/plan/rehearsal/loading.h"
 #include "harness/engine/plan/rehearsal/saves.h"
-#include "harness/engine/plan/rehearsal/shuffling.h"
-#include "harness/engine/plan/rehearsal/tier.h"
-#include "harness/engine/plan/rehearsal/tries.h"
 #include "harness/engine/plan/time_share.h"
-#include "harness/job/epoch_steps.h"
+#include "harness/job/epoch.h"
 
 namespace headrace {
 namespace {

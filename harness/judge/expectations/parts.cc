@@ -17,7 +17,7 @@
 #include "harness/machine/device_settings.h"
 #include "harness/machine/network_links.h"
 #include "harness/machine/node.h"
-#include "harness/machine/pcie.h"
+#include "harness/machine/pci_path.h"
 
 namespace headrace::expectations {
 namespace {

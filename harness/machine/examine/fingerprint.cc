@@ -24,7 +24,7 @@
 #include "harness/machine/lost_gpus.h"
 #include "harness/machine/mount.h"
 #include "harness/machine/network/nccl_settings.h"
-#include "harness/machine/network/rail_interfaces.h"
+#include "harness/machine/network/network_ports.h"
 #include "harness/machine/network_links.h"
 #include "harness/machine/node.h"
 

@@ -4,8 +4,10 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "harness/base/system/socket.h"
+#include "harness/observe/nccl/nccl_seen.h"
 
 namespace headrace::observe {
 
@@ -20,5 +22,10 @@ inline constexpr double kNcclPatience = 10;  // [s], of a whole answer; NCCL its
 /// `over`: nobody needs the answer any more.
 NcclReply ask_nccl(const system::SocketAddress& at, const std::function<bool()>& over,
                    double patience_s = kNcclPatience);
+
+// The answer of NCCL's RAS service, version 2.28.7 or later, as JSON: foreign text, taken whole or not at all.
+
+/// Nothing, and why in `refused`, where it is no such answer, or holds more than any job has.
+std::optional<NcclLook> read_nccl_answer(std::string_view text, std::string& refused);
 
 }  // namespace headrace::observe

@@ -17,7 +17,6 @@
 #include "harness/base/error.h"
 #include "harness/base/system/kernel_files.h"
 #include "harness/base/system/own_addresses.h"
-#include "harness/observe/nccl/nccl_answer.h"
 #include "harness/observe/nccl/nccl_ask.h"
 #include "harness/observe/nccl/nccl_inspector.h"
 #include "harness/observe/nccl/nccl_place.h"

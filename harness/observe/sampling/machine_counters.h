@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "harness/machine/client_counters.h"
-#include "harness/machine/fuse_queue.h"
 #include "harness/observe/sampling/recording.h"
 
 namespace headrace::observe {

@@ -11,7 +11,7 @@
 
 #include "harness/observe/learning/pace.h"
 #include "harness/observe/nccl/nccl_looks.h"
-#include "harness/observe/sampling/gpu_looks.h"
+#include "harness/observe/sampling/gpus.h"
 #include "harness/observe/sampling/machine_counters.h"
 #include "harness/observe/sampling/process_files.h"
 #include "harness/observe/sampling/recording.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/backends/buffers.h"
-#include "harness/base/skip.h"
+#include "harness/base/footprint.h"
 #include "harness/record/params.h"
 #include "harness/record/recorder.h"
 #include "harness/workload/data/block_loop.h"

@@ -209,8 +209,9 @@ std::vector<unsigned char> DataSet::whole(std::uint32_t file) const {
 DataSet::~DataSet() = default;
 
 const FileTable* files_of(const Workload& workload) {
-  if (const FileTable* own = workload.files()) return own;
-  return workload.data() == nullptr ? nullptr : &workload.data()->files();
+  const auto& read = as<ReadsFiles>(workload);
+  if (const FileTable* own = read.files()) return own;
+  return read.data() == nullptr ? nullptr : &read.data()->files();
 }
 
 }  // namespace headrace

@@ -3,12 +3,13 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "harness/record/recorder.h"
-#include "harness/workload/data/pipeline/batch_copies.h"
 #include "harness/workload/data/pipeline/batch_queue.h"
 #include "harness/workload/data/pipeline/bell.h"
 #include "harness/workload/data/pipeline/decode.h"
@@ -20,6 +21,20 @@
 #include "harness/workload/data/pipeline/step_clock.h"
 #include "harness/workload/data/pipeline/step_log.h"
 #include "harness/workload/data/pipeline/training_process.h"
+
+// Copies of batches to the GPUs that compute with them, as a training loop makes them before each batch.
+namespace headrace::pipeline {
+/// On the one thread that hands batches over. Nothing here waits, allocates or throws; what fails is the implementer's to keep.
+class BatchCopies {
+ public:
+  virtual ~BatchCopies() = default;
+  /// Begins the copy of one batch to `gpu`, which has none under way.
+  virtual void begin(std::size_t gpu) noexcept = 0;
+  /// How long the copy took [ns], once it has arrived, or failed; nothing before.
+  virtual std::optional<std::uint64_t> arrived(std::size_t gpu) noexcept = 0;
+};
+
+}  // namespace headrace::pipeline
 
 namespace headrace {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/backends/formats/format.h"
+#include "harness/record/file_table.h"
 #include "harness/workload/data/data_set.h"
 
 namespace headrace {
@@ -18,5 +19,15 @@ formats::Format format_of(const DataSet& data);
 /// RunError where one cannot be read.
 std::vector<std::vector<unsigned char>> some_samples(const DataSet& data, std::vector<std::string_view> beginnings,
                                                      std::size_t most);
+
+// How many bytes a sample takes in shards that are there already, by counting samples in some of them.
+
+struct OwnSamples {
+  formats::Format format = formats::Format::none;
+  double stored_size = 0;  // of a sample, with its headers and padding [B]; 0: it is not known
+};
+
+/// Of tar, TFRecord and MDS files that this machine reads: of a few of them, the first 16 MiB of each.
+OwnSamples own_samples(const FileTable& files);
 
 }  // namespace headrace

@@ -10,7 +10,6 @@
 #include "harness/backends/engines.h"
 #include "harness/backends/file_io.h"
 #include "harness/base/footprint.h"
-#include "harness/base/skip.h"
 #include "harness/record/cache_state.h"
 #include "harness/record/params.h"
 #include "harness/workload/data/data_set.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "harness/workload/ranks/all_or_none.h"
 #include "harness/workload/ranks/team.h"
 
 namespace headrace {

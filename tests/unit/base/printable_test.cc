@@ -1,4 +1,5 @@
 #include "harness/base/printable.h"
+#include "harness/base/code_points.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
-
-#include "harness/base/code_points.h"
 
 namespace headrace::printable_test {
 namespace {

@@ -1,5 +1,5 @@
 // Which of all lines that a launcher and what it started printed says why nothing came of it.
-#include "harness/bringup/agents/complaint.h"
+#include "harness/bringup/agents/child.h"
 
 #include <gtest/gtest.h>
 

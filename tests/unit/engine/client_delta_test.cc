@@ -1,4 +1,4 @@
-#include "harness/engine/client_delta.h"
+#include "harness/engine/ledger.h"
 
 #include <gtest/gtest.h>
 

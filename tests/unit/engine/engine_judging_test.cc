@@ -211,8 +211,7 @@ TEST_F(EngineJudging, TheBestPointAnswersANeed) {
 }
 
 TEST_F(EngineJudging, AFactNeedsOneRepetition) {
-  auto w = plan.add();
-  w->fact = true;
+  auto w = plan.add(testing::ScriptedWorkload::fact());
   w->fixed = [](const Repetition&) { return 2.0; };
   plan.need("fixed", 128);
   const RunResult r = run();
@@ -407,8 +406,7 @@ TEST_F(EngineJudging, ANeedIsAnsweredByWhatWasMeasuredWithTheJobsValue) {
   need.need = need.required = 4;
   plan.plan.needs.push_back(need);
   const auto add = [&](std::map<std::string, ParamValue> params, double value) {
-    auto w = plan.add();
-    w->fact = true;
+    auto w = plan.add(testing::ScriptedWorkload::fact());
     w->fixed = [value](const Repetition&) { return value; };
     plan.plan.points.back().params = std::move(params);
     return w;

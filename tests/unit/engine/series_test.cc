@@ -1,5 +1,5 @@
 // Grouping, warm-up cut and steadiness of a phase whose operations are known.
-#include "harness/engine/series.h"
+#include "harness/engine/phase_result.h"
 
 #include <gtest/gtest.h>
 

@@ -20,22 +20,17 @@ int allowed_processors() {
 /// Reports of each of its threads on how many processors it may run.
 class Looking final : public Workload {
  public:
-  explicit Looking(bool stay) : stay_(stay) {}
   unsigned workers() const override { return 3; }
-  bool threads_stay() const override { return stay_; }
   void run(Worker& worker) override { seen[worker.index] = allowed_processors(); }
   void report(const Repetition&, MetricSink&) const override {}
 
   std::vector<int> seen = std::vector<int>(3);
-
- private:
-  const bool stay_;
 };
 
-TEST(WorkerThreadsTest, EachStaysOnAProcessorUnlessItStandsForAProcess) {
+TEST(WorkerThreadsTest, EachStaysOnAProcessorIfPinned) {
   for (const bool stay : {true, false}) {
-    const auto workload = std::make_shared<Looking>(stay);
-    const engine::PhaseEnd end = engine::run_phase({.workload = workload, .pinned = true}, {}, {});
+    const auto workload = std::make_shared<Looking>();
+    const engine::PhaseEnd end = engine::run_phase({.workload = workload, .pinned = stay}, {}, {});
     ASSERT_EQ(end.kind, engine::PhaseEnd::Kind::done) << end.error;
     EXPECT_EQ(workload->seen, std::vector<int>(3, stay ? 1 : allowed_processors()));
   }

@@ -1,4 +1,5 @@
 // docs/reference/job-keys.md has the key tables of the program, and docs/reference/needs.md every need that a job can have.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,7 +8,7 @@
 #include <set>
 
 #include "harness/job/formula_output.h"
-#include "harness/job/job_keys_page.h"
+#include "harness/job/job_keys.h"
 #include "harness/job/needs.h"
 #include "tests/unit/source_dir.h"
 
@@ -24,6 +25,24 @@ std::vector<Job> shipped_jobs() {
   for (const auto& file : std::filesystem::directory_iterator(source_dir() + "/configs/jobs"))
     jobs.push_back(load_job(file.path()));
   return jobs;
+}
+
+/// Every section with a table of its keys: unit, allowed values, default, meaning.
+std::string job_keys_markdown() {
+  std::string out;
+  for (const JobSection& section : all_job_sections()) {
+    out += section.name.empty() ? fmt::format("### At the top\n\n")
+                                : fmt::format("\n### `{}`: {}\n\n", section.name, section.help);
+    out += "| key | unit | allowed | default | meaning |\n|---|---|---|---|---|\n";
+    for (const JobKey& key : job_keys()) {
+      if (key.section() != section.name) continue;
+      std::string allowed = key.allowed();
+      for (std::size_t at = 0; (at = allowed.find(" | ", at)) != std::string::npos;) allowed.replace(at, 3, ", ");
+      out +=
+          fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name(), key.unit(), allowed, key.shown_default(), key.help);
+    }
+  }
+  return out;
 }
 
 TEST(JobPage, ReportsEveryKey) {

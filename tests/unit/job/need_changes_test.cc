@@ -1,5 +1,5 @@
 // Two jobs side by side.
-#include "harness/job/need_changes.h"
+#include "harness/job/need_output.h"
 #include "tests/unit/source_dir.h"
 
 #include <gtest/gtest.h>

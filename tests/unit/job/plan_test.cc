@@ -14,7 +14,7 @@ namespace headrace::plan_test {
 namespace {
 
 /// Reads nothing and measures nothing: what matters here is how it is configured.
-class Configured final : public Workload {
+class Configured final : public Workload, public ReadsFiles {
  public:
   explicit Configured(Params& p) : depth_(p.count("queue_depth", 1, {.min = 1, .max = 64}, "in flight")) {
     p.choice("engine", "posix", {"posix", "io_uring"}, "how");

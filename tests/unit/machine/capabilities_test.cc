@@ -1,4 +1,4 @@
-#include "harness/machine/capabilities.h"
+#include "harness/machine/limits.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Clients of shared file systems that count their requests. None of them was ever met here.
-#include "harness/machine/client_requests.h"
+#include "harness/machine/client_counters.h"
 
 #include <gtest/gtest.h>
 

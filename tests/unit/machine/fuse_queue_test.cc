@@ -1,5 +1,5 @@
 // What waits for a FUSE daemon, from files laid as the kernel's control file system shows them.
-#include "harness/machine/fuse_queue.h"
+#include "harness/machine/client_counters.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/machine/last_level_cache.h"
+#include "harness/machine/cpu.h"
 
 #include <gtest/gtest.h>
 

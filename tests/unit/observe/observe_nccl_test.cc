@@ -8,7 +8,6 @@
 #include <thread>
 
 #include "harness/base/deadline.h"
-#include "harness/observe/nccl/nccl_answer.h"
 #include "harness/observe/nccl/nccl_ask.h"
 #include "harness/observe/nccl/nccl_behind.h"
 #include "harness/observe/nccl/nccl_inspector.h"

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "harness/results/pairs_json.h"
+#include "harness/results/repetition_json.h"
 
 namespace headrace::results::metric_key_test {
 namespace {

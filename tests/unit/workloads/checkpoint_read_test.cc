@@ -39,16 +39,16 @@ constexpr const char* kShards = "shard_size: 1000000B\n";
 
 TEST_P(CheckpointReadTest, EachRankReadsItsOwnShard) {
   run_with(kShards, [](WorkloadRunner& runner) {
-    EXPECT_EQ(runner->data()->files().count(), 3u);
-    EXPECT_EQ(runner->cache_use().readers, 1u);
+    EXPECT_EQ(runner.as<ReadsFiles>().data()->files().count(), 3u);
+    EXPECT_EQ(runner.as<ReadsFiles>().cache_use().readers, 1u);
     for (int i = 0; i < 2; ++i) expect_a_restore(runner, 3'000'000, 3 * 16);
   });
 }
 
 TEST_P(CheckpointReadTest, AllRanksReadTheSameWeights) {
   run_with(kShards + std::string("layout: same\n"), [](WorkloadRunner& runner) {
-    EXPECT_EQ(runner->data()->files().count(), 1u);
-    EXPECT_EQ(runner->cache_use().readers, 3u);
+    EXPECT_EQ(runner.as<ReadsFiles>().data()->files().count(), 1u);
+    EXPECT_EQ(runner.as<ReadsFiles>().cache_use().readers, 3u);
     expect_a_restore(runner, 3'000'000, 3 * 16, "shared_read_bandwidth");
     // What the page cache served says nothing of what storage gives.
     EXPECT_FALSE(runner.metrics.contains("read_bandwidth"));
@@ -58,14 +58,14 @@ TEST_P(CheckpointReadTest, AllRanksReadTheSameWeights) {
 TEST_P(CheckpointReadTest, AroundThePageCache) {
   if (GetParam() == std::string("mmap")) GTEST_SKIP() << "maps go through the page cache";
   run_with(kShards + std::string("direct: true\n"), [](WorkloadRunner& runner) {
-    EXPECT_EQ(runner->cache_states().front(), CacheState::bypassed);
+    EXPECT_EQ(runner.as<ReadsFiles>().cache_states().front(), CacheState::bypassed);
     expect_a_restore(runner, 3'000'000, 3 * 16);
   });
 }
 
 TEST_P(CheckpointReadTest, VerifyNamesWrongBlocksAsTheEngineDeliversThem) {
   run_with(kShards, [](WorkloadRunner& runner) {
-    const FileTable& files = runner->data()->files();
+    const FileTable& files = runner.as<ReadsFiles>().data()->files();
     {
       std::fstream file(files.full_path(1), std::ios::in | std::ios::out | std::ios::binary);
       file.seekp(8192 + 100);
@@ -85,7 +85,7 @@ TEST_P(CheckpointReadTest, VerifyNamesWrongBlocksAsTheEngineDeliversThem) {
 
 TEST_P(CheckpointReadTest, ARankThatFailsIsAnErrorAndNotARestore) {
   run_with(kShards, [](WorkloadRunner& runner) {
-    fs::resize_file(runner->data()->files().full_path(1), 500'000);
+    fs::resize_file(runner.as<ReadsFiles>().data()->files().full_path(1), 500'000);
     const Repetition r = runner.repeat();
     EXPECT_GT(r.phases.front().errors, 0u);
     EXPECT_EQ(runner.errors.front().code, OperationError::kShortRead);

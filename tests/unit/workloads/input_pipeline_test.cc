@@ -21,7 +21,7 @@ TEST(InputPipelineTest, ReadsEveryFileOnceAndStepsWithWholeBatches) {
     const Repetition r = runner.repeat();
     EXPECT_EQ(r.phases.front().errors, 0u);
     EXPECT_EQ(r.phases.front().operations, 100u) << loader;
-    EXPECT_EQ(r.phases.front().bytes, runner->data()->files().total_bytes());
+    EXPECT_EQ(r.phases.front().bytes, runner.as<ReadsFiles>().data()->files().total_bytes());
     EXPECT_EQ(runner.metrics["steps"], 100 / 5 / 2 - 1) << loader;
     const PhaseResult& phase = r.phases.front();
     EXPECT_EQ(phase.parts[2].total(), 10u) << "each step is in the histogram";
@@ -169,7 +169,7 @@ TEST(InputPipelineTest, LargerFilesTakeLongerToDecode) {
                                               "cpu_time_per_sample: 2ms\n");
   runner.prepare();
   const Repetition r = runner.repeat();
-  const FileTable& sizes = runner->data()->files();
+  const FileTable& sizes = runner.as<ReadsFiles>().data()->files();
   std::uint64_t least = UINT64_MAX;
   for (std::uint32_t i = 0; i < sizes.count(); ++i) least = std::min(least, sizes.size(i));
   const double mean = static_cast<double>(sizes.total_bytes()) / sizes.count();
@@ -226,8 +226,8 @@ TEST(InputPipelineTest, SamplesInMemoryAreCopiedUntilTheTimeIsOver) {
   WorkloadRunner runner("input_pipeline",
                         "source: memory\nsample_size: 100kB\nworkers: 2\nbatch_size: 4\nstep_time: 0s\n");
   runner.prepare();
-  EXPECT_EQ(runner->data(), nullptr);
-  EXPECT_TRUE(runner->cache_states().empty());
+  EXPECT_EQ(runner.as<ReadsFiles>().data(), nullptr);
+  EXPECT_TRUE(runner.as<ReadsFiles>().cache_states().empty());
   EXPECT_EQ(runner->footprint().written_bytes, 0u);
   EXPECT_EQ(runner.repeat(1, true).phases.front().operations, 0u);
 }
@@ -235,7 +235,7 @@ TEST(InputPipelineTest, SamplesInMemoryAreCopiedUntilTheTimeIsOver) {
 TEST(InputPipelineTest, CountsWhatItCouldNotReadAsErrorsOnly) {
   WorkloadRunner runner("input_pipeline", files(40) + "workers: 2\nbatch_size: 4\nstep_time: 0s\n");
   runner.prepare();
-  std::filesystem::remove(runner->data()->files().full_path(7));
+  std::filesystem::remove(runner.as<ReadsFiles>().data()->files().full_path(7));
   const Repetition r = runner.repeat();
   EXPECT_EQ(r.phases.front().operations, 39u);
   ASSERT_EQ(runner.errors.size(), 1u);

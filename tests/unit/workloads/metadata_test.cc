@@ -79,7 +79,7 @@ TEST_F(MetadataTest, AFileThatVanishesIsAnErrorAndTheNextRepetitionGoesOn) {
   EXPECT_EQ(r.phases[kOpen].operations, kFiles - 1);
   ASSERT_FALSE(runner.errors.empty());
   EXPECT_EQ(runner.errors.front().code, ENOENT);
-  EXPECT_EQ(runner->files()->path(runner.errors.front().file), std::string("d000/d000/f00000007"));
+  EXPECT_EQ(runner.as<ReadsFiles>().files()->path(runner.errors.front().file), std::string("d000/d000/f00000007"));
   EXPECT_EQ(runner->latency_parts()[runner.errors.front().part - 1u], "open");
 }
 

@@ -153,7 +153,7 @@ TEST_F(OneProcess, ReportsWhatTheLogSays) {
   ASSERT_FALSE(runner.check());
   runner.prepare();
   std::map<std::string, std::string> facts;
-  for (const auto& [name, value] : runner->facts()) facts[name] = value;
+  for (const auto& [name, value] : runner.as<ReportsFacts>().facts()) facts[name] = value;
   EXPECT_EQ(facts["transport"], "P2P");
   EXPECT_EQ(facts["algorithm"], "Ring");
   EXPECT_EQ(facts["protocol"], "LL128");
@@ -161,7 +161,7 @@ TEST_F(OneProcess, ReportsWhatTheLogSays) {
   EXPECT_EQ(facts["communicators"], "by the test");
   EXPECT_EQ(facts.count("decisions"), 0u);
   EXPECT_FALSE(fabric->listens) << "nothing may be timed while NCCL writes";
-  EXPECT_EQ(runner->group()->ranks, 4u);
+  EXPECT_EQ(runner.as<JoinsRanks>().group()->ranks, 4u);
 }
 
 TEST_F(OneProcess, RegistersBuffersAndRecordsGraphsWhereAskedTo) {
@@ -182,11 +182,11 @@ TEST_F(OneProcess, ReportsWhatGpusWereHeldBackAndCounted) {
   ASSERT_FALSE(runner.check());
   runner.prepare();
   runner.repeat();
-  EXPECT_EQ(runner->disturbance(), "");
+  EXPECT_EQ(runner.as<UsesDevices>().disturbance(), "");
   gpus.settings(1).state.held_back = "thermal";
   runner.before_phase = [&](const std::string&) { gpus.settings(0).state.replays = 3; };
   runner.repeat();
-  EXPECT_EQ(runner->disturbance(), "");
+  EXPECT_EQ(runner.as<UsesDevices>().disturbance(), "");
   const std::vector<std::string> notes = runner->notes();
   for (const char* reported : {"gpu0: the PCIe replay counter rose during the run", "gpu1 was held back: thermal"})
     EXPECT_TRUE(std::ranges::find(notes, reported) != notes.end()) << fmt::format("{}", fmt::join(notes, "; "));
@@ -231,7 +231,7 @@ std::vector<std::string> run_ranks(unsigned ranks, const std::string& workload, 
       runner.prepare();
       if (is(trouble.leaves)) return;
       runner.repeat();
-      errors[rank] = runner->disturbance();
+      errors[rank] = runner.as<UsesDevices>().disturbance();
       runner->verify({});
     } catch (const std::exception& e) {
       errors[rank] = e.what();

@@ -39,7 +39,7 @@ TEST_P(RandomReadTest, ReadsFilesOfDifferentSizesAtAnyAlignment) {
   run_with("files: 9\nfile_size: 50000B\nfile_size_spread: 15000B\nalignment: 512B\nworkers: 3\n",
            [](WorkloadRunner& runner) {
              std::uint64_t blocks = 0;
-             const FileTable& files = runner->data()->files();
+             const FileTable& files = runner.as<ReadsFiles>().data()->files();
              for (std::uint32_t i = 0; i < files.count(); ++i) blocks += files.size(i) / 4096;
              const PhaseResult phase = runner.repeat().phases.front();
              EXPECT_EQ(phase.operations, blocks);
@@ -58,7 +58,7 @@ TEST_P(RandomReadTest, SaysWhereAFileEndsTooEarly) {
   run_with("files: 1\nfile_size: 64KiB\nworkers: 1\n", [](WorkloadRunner& runner) {
     // At a page: the rest of a page that a file ends in reads as zeros in a mapping, which nothing
     // can notice.
-    std::filesystem::resize_file(runner->data()->files().full_path(0), 57'344);
+    std::filesystem::resize_file(runner.as<ReadsFiles>().data()->files().full_path(0), 57'344);
     EXPECT_EQ(runner.repeat().phases.front().operations, 14u);
     ASSERT_EQ(runner.errors.size(), 2u);
     for (const OperationError& error : runner.errors) EXPECT_EQ(error.code, OperationError::kShortRead);

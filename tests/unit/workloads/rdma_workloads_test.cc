@@ -84,8 +84,8 @@ std::vector<Outcome> run_cast(const Cast& cast, const std::string& workload, con
           runner.prepare();
           for (unsigned i = 0; i < repetitions; ++i) outcome.operations = runner.repeat(i + 1).phases[0].operations;
           outcome.metrics = runner.metrics;
-          outcome.pairs = runner->pairs();
-          outcome.group = runner->group();
+          outcome.pairs = runner.as<JoinsRanks>().pairs();
+          outcome.group = runner.as<JoinsRanks>().group();
           outcome.why_no_port = runner->why_missing("nic_bandwidth");
           outcome.notes = runner->notes();
           outcome.workers = runner->workers();

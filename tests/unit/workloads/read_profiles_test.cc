@@ -40,7 +40,7 @@ std::vector<Case> cases() {
 TEST(ReadProfiles, KeepTheWholeFileForWhoDecodesIt) {
   WorkloadRunner runner("small_file_read", "files: 3\nfile_size: 200000B\nfile_size_spread: 30kB\n");
   runner.prepare();
-  const DataSet& data = *runner->data();
+  const DataSet& data = *runner.as<ReadsFiles>().data();
   for (const ReadProfile profile : {ReadProfile::pil, ReadProfile::mmap, ReadProfile::npz}) {
     const auto reader = profile_file_reader(profile, data.files(), true);
     reader->attach();
@@ -71,7 +71,7 @@ TEST_P(EveryLoaderTest, ReadsEverythingOnceAndCanBeRepeated) {
 TEST_P(EveryLoaderTest, CountsWhatItCouldNotReadAsErrorsOnly) {
   WorkloadRunner runner(GetParam().workload, GetParam().yaml);
   runner.prepare();
-  const FileTable& files = runner->data()->files();
+  const FileTable& files = runner.as<ReadsFiles>().data()->files();
   const std::uint32_t cut = files.count() - 1;
   std::filesystem::resize_file(files.full_path(cut), files.size(cut) / 2);
   const PhaseResult phase = runner.repeat().phases.front();

@@ -20,6 +20,16 @@ class Nothing final : public Workload {
   void run(Worker&) override {}
   void report(const Repetition&, MetricSink&) const override {}
 };
+/// Like Nothing, but what it reports never changes.
+class Known final : public Workload {
+ public:
+  explicit Known(Params&) {}
+  static constexpr WorkloadTraits kTraits{.deterministic = true, .across_ranks = AcrossRanks::first};
+  static std::span<const Metric> metrics() { return Nothing::metrics(); }
+  void run(Worker&) override {}
+  void report(const Repetition&, MetricSink&) const override {}
+};
+const Register<Known> known{"yy_test_known", "knows"};
 const Register<Nothing> second{"zz_test_nothing", "does nothing"};
 const Register<Nothing> first{"aa_test_nothing", "does nothing either"};
 
@@ -30,6 +40,17 @@ TEST(Registry, FindsByNameAndSorts) {
   EXPECT_EQ(r.find("no_such"), nullptr);
   const auto names = r.names();
   EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+}
+
+TEST(Registry, HasTheTraitsThatAWorkloadDefinesAndElseTheDefaults) {
+  const WorkloadTraits& own = Registry::instance().find("yy_test_known")->traits;
+  EXPECT_TRUE(own.deterministic);
+  EXPECT_EQ(own.across_ranks, AcrossRanks::first);
+  const WorkloadTraits& usual = Registry::instance().find("aa_test_nothing")->traits;
+  EXPECT_FALSE(usual.deterministic);
+  EXPECT_EQ(usual.across_ranks, AcrossRanks::add);
+  EXPECT_FALSE(Registry::instance().find("input_pipeline")->traits.threads_stay);
+  EXPECT_TRUE(Registry::instance().find("gpu_burn")->traits.one_per_node);
 }
 
 TEST(RegistryDeathTest, ADuplicateNameAborts) {

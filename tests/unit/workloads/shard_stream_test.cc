@@ -57,7 +57,7 @@ TEST_P(ShardStreamTest, MoreWorkersThanShardsIsSaid) {
 TEST_P(ShardStreamTest, ReadsDirectly) {
   try {
     run_with("workers: 2\ndirect: true\n", [](WorkloadRunner& runner) {
-      EXPECT_EQ(runner->cache_states().front(), CacheState::bypassed);
+      EXPECT_EQ(runner.as<ReadsFiles>().cache_states().front(), CacheState::bypassed);
       EXPECT_EQ(runner.repeat().phases.front().bytes, 1'500'000u);
       EXPECT_TRUE(runner.errors.empty());
     });
@@ -68,7 +68,7 @@ TEST_P(ShardStreamTest, ReadsDirectly) {
 
 TEST_P(ShardStreamTest, SaysWhereAShardEndsTooEarly) {
   run_with("workers: 1\n", [](WorkloadRunner& runner) {
-    std::filesystem::resize_file(runner->data()->files().full_path(3), 100'000);
+    std::filesystem::resize_file(runner.as<ReadsFiles>().data()->files().full_path(3), 100'000);
     const PhaseResult phase = runner.repeat().phases.front();
     EXPECT_EQ(phase.operations, 21u);
     EXPECT_EQ(phase.errors, 4u);

@@ -29,7 +29,7 @@ TEST_P(SmallFileReadTest, ReadsEveryFileOnce) {
   EXPECT_EQ(phase.errors, 0u);
   EXPECT_EQ(phase.operations, 60u);
   EXPECT_EQ(phase.bytes, 60u * 20'000);
-  EXPECT_EQ(phase.bytes, runner_->data()->files().total_bytes());
+  EXPECT_EQ(phase.bytes, runner_.as<ReadsFiles>().data()->files().total_bytes());
   const double rate = 60 / phase.elapsed_s;
   EXPECT_DOUBLE_EQ(runner_.metrics["file_rate"], rate);
   EXPECT_DOUBLE_EQ(runner_.metrics["sample_rate"], 4 * rate);
@@ -45,7 +45,7 @@ TEST_P(SmallFileReadTest, CanBeRepeated) {
 }
 
 TEST_P(SmallFileReadTest, CountsWhatItCouldNotReadAsErrorsOnly) {
-  const FileTable& files = runner_->data()->files();
+  const FileTable& files = runner_.as<ReadsFiles>().data()->files();
   std::filesystem::remove(files.full_path(7));
   std::filesystem::resize_file(files.full_path(9), 10'000);
   const Repetition r = runner_.repeat();

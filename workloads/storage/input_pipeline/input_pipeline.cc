@@ -4,21 +4,113 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "harness/backends/loader.h"
 #include "harness/job/formula.h"
 #include "harness/machine/block_device.h"
 #include "harness/machine/device_settings.h"
+#include "harness/record/ranks/ranks.h"
 #include "harness/workload/data/checkpoint_saver.h"
 #include "harness/workload/data/pipeline.h"
 #include "harness/workload/workload.h"
 #include "workloads/storage/input_pipeline/gpu_copies.h"
 #include "workloads/storage/input_pipeline/inputs.h"
 #include "workloads/storage/input_pipeline/metrics.h"
-#include "workloads/storage/input_pipeline/node_shares.h"
 #include "workloads/storage/input_pipeline/settings.h"
 #include "workloads/storage/input_pipeline/workers.h"
+
+namespace headrace::input_pipeline {
+namespace {
+
+// Several nodes that step together: what each did of a repetition, and who holds back the others.
+
+/// What a node did in a repetition.
+struct NodeShares {
+  double rate = 0;  // samples/s
+  pipeline::Utilization gpus;
+  double reading = 0, decoding = 0, waiting = 0;  // of the workers' time
+};
+
+static_assert(std::is_trivially_copyable_v<NodeShares>);
+
+/// The nodes of a team; one alone sends nothing.
+class NodesTogether {
+ public:
+  /// Untimed.
+  void connect(Node& node);
+  /// By which they end their steps together; nullptr: there is one.
+  std::unique_ptr<pipeline::StepBarrier> barrier() const;
+
+  /// All say what they did, and `reported` becomes the slowest one's, as its steps are everybody's. Without `steps` nothing
+  /// computes and no step waits for another; then each node counts for as much as the slowest gives.
+  void report(NodeShares& reported, bool steps, MetricSink& sink);
+  /// By its place, after report().
+  std::optional<unsigned> slowest() const { return slowest_; }
+  /// A note of the last repetition, once; "" = none.
+  std::string take_note();
+
+ private:
+  Ranks* ranks_ = nullptr;
+  std::vector<unsigned> team_;
+  std::optional<unsigned> slowest_;
+  std::string held_back_;
+};
+
+constexpr double kWords_s = 60;  // for the others' words after a repetition
+
+void NodesTogether::connect(Node& node) {
+  ranks_ = &node.ranks();
+  team_ = node.team();
+}
+
+std::unique_ptr<pipeline::StepBarrier> NodesTogether::barrier() const {
+  return team_.size() > 1 ? std::make_unique<pipeline::StepBarrier>(*ranks_, team_) : nullptr;
+}
+
+void NodesTogether::report(NodeShares& reported, bool steps, MetricSink& sink) {
+  slowest_.reset();
+  held_back_.clear();
+  if (team_.size() < 2) return;
+  const std::string own(reinterpret_cast<const char*>(&reported), sizeof reported);
+  std::vector<NodeShares> all;
+  for (const std::string& words : ranks_->gather("shares of the steps", team_, own, kWords_s))
+    std::memcpy(&all.emplace_back(), words.data(), std::min(words.size(), sizeof reported));
+  if (!steps) {
+    const auto least = std::ranges::min_element(all, {}, &NodeShares::rate);
+    slowest_ = static_cast<unsigned>(least - all.begin());
+    reported.rate = least->rate;
+    return;
+  }
+  // Who ends a step last waits for nobody. How often one does says less: of steps that come in bursts only the first is
+  // waited for.
+  const auto least = std::ranges::min_element(all, {}, [](const NodeShares& each) { return each.gpus.others; });
+  slowest_ = static_cast<unsigned>(least - all.begin());
+  double others = 0;
+  for (const NodeShares& each : all) others += each.gpus.others;
+  others = (others - least->gpus.others) / static_cast<double>(all.size() - 1);
+  const double rate = reported.rate;
+  const std::uint64_t counted = reported.gpus.steps;
+  reported = *least;
+  reported.rate = rate;
+  reported.gpus.steps = counted;
+  sink.put("others_fraction", others);
+  sink.put("least_others_fraction", reported.gpus.others);
+  held_back_ =
+      fmt::format("in the last repetition {} waited for other nodes {:.1f} % of the time, the other{} {:.1f} %",
+                  ranks_->who(team_[*slowest_]), 100 * reported.gpus.others, all.size() == 2 ? "" : "s", 100 * others);
+}
+
+std::string NodesTogether::take_note() { return std::exchange(held_back_, ""); }
+
+}  // namespace
+}  // namespace headrace::input_pipeline
 
 namespace {
 using namespace headrace;
@@ -28,16 +120,20 @@ constexpr std::size_t kTracedSteps = 20'000;  // that a trace has room for
 constexpr unsigned kTrainer = 2;              // its latency parts, behind those of the workers
 
 /// What do the GPUs of a job get from this storage, through the job's loader?
-class InputPipeline final : public Workload {
+class InputPipeline final : public Workload,
+                            public ReadsFiles,
+                            public JoinsRanks,
+                            public SavesCheckpoints,
+                            public TracesItems {
  public:
   explicit InputPipeline(Params& p) : set_(p), inputs_(set_), workers_(set_, inputs_) {}
 
+  static constexpr WorkloadTraits kTraits{.threads_stay = false};
   static std::span<const Metric> metrics() { return kMetrics; }
   std::optional<Skip> check(Node& node) override { return set_.check(node); }
   Footprint footprint() const override { return set_.footprint(); }
   /// After those that read, the GPUs, their processes, and then the ranks of checkpoints.
   unsigned workers() const override { return first_process() + processes() + background_workers(); }
-  bool threads_stay() const override { return false; }
   unsigned background_workers() const override { return set_.saves() ? set_.save.ranks : 0; }
   std::vector<std::string> latency_parts() const override { return {"decode", "batch_wait", "step", "wakeup"}; }
   std::vector<CacheState> cache_states() const override {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/backends/table.h"
-#include "harness/base/skip.h"
+#include "harness/base/footprint.h"
 #include "harness/record/file_table.h"
 #include "harness/record/params.h"
 #include "workloads/storage/input_pipeline/sample_source.h"

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "harness/backends/read_profiles.h"
-#include "harness/base/skip.h"
+#include "harness/base/footprint.h"
 #include "harness/workload/data/checkpoint_saver.h"
 #include "harness/workload/data/loader.h"
 #include "harness/workload/data/storage_params.h"

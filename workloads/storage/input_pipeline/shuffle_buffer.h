@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "harness/base/footprint.h"
 #include "harness/base/random.h"
-#include "harness/base/skip.h"
 #include "harness/record/params.h"
 #include "workloads/storage/input_pipeline/sample_source.h"
 

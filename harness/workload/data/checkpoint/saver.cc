@@ -1,10 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <thread>
+#include <vector>
 
+#include "harness/backends/buffers.h"
 #include "harness/backends/engines.h"
 #include "harness/backends/loader.h"
 #include "harness/backends/object_writer.h"
@@ -12,7 +16,6 @@
 #include "harness/base/parallel.h"
 #include "harness/base/units.h"
 #include "harness/machine/node.h"
-#include "harness/workload/data/checkpoint/pace.h"
 #include "harness/workload/data/checkpoint/place.h"
 #include "harness/workload/data/checkpoint_saver.h"
 #include "harness/workload/data/data_set/block_pattern.h"
@@ -20,6 +23,73 @@
 
 namespace headrace::checkpoint {
 namespace {
+
+// How large a checkpoint this storage saves within a given time.
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kGrowth = 4;   // from one trial to the next
+constexpr double kLongEnough = 0.125;  // of the time that a save may take: a trial this long shows the speed
+constexpr std::uint64_t kPaceKey = 0x70616365;
+
+double seconds_since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+class Trial {
+ public:
+  Trial(const SaveParams& params, Place& place)
+      : params_(params), place_(place), chunk_(std::min(params.block_size, round_up(params.shard_size, kPage))) {
+    fill_range(kPaceKey, 0, 0, chunk_.data(), chunk_.size());
+  }
+
+  /// Bytes per rank and second, while every rank saves `bytes`; ends early after `most_s`.
+  double speed(std::uint64_t bytes, double most_s, const std::function<void()>& tick) {
+    const Clock::time_point begin = Clock::now();
+    std::atomic<std::uint64_t> written{0};
+    const auto save = [&](unsigned, std::uint64_t rank) {
+      written +=
+          place_.try_to_save(static_cast<unsigned>(rank), bytes, chunk_, [&] { return seconds_since(begin) < most_s; });
+    };
+    try {
+      parallel_for(params_.ranks, params_.ranks, save, tick);
+    } catch (...) {
+      remove();
+      throw;
+    }
+    took_s_ = seconds_since(begin);
+    remove();
+    return static_cast<double>(written) / params_.ranks / took_s_;
+  }
+  double took_s() const { return took_s_; }
+
+ private:
+  void remove() {
+    for (unsigned rank = 0; rank < params_.ranks; ++rank) place_.forget(rank);
+  }
+
+  const SaveParams& params_;
+  Place& place_;
+  std::vector<unsigned char> chunk_;
+  double took_s_ = 0;
+};
+
+/// The shard [B] of which all ranks at once save one within `params.save_within_s`, at most `params.shard_size`; in whole
+/// pages where it is less. By trials that grow, each written and made durable, until one takes a good part of that time
+/// or is a whole shard. They are gone when it returns. Throws RunError.
+std::uint64_t shard_within(const SaveParams& params, Place& place, const DataProgress& progress) {
+  Trial trial(params, place);
+  for (std::uint64_t bytes = std::min(params.block_size, params.shard_size);;
+       bytes = std::min(params.shard_size, bytes * kGrowth)) {
+    const auto tick = [&] {
+      if (progress) progress(bytes * params.ranks, params.total_bytes(), "saving a part, to learn the speed");
+    };
+    const double speed = trial.speed(bytes, params.save_within_s, tick);
+    if (bytes < params.shard_size && trial.took_s() < kLongEnough * params.save_within_s) continue;
+    const double most = speed * params.save_within_s;
+    if (most >= static_cast<double>(params.shard_size)) return params.shard_size;
+    const auto pages = static_cast<std::uint64_t>(most) / kPage;
+    return std::min(params.shard_size, std::max<std::uint64_t>(pages, 1) * kPage);
+  }
+}
 
 constexpr std::uint64_t kChunk = 4_MiB;      // of untimed work: filling, verifying
 constexpr std::uint64_t kUsualPart = 8_MiB;  // of AWS's own tools and of s3torchconnector

@@ -20,7 +20,6 @@
 #include "harness/workload/data/data_set/block_pattern.h"
 #include "harness/workload/data/data_set/making_pace.h"
 #include "harness/workload/data/data_set/manifest.h"
-#include "harness/workload/data/data_set/proof.h"
 #include "harness/workload/data/data_set/writer.h"
 
 namespace headrace {

@@ -6,7 +6,6 @@
 #include "harness/workload/data/data_set.h"
 #include "harness/workload/data/data_set/layout.h"
 #include "harness/workload/data/data_set/manifest.h"
-#include "harness/workload/data/data_set/proof.h"
 
 namespace headrace {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/workload/data/data_set/proof.h"
+#include "harness/workload/data/data_set/manifest.h"
 #include "harness/workload/data/data_set/sample_files.h"
 
 namespace headrace {

@@ -11,7 +11,7 @@
 #include "harness/engine/explain/evidence.h"
 #include "harness/engine/explain/questions.h"
 #include "harness/engine/look_by_look.h"
-#include "harness/engine/series.h"
+#include "harness/engine/phase_result.h"
 #include "tests/unit/scripted_workload.h"
 
 namespace headrace::verdict_simulation_test {

@@ -128,7 +128,7 @@ TEST(NetworkPortsWorkload, CountsOrSaysWhyNot) {
     runner.repeat();
     reported[rank] = runner.metrics;
     whys[rank] = runner->why_missing("nics");
-    EXPECT_EQ(runner->facts().front().first, "ports");
+    EXPECT_EQ(runner.as<ReportsFacts>().facts().front().first, "ports");
     runner.node().ranks().barrier("the end", 10);
   });
   const auto ports = network_ports();

@@ -1,4 +1,4 @@
-#include "harness/machine/network/rail_interfaces.h"
+#include "harness/machine/network/network_ports.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/workload/ranks/all_or_none.h"
+#include "harness/workload/ranks/team.h"
 
 #include <gtest/gtest.h>
 
