@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How surely a bring-up names what is bad: each fault injected so many times into eight hosts of network namespaces.
+"""How surely a bring-up names what is bad: each fault injected that many times into eight hosts of network namespaces.
 
   benches/bringup_faults.py [--times 20] [--only GLOB] [--headrace build/release/headrace]
 

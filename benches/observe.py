@@ -212,7 +212,7 @@ def cost(turns=12):
 
 
 def tree(workers=512):
-    """What watching so many processes, which read all the time, takes of a processor."""
+    """What watching that many processes, which read all the time, takes of a processor."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "data.bin"
         file.write_bytes(bytes(1 << 20))

@@ -70,7 +70,7 @@ int BringupFolder::finish(bringup::Record& record, const std::string& format, co
     } catch (const RunError& e) {
       unwritten_ = e.what();
     }
-  if (!unwritten_.empty()) {  // what stands in the folder is of an earlier round
+  if (!unwritten_.empty()) {  // what is in the folder is of an earlier round
     record.word = worst(record.word, Outcome::error);
     record.sentence += fmt::format(" The last of it could not be kept: {}.", unwritten_);
   }

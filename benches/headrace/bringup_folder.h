@@ -10,7 +10,7 @@
 
 namespace headrace::cli {
 
-/// Throws UsageError where a file of a bring-up stands there that is not as headrace wrote it: what is measured could not be
+/// Throws UsageError where a file of a bring-up is there that is not as headrace wrote it: what is measured could not be
 /// kept.
 void refuse_changed(const MarkedFolder& folder);
 

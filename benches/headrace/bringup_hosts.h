@@ -20,7 +20,7 @@ struct HostsArguments {
   bool no_rdma = false, pairs_only = false, resume = false, dry_run = false, every_link = false, no_report = false;
 };
 
-/// So few nodes: each pair is measured, as that takes no longer.
+/// That few nodes: each pair is measured, as that takes no longer.
 inline constexpr std::size_t kEveryLink = 16;
 
 int bringup_hosts(const HostsArguments& given, const Shared& shared);

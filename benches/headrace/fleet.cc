@@ -151,7 +151,7 @@ struct FleetArguments {
   bool no_report = false;
 };
 
-/// The folder that a run file stands in: what people call the node by when the file reports nothing.
+/// The folder that a run file is in: what people call the node by when the file reports nothing.
 std::string folder_name(const std::string& file) { return fs::path(file).parent_path().filename().string(); }
 
 void collect_all(const std::vector<std::string>& files, fleet::Collector& collector,

@@ -263,7 +263,7 @@ int observe_command(const ObserveArguments& given, const Shared& shared) {
   }
 }
 
-/// What stands before a path of the process, where it has another root than we have.
+/// What is before a path of the process, where it has another root than we have.
 std::string root_of(int pid) {
   std::error_code error;
   const fs::path mine = fs::read_symlink("/proc/self/ns/mnt", error),

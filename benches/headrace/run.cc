@@ -49,7 +49,7 @@ struct ServeArguments {
   bool once = false;
 };
 
-constexpr std::size_t kShortestToken = 16;  // characters: nobody guesses so many at 5 tries a second
+constexpr std::size_t kShortestToken = 16;  // characters: nobody guesses that many at 5 tries a second
 
 bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("::1") ||

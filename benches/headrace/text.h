@@ -27,7 +27,7 @@ using Shown = std::conditional_t<std::same_as<T, Text>, std::string_view,
 class Text {
  public:
   Text() = default;
-  /// A text of this program's source, as it stands.
+  /// A text of this program's source, as it is.
   template <std::size_t N>
   Text(const char (&own)[N]) : text_(own) {}
   template <std::size_t N>

@@ -1,4 +1,4 @@
-// Verbs and options of the command line, as the verbs see them. CLI11 stands behind, in
+// Verbs and options of the command line, as the verbs see them. CLI11 is behind, in
 // verb_options.cc and main.cc alone: it takes seconds to compile wherever it is included.
 #pragma once
 
@@ -28,7 +28,7 @@ class Option {
   /// What it is likely to be, for completion.
   Option& suggests(std::vector<std::string> words);
   Option& between(unsigned least, unsigned most);
-  /// The value that it has now stands in --help.
+  /// The value that it has now is in --help.
   Option& shows_default();
   /// Takes one value each time it is given: words that follow are not its own.
   Option& one_value_each();

@@ -10,7 +10,7 @@ from measured import headrace
 from faulty_store import FaultyStore
 
 MARK = "The store throttled"
-BEST = "1e15"  # that nothing reaches: the verdict has to show what stands in the way
+BEST = "1e15"  # that nothing reaches: the verdict has to show what is in the way
 # Of each way: what is asked, by which metric it is judged, what makes the store refuse, and where it writes.
 WAYS = {
     "objects read": ({"use": "small_file_read"}, "small_file_read.file_rate", f"{BEST}/s", "refuse_each", None),

@@ -4,7 +4,7 @@ waits for each step to end, as a loop does that reads the loss.
 
     image_folder.py FOLDER WORKERS BATCH PREFETCH [waits]
 
-Prints "ready". Then for each line `STEP_S EPOCHS COLD` on standard input, of the last of so many epochs, read cold where COLD is 1:
+Prints "ready". Then for each line `STEP_S EPOCHS COLD` on standard input, of the last of that many epochs, read cold where COLD is 1:
 accelerator utilization (A21: the first step left out), samples per second with the first step, samples, and the processor time that
 a sample took its worker and a batch this process [s]. Ends with its input.
 """

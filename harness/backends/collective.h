@@ -1,5 +1,5 @@
 // Collective operations of a group of ranks, as libraries for them do them: MPI in host memory,
-// NCCL in GPU memory. No vendor's header stands here. Header-only, so that plugins can use it.
+// NCCL in GPU memory. No vendor's header is here. Header-only, so that plugins can use it.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ enum class Collective {
   scatter
 };
 
-/// A name that another one ends with stands behind it.
+/// A name that another one ends with is behind it.
 inline constexpr std::array<std::pair<Collective, std::string_view>, 9> kCollectiveNames{{
     {Collective::all_reduce, "all_reduce"},
     {Collective::all_gather, "all_gather"},
@@ -65,7 +65,7 @@ class MpiGroup {
   virtual unsigned size() const = 0;
   virtual void barrier() = 0;
   /// Sums of float. `count` elements: of the message, or of the whole buffer of n parts
-  /// (has_parts). `in` and `out` hold so many each, or are the same memory: in place. send_recv
+  /// (has_parts). `in` and `out` hold that many each, or are the same memory: in place. send_recv
   /// sends to the next rank and receives from the one before; broadcast is from rank 0, which sends
   /// out of `in` and leaves its `out` as it is; reduce and gather are to rank 0, scatter is from it, and in
   /// place a rank's own part lies where it is in the whole. Blocks.

@@ -1,5 +1,5 @@
 // GPUs as workloads see them: memory, streams of copies, a gate that holds copies back, a kernel
-// that keeps a GPU busy. No vendor's header stands here; harness/backends/cuda implements it.
+// that keeps a GPU busy. No vendor's header is here; harness/backends/cuda implements it.
 // Header-only, so that plugins can use it.
 #pragma once
 
@@ -344,7 +344,7 @@ class Gpu {
   virtual bool reaches(Gpu& other) = 0;
   /// For products on `stream`, of this GPU; both live longer. Throws Unsupported where there is no library.
   virtual std::unique_ptr<GpuMultiplier> multiplier(GpuStream& stream, const GpuMatrices& matrices) = 0;
-  /// For batches of so many images on `stream`, of this GPU, which lives longer. `hardware`: by the GPU's own decoders of
+  /// For batches of that many images on `stream`, of this GPU, which lives longer. `hardware`: by the GPU's own decoders of
   /// JPEG, which take baseline images alone. Throws Unsupported where there is no library, or no such decoder.
   virtual std::unique_ptr<GpuImageDecoder> image_decoder(GpuStream& stream, unsigned batch, unsigned host_threads,
                                                          bool hardware) = 0;

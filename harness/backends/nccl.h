@@ -1,5 +1,5 @@
 // Collective operations of GPUs, as workloads see them: this process's GPUs as members of one group, operations queued
-// on all of them, and a wait that ends. No vendor's header stands here; harness/backends/nccl implements it. Header-only,
+// on all of them, and a wait that ends. No vendor's header is here; harness/backends/nccl implements it. Header-only,
 // so that plugins can use it.
 #pragma once
 

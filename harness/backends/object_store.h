@@ -72,7 +72,7 @@ class ObjectStore {
  public:
   virtual ~ObjectStore() = default;
   /// Every object below `url` ("s3://bucket/prefix", taken for a folder), in the order of their keys, or the one object of
-  /// that name. Returns what stands before the keys ("s3://bucket/prefix"). Throws RunError in the server's own words, with
+  /// that name. Returns what is before the keys ("s3://bucket/prefix"). Throws RunError in the server's own words, with
   /// what to do.
   virtual std::string list(const std::string& url, const std::function<void(const ListedObject&)>& each) = 0;
   /// Where requests for `url` go to and how: "http://127.0.0.1:8333, path style, region us-east-1, signed".

@@ -20,7 +20,7 @@ namespace headrace {
 /// with the reason.
 inline constexpr int kPluginInterface = 19;
 
-/// What a plugin hands over; what it is and can do stands in the table of engines.h. A new kind of backend adds a virtual
+/// What a plugin hands over; what it is and can do is in the table of engines.h. A new kind of backend adds a virtual
 /// function here and a header beside file_io.h.
 class Plugin {
  public:

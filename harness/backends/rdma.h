@@ -1,5 +1,5 @@
 // RDMA as workloads see it: ports with their addresses, registered memory, queue pairs, work and completions. No
-// vendor's header stands here; harness/backends/verbs implements it. Header-only, so that plugins can use it.
+// vendor's header is here; harness/backends/verbs implements it. Header-only, so that plugins can use it.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // Text from outside, as it may stand on a terminal: names, labels and messages of files, users and
-// other hosts can hold commands to the terminal, and characters that reverse or hide what stands
+// other hosts can hold commands to the terminal, and characters that reverse or hide what is
 // beside them.
 #pragma once
 

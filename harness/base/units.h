@@ -58,7 +58,7 @@ std::string format_percent(double ratio);
 std::string compact_quantity(double value, Dimension dimension, int digits = 6);
 
 /// The same for a value whose unit is a word of unit_name() or "ns": "13.6 us", "10.2 k/s", "128". An unknown unit is
-/// written as it stands.
+/// written as it is.
 std::string format_in_unit(double value, std::string_view unit);
 
 /// "1m 05s", "42 s", "2h 03m": for elapsed time and ETA.

@@ -31,7 +31,7 @@ constexpr double kFacts_s = 60;  // libraries of GPUs may take their time
 constexpr double kClock_s = 10;
 constexpr int kClockTurns = 3;              // the quickest answer reports a clock best
 constexpr std::size_t kFewestPartners = 8;  // of those that are retested
-constexpr std::size_t kFewestMet = 4;       // by each of those, where so many are there
+constexpr std::size_t kFewestMet = 4;       // by each of those, where that many are there
 
 /// The end that was called could not call the other one back.
 bool is_one_way(const RoundRecord& round, const PairMeasured& measured) {

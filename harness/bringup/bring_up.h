@@ -14,7 +14,7 @@ namespace headrace::bringup {
 class Audience {
  public:
   virtual ~Audience() = default;
-  /// So many of all agents are known to be there, or not.
+  /// That many of all agents are known to be there, or not.
   virtual void started(std::size_t known, std::size_t all) = 0;
   virtual void looked(const Record& record) = 0;
   /// Something begins that is no round: "node tests".

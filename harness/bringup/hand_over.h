@@ -22,7 +22,7 @@ struct Commands {
 /// unless half of all are; those that were retested are resumed.
 Commands commands_for(const Record& record, Scheduler scheduler);
 
-/// More than so many nodes are never drained by one command line: then it is likely that something else is wrong.
+/// More than that many nodes are never drained by one command line: then it is likely that something else is wrong.
 inline constexpr double kMostDrained = 0.25;
 
 /// What to do next, and when.

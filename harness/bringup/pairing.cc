@@ -169,7 +169,7 @@ void Search::add_unmet(Round& round) const {
   const auto unmet = [&](unsigned a, unsigned b) {
     return a != b && takes_part(b) && !avoided(a, b) && posterior_.meetings(a, b) == 0;
   };
-  std::vector<std::pair<unsigned, unsigned>> order;  // so many are left, of this node
+  std::vector<std::pair<unsigned, unsigned>> order;  // that many are left, of this node
   for (unsigned a = 0; a < of.nodes; ++a) {
     if (!takes_part(a)) continue;
     unsigned left = 0;

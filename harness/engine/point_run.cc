@@ -454,7 +454,7 @@ void PointRunner::measure_again(PointResult& result) {
   Session session(*this, result);
   if (session.open()) session.take_fresh(result.looks.looks.front());
   session.close();
-  if (!hung_) {  // what was measured first stands, however the second time went
+  if (!hung_) {  // what was measured first is, however the second time went
     result.status = status;
     result.reason = reason;
   } else {

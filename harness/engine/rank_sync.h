@@ -57,7 +57,7 @@ class RankSync {
 };
 
 /// Who takes part: all ranks, or the first of each node; of those the first `clients` (0 = all), on
-/// as many nodes as can be. Ascending; rank 0 is always among them. Empty: there are not so many.
+/// as many nodes as can be. Ascending; rank 0 is always among them. Empty: there are not that many.
 std::vector<unsigned> team_of(const Ranks& ranks, bool one_per_node, unsigned clients);
 
 }  // namespace headrace::engine

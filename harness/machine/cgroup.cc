@@ -65,7 +65,7 @@ void tighten(std::optional<T>& limit, T value) {
   if (!limit || value < *limit) limit = value;
 }
 
-/// `limit` in force on `folder`, whose use stands in `used` and whose page cache is reported by
+/// `limit` in force on `folder`, whose use is in `used` and whose page cache is reported by
 /// memory.stat.
 void limit_memory(CgroupLimits& limits, const std::string& folder, std::uint64_t limit, const char* used,
                   const char* inactive, const char* active) {

@@ -13,7 +13,7 @@
 
 namespace headrace::system {
 
-// Requests of shared file systems' clients to their servers, as they count them; NFS's are in nfs_stats.h. What stands here was
+// Requests of shared file systems' clients to their servers, as they count them; NFS's are in nfs_stats.h. What is here was
 // read from sources and manuals, and never run on a live client.
 
 /// Of one kind, since the mount.

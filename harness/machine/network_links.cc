@@ -53,7 +53,7 @@ double leading_number(std::string_view text) {
   return value;
 }
 
-/// What stands behind the number of "4: ACTIVE".
+/// What is behind the number of "4: ACTIVE".
 std::string behind_colon(const std::string& text) {
   const std::size_t colon = text.find(':');
   return std::string(trim(colon == text.npos ? std::string_view(text) : std::string_view(text).substr(colon + 1)));

@@ -28,7 +28,7 @@ struct PcieGeneration {
 /// Of generation 1 to 7; nothing for others.
 std::optional<PcieGeneration> pcie_generation(unsigned number);
 
-/// The generation whose lanes run at so many GT/s; 0: none does.
+/// The generation whose lanes run at that many GT/s; 0: none does.
 unsigned pcie_generation_at(double gigatransfers_per_s);
 
 }  // namespace headrace::system

@@ -38,7 +38,7 @@ struct SurveyBounds {
 /// Is it a library, a program or the system's: no data of a job.
 bool is_program_file(std::string_view path);
 
-/// `root`: what stands before paths, where the process has another root ("/proc/17/root"). Reads names, sizes, and the
+/// `root`: what is before paths, where the process has another root ("/proc/17/root"). Reads names, sizes, and the
 /// begin of three shards.
 DataSurvey survey_data(const Recording& recording, const Roles& roles, const std::string& root,
                        const SurveyBounds& bounds = {});

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kSections{"cluster", "step", "dataset", "loader", "model", "checkpoint"};
 
-/// A comment: in lines of its own, whatever stands in it.
+/// A comment: in lines of its own, whatever is in it.
 std::string comment(const std::string& text, const std::string& indent) {
   constexpr std::size_t kWidth = 110;
   std::string out, line;

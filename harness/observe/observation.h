@@ -74,7 +74,7 @@ enum class Lag {
 };
 std::string_view to_string(Lag lag);
 struct RankBehind {
-  int rank = 0, size = 0;  // in a communicator of so many
+  int rank = 0, size = 0;  // in a communicator of that many
   std::string host{};
   int pid = 0;       // there
   bool own = false;  // a process that is watched

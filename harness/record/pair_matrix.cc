@@ -23,7 +23,7 @@ double between(const PairMatrix& m, std::size_t a, std::size_t b) {
 
 std::string rate_text(double rate) { return format_quantity(rate, Dimension::bytes_per_second); }
 
-/// From so many ends on pairs show how much healthy ones differ. Most pairs of a healthy node never lie 2.5 deviations off.
+/// From that many ends on pairs show how much healthy ones differ. Most pairs of a healthy node never lie 2.5 deviations off.
 constexpr std::size_t kManyEnds = 8;
 constexpr double kLeastLoss = 0.05, kDeviations = 2.5, kLeastSpread = 0.005;
 

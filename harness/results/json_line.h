@@ -1,4 +1,4 @@
-// Where in its text a value of a JSON document stands.
+// Where in its text a value of a JSON document is.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace headrace::results {
 struct TextLine {
   int line = 1, column = 1;
 };
-/// Of a byte counted from 0; what lies behind the text stands where it ends.
+/// Of a byte counted from 0; what lies behind the text is where it ends.
 TextLine line_of(std::string_view text, std::size_t byte);
 
 /// The first byte, counted from 0, of the value at a place such as "nodes[0].state"; where there is none, of the innermost

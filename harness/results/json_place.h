@@ -33,7 +33,7 @@ class JsonError : public UsageError {
 /// the middle; UsageError where it is none at a place.
 nlohmann::json parse_json(std::string_view text, const std::vector<std::string>& ignored = {});
 
-/// One value of a document, and where it stands ("points[0].metrics[2].median"). Refers to the
+/// One value of a document, and where it is ("points[0].metrics[2].median"). Refers to the
 /// document, which must live on. Every read of what is not there, or of another type, throws
 /// JsonError that names the place.
 class JsonPlace {

@@ -78,7 +78,7 @@ struct Fields<MetricSummary> {
 };
 static_assert(is_complete<MetricSummary>());
 
-/// What it asks of a judgement stands beside its own members.
+/// What it asks of a judgement is beside its own members.
 template <>
 struct Fields<judging::Question> {
   using S = judging::Question;

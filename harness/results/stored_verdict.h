@@ -52,7 +52,7 @@ inline const std::vector<std::string> kLongLists = {"series", "slowest_series", 
 /// A document's text parsed strictly, its kind and schema checked. Throws UsageError.
 nlohmann::json parse_kind(std::string_view text, std::string_view kind, const std::vector<std::string>& ignored = {});
 
-/// The outcome that stands there. Throws UsageError when it is none of `allowed`.
+/// The outcome that is there. Throws UsageError when it is none of `allowed`.
 Outcome outcome_at(const JsonPlace& place, std::span<const Outcome> allowed = kOutcomes);
 
 /// Fills in everything but `path` from a document that begins as run.json and verdict.json do.

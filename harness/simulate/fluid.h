@@ -20,7 +20,7 @@ struct Storm {
   std::vector<Flow> flows;
   std::vector<double> speeds;                   // most of one flow [B/s], ascending, above 0
   std::vector<double> groups = {};              // most of all flows of an uplink [B/s]; empty: no uplink limits
-  std::function<double(double)> store = {};     // what the store gives to so many flows [B/s]; empty: no limit
+  std::function<double(double)> store = {};     // what the store gives to that many flows [B/s]; empty: no limit
   double most_clients = 0;                      // the store refuses more at once; 0: it refuses none
   double retry_after_s = 1, retry_most_s = 60;  // first pause of a refused client; it doubles up to the second value
   std::uint64_t seed = 0;                       // of the pauses, each 0.5 to 1.5 times as long

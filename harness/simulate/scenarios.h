@@ -1,4 +1,4 @@
-// What a job does on a system with so many nodes, once for each seed.
+// What a job does on a system with that many nodes, once for each seed.
 #pragma once
 
 #include <array>

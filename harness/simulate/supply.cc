@@ -7,7 +7,7 @@
 namespace headrace::simulate {
 namespace {
 
-/// 95 % of a normal distribution lie below so many deviations.
+/// 95 % of a normal distribution lie below that many deviations.
 constexpr double kBound = 1.6449;
 
 }  // namespace

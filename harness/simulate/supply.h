@@ -8,7 +8,7 @@
 
 namespace headrace::simulate {
 
-/// So many clients together got this much, with 95 % bounds on either side.
+/// That many clients together got this much, with 95 % bounds on either side.
 struct Counted {
   double clients = 1, rate = 0, low = 0, high = 0;
 };
@@ -23,7 +23,7 @@ struct Supply {
   double store_times = 1, client_times = 1;  // so many times as good a store, and clients
 
   bool known() const { return !measured.empty() || (most > 0 && client > 0); }
-  /// Up to so many clients the supply is measured; HUGE_VAL where it is stated.
+  /// Up to that many clients the supply is measured; HUGE_VAL where it is stated.
   double shown_to() const;
 };
 

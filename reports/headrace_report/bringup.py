@@ -1,4 +1,4 @@
-"""bringup.json, schema 1, as Python types (docs/reference/bringup-json.md). Every decision stands in it; pages only draw it."""
+"""bringup.json, schema 1, as Python types (docs/reference/bringup-json.md). Every decision is in it; pages only draw it."""
 
 from __future__ import annotations
 

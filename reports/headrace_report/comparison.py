@@ -1,4 +1,4 @@
-"""comparison.json, schema 1, as Python types (docs/reference/comparison-json.md). Every decision stands in it; pages only draw it."""
+"""comparison.json, schema 1, as Python types (docs/reference/comparison-json.md). Every decision is in it; pages only draw it."""
 
 from __future__ import annotations
 

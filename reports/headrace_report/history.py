@@ -1,4 +1,4 @@
-"""history.json, schema 1, as Python types (docs/reference/fleet-json.md). Every decision stands in it; pages only draw it."""
+"""history.json, schema 1, as Python types (docs/reference/fleet-json.md). Every decision is in it; pages only draw it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""observe.json, schema 1, as Python types (docs/reference/observe.md). Every decision stands in it; pages only draw it."""
+"""observe.json, schema 1, as Python types (docs/reference/observe.md). Every decision is in it; pages only draw it."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ class Collective:
 
 @dataclass(frozen=True)
 class SlowestRank:
-    """Which rank was the slowest the most often, in how many of so many phases."""
+    """Which rank was the slowest the most often, in how many of that many phases."""
 
     rank: int
     host: str
@@ -143,7 +143,7 @@ class SlowestRank:
 
 @dataclass(frozen=True)
 class Clients:
-    """What so many clients gave together; expected by G6; efficiency: of as many times one client's."""
+    """What that many clients gave together; expected by G6; efficiency: of as many times one client's."""
 
     clients: int
     point: str

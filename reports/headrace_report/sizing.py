@@ -1,4 +1,4 @@
-"""size.json, schema 1, as Python types (docs/reference/size-json.md). Every decision stands in it; pages only draw it."""
+"""size.json, schema 1, as Python types (docs/reference/size-json.md). Every decision is in it; pages only draw it."""
 
 from __future__ import annotations
 

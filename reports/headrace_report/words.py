@@ -76,7 +76,7 @@ def section_name(key: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """At most `most` characters, the end cut: for drawings; the full text stands in the tables."""
+    """At most `most` characters, the end cut: for drawings; the full text is in the tables."""
     return text if len(text) <= most else text[:most - 1] + "\u2026"
 
 

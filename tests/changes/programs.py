@@ -83,7 +83,7 @@ class Runner:
 
     def all_parts(self, programs, kept_at, pool):
         """The tests of `programs`, as the library reaches its changes today; what was recorded before with the same
-        library and program stands."""
+        library and program is."""
         kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
         library = b"".join(hashlib.sha256(p.read_bytes()).digest() for p in sorted(self.library.iterdir()))
         keys = {p: hashlib.sha256(library + p.read_bytes()).hexdigest() for p in programs}

@@ -41,7 +41,7 @@ def noise(draw: random.Random, count: int, level: float, cv: float, correlation:
 
 
 def mixed(draw: random.Random, count: int, level: float, low: float, lows: int, cv: float = 0.01) -> List[float]:
-    """So many of them at `low`, in random places."""
+    """That many of them at `low`, in random places."""
     places = draw.sample(range(count), lows)
     return [(low if i in places else level) * math.exp(cv * draw.gauss(0, 1)) for i in range(count)]
 

@@ -2,7 +2,7 @@
 
 known_difference.py HEADRACE                    a try of each, in six blocks
 known_difference.py HEADRACE --slower 20 --same 50 [--jobs 3] [--keep FOLDER]
-                                                so many of each, in so many processes with disks of their own; prints the
+                                                that many of each, in that many processes with disks of their own; prints the
                                                 tally; fails when fewer than 19 of 20 slower disks are called worse, or more
                                                 than 1 of 50 equal ones changed
 

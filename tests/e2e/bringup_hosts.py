@@ -27,7 +27,7 @@ model: {parameters: 1e7}
 
 @pytest.fixture
 def hosts(headrace):
-    """Runs a bring-up on so many hosts; `before`: a shell command on node1, with on-host as $NET_HOSTS_RSH."""
+    """Runs a bring-up on that many hosts; `before`: a shell command on node1, with on-host as $NET_HOSTS_RSH."""
     if os.geteuid() != 0 or subprocess.run([TOOLS / "with-net-hosts", "2", "--", "true"], capture_output=True).returncode != 0:
         pytest.skip("network namespaces cannot be made here (root, Debian: iproute2)")
 

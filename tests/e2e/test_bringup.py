@@ -1,5 +1,5 @@
 """headrace bringup on hosts in network namespaces: each fault is named and nobody else, who is dead costs nobody else anything,
-and what was measured stands whatever happens."""
+and what was measured is whatever happens."""
 
 import csv
 import os
@@ -20,7 +20,7 @@ def test_nobody_is_accused_where_all_are_alike(hosts):
     assert done.returncode == 0 and "VERDICT PASS nodes=8 accepted=8" in done.stdout, done
     assert set(states(done).values()) == {"accepted"} and done.record["faults"] == [], done
     met = {tuple(pair["nodes"]) for rounds in done.record["sessions"][0]["rounds"] for pair in rounds["pairs"]}
-    assert len(met) == 28, met  # so few hosts: every way between two was measured
+    assert len(met) == 28, met  # that few hosts: every way between two was measured
 
 
 def worse(node, **how):

@@ -190,7 +190,7 @@ def test_too_little_disk_is_reported_before_anything_is_written(headrace, small_
 
 
 def test_too_few_inodes_are_reported_before_anything_is_written(headrace, small_disk):
-    small_disk("size=64m,nr_inodes=30")  # space enough, but not for so many files
+    small_disk("size=64m,nr_inodes=30")  # space enough, but not for that many files
     result = headrace.run("tiny.yaml", "--set", "target.path=disk/scratch")
     assert result.code == 2 and "the run would make 41 files and folders" in result.err and "29 inodes left" in result.err, result
     assert not list(headrace.path("disk").rglob("*.bin"))

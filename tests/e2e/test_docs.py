@@ -1,4 +1,4 @@
-"""What the documents report a reader to type works as it stands there."""
+"""What the documents report a reader to type works as it is there."""
 
 import pathlib
 import re

@@ -25,7 +25,7 @@ def made(tmp_path_factory):
 
 
 def copy(runner, folder, node, factor, day=1, change=lambda run: None, source="a"):
-    """A run of that node on that day of March, its rates so many times 1000/s."""
+    """A run of that node on that day of March, its rates that many times 1000/s."""
     run = runner.results(out=source)
     run["run"].update(id=f"{node}-{day}", node=node, started_utc=f"2026-03-{day:02}T12:00:00Z")
     for metric in run["points"][0]["metrics"]:

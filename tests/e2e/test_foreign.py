@@ -149,7 +149,7 @@ def test_what_is_hidden_is_reported_alike_by_program_and_pages(headrace):
     for start in range(0, len(hidden), 4000):
         name = "".join(hidden[start:start + 4000])
         result = headrace("clean", "--", "x" + name)
-        # A name of so many characters cannot be: the name is reported with the reason, or that nothing is there.
+        # A name of that many characters cannot be: the name is reported with the reason, or that nothing is there.
         reported = result.out + result.err
         assert printable("x" + name) in reported, (start, reported[:300])
 

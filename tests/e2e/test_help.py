@@ -104,7 +104,7 @@ TRACE = """\
 
 
 def test_every_example_works(headrace):
-    """Each is typed as it stands, but that what would measure for minutes only shows its plan, or does so for seconds, and
+    """Each is typed as it is, but that what would measure for minutes only shows its plan, or does so for seconds, and
     nobody is waited for."""
     for out in ("before", "after"):
         assert headrace.run("tiny.yaml", out=out).code == 0

@@ -29,7 +29,7 @@ model: {parameters: 1e6}
 checkpoint: {interval: 10min, stall: 10s, restore: 60s}
 """
 HEAD = "schema: 1\nname: %s\ntarget: {path: scratch-%s, max_write: 2GiB}\ndefaults: {repeat: 2, rest: 0s}\nworkloads:\n"
-# Small, and where a workload needs what is not everywhere, as it stands.
+# Small, and where a workload needs what is not everywhere, as it is.
 SMALL = {
     "small_file_read": "files: 40, file_size: 8KiB, workers: 2, cache: asis",
     "shard_stream": "files: 2, file_size: 1MiB, workers: 2, cache: asis",

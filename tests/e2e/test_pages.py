@@ -70,7 +70,7 @@ def test_options_of_every_command(headrace):
                 wrong.append(f"{page}: headrace {verb}")
             continue
         seen += 1
-        # Behind `--` stands another program's command.
+        # Behind `--` is another program's command.
         for word in words[: words.index("--")] if "--" in words else words:
             option = re.match(r"\[?(--[a-z][\w-]*)", word)
             if not option:

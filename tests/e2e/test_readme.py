@@ -1,4 +1,4 @@
-"""Every command of README.md, as it stands there. A measurement is given less time and data, and each place below /mnt is one
+"""Every command of README.md, as it is there. A measurement is given less time and data, and each place below /mnt is one
 below the test's folder."""
 
 import pathlib

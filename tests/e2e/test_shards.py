@@ -293,7 +293,7 @@ def test_a_shuffle_buffer_without_memory_is_skipped(headrace, own):
 
 
 def test_a_rehearsal_fills_the_jobs_shuffle_buffer(headrace, own):
-    """A hundredth of it, as there are so few samples; the plan says what the job's own would be."""
+    """A hundredth of it, as there are that few samples; the plan says what the job's own would be."""
     for shard in "ab":
         tar(own / f"{shard}.tar", samples=160)
     job = JOB.replace("workers_per_gpu: 2", "workers_per_gpu: 2, shuffle_buffer: 1000").replace("sample_size: 2kB", "sample_size: 9kB")

@@ -67,7 +67,7 @@ def test_one_that_is_killed_is_named_and_ends_the_job(headrace):
 
 
 def prolog_of_the_documentation(runner, folder, verdict):
-    """As it stands there; a prolog finds nothing in its environment."""
+    """As it is there; a prolog finds nothing in its environment."""
     text = re.search(r"```sh\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)[1]
     first, rest = text.split("\n", 1)
     (folder / "headrace").symlink_to(runner.binary)

@@ -24,7 +24,7 @@ def made(tmp_path_factory):
 
 
 def stored(runner, name, hours=1.0, change=lambda verdict: None):
-    """verdict.json, reached so many hours ago."""
+    """verdict.json, reached that many hours ago."""
     verdict = runner.results("verdict.json", out="a")
     at = datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(hours=hours)
     verdict["run"]["started_utc"] = at.strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -57,7 +57,7 @@ PROLOG, HEALTH, DETECTOR = SCRIPTS
 
 
 class Script:
-    """A script as it stands in the documentation, with the headrace of this test in its path, or another one."""
+    """A script as it is in the documentation, with the headrace of this test in its path, or another one."""
 
     def __init__(self, runner, text, folder):
         self.runner, self.folder, self.path = runner, folder, folder / "script"
@@ -138,7 +138,7 @@ def test_the_plugin_of_the_documentation(made, tmp_path):
 
 
 def test_the_way_to_the_newest_run_of_the_documentation(made, tmp_path):
-    """As it stands there, twice, with a run of this test in the place of a qualification."""
+    """As it is there, twice, with a run of this test in the place of a qualification."""
     recipe = re.search(r"```bash\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)[1]
     recipe = recipe.replace("/var/lib/headrace", str(tmp_path)).replace("headrace qualify -c node.yaml --job job.yaml --out", f"cp -r {made.path('a')}")
     recipe = recipe.replace("%SZ", "%S.%NZ")  # twice in a second

@@ -47,7 +47,7 @@ class Headrace:
         self.runs = 0
 
     def start(self, workloads, needs=(), before=()):
-        """Runs in the background; `before` stands in front of the command."""
+        """Runs in the background; `before` is in front of the command."""
         self.runs += 1
         self.out = self.folder / f"run{self.runs}"
         config = self.folder / f"config{self.runs}.yaml"

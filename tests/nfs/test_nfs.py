@@ -57,7 +57,7 @@ def repetitions(vm, name):
 
 @pytest.mark.parametrize("name, connections", [("tcp", 4), ("rdma", 1)])
 def test_cold_is_proven_by_the_clients_own_counters(vm, name, connections):
-    assert code(vm, name) in (0, 11), reported(vm, name)  # 11: of so few repetitions, or disturbed ones
+    assert code(vm, name) in (0, 11), reported(vm, name)  # 11: of that few repetitions, or disturbed ones
     for repetition in repetitions(vm, name):
         cache, client = repetition["cache"], repetition["client"]
         assert cache["proven"] and cache["counter"] == "mountstats", cache

@@ -15,15 +15,15 @@ from faulty_writes import WriteFaults, Writes, error, etag_of
 class Faults(WriteFaults):
     """What is done otherwise than well, each for the requests of objects alone unless asked otherwise."""
 
-    after = 0  # so many requests of objects are answered as they should be first
+    after = 0  # that many requests of objects are answered as they should be first
     latency = 0.0  # s, before the answer begins
     slow_start = 0.0  # s, between headers and body
     rate = 0  # B/s of each answer's body: each piece comes at its time
-    refuse_each = 0  # of so many requests one is refused
+    refuse_each = 0  # of that many requests one is refused
     refusal = (503, error("SlowDown", "Please reduce your request rate."))
-    refuse_first = 0  # the first so many of each object
-    reset_each = 0  # of so many requests one is answered by the connection's reset
-    short_each = 0  # of so many, one gets half of its body, and the connection ends
+    refuse_first = 0  # the first that many of each object
+    reset_each = 0  # of that many requests one is answered by the connection's reset
+    short_each = 0  # of that many, one gets half of its body, and the connection ends
     wrong_length = 0  # so much is taken off what Content-Length reports on the object
     ignores_ranges = False
     changes = False  # each answer is of a new version of the object
@@ -31,7 +31,7 @@ class Faults(WriteFaults):
     endless = False  # every page of a listing names a next one, and it is itself
     growing = False  # every page has new keys, and names another one
     page = 1000  # keys of a page
-    silent_after = None  # so many requests of objects; then none is answered, listings neither
+    silent_after = None  # that many requests of objects; then none is answered, listings neither
 
 
 FOLDER = "\uffff"  # after the names of folders in a listing with a delimiter: behind all that lies there

@@ -19,10 +19,10 @@ def etag_of(data):
 class WriteFaults:
     """Of the bodies that are put: parts of uploads and whole objects below a run or a data set, marks and words are not."""
 
-    put_refuse_each = 0  # of so many, one is refused
-    put_refuse_from = None  # from so many on, all are
+    put_refuse_each = 0  # of that many, one is refused
+    put_refuse_from = None  # from that many on, all are
     put_refusal = (503, error("SlowDown", "Please reduce your request rate."))
-    put_reset_each = 0  # of so many, one is cut off by a reset when half of its body has come
+    put_reset_each = 0  # of that many, one is cut off by a reset when half of its body has come
     put_garbles = False  # a byte changes on the way
     put_other_etag = False  # the answer reports another ETag than the body's
     put_no_etag = False
@@ -31,12 +31,12 @@ class WriteFaults:
     begin_refusal = None  # (status, body) when an upload is begun
     complete_error = None  # body that an answer of 200 to a completion has
     complete_lost = None  # what became of the upload before the first answer to its completion is lost: "done", "aborted",
-    # "other" (aborted, and something else of its size stands there)
-    word_lost = None  # likewise of a user's word: "done", or "other" (somebody else's stands there)
+    # "other" (aborted, and something else of its size is there)
+    word_lost = None  # likewise of a user's word: "done", or "other" (somebody else's is there)
     parts_elsewhere = False  # another server takes the parts: any completion is right
     uploads_know_no_prefix = False  # all of the bucket are listed
-    late_parts = 0  # so many aborts leave parts behind, as of ones that were still on their way
-    quiet_put = None  # so many bodies are answered; then none is
+    late_parts = 0  # that many aborts leave parts behind, as of ones that were still on their way
+    quiet_put = None  # that many bodies are answered; then none is
 
 
 class Writes:

@@ -75,7 +75,7 @@ class Seaweed:
 
 @contextlib.contextmanager
 def seaweedfs(folder, volumes=20):
-    """An S3 store with signatures, lists and ranges, which is full at so many volumes of 64 MB."""
+    """An S3 store with signatures, lists and ranges, which is full at that many volumes of 64 MB."""
     weed = program("weed")
     (folder / "s3.json").write_text(
         '{"identities": [{"name": "t", "credentials": [{"accessKey": "%s", "secretKey": "%s"}], "actions": ["Admin", "Read", '

@@ -50,7 +50,7 @@ def test_what_can_be_wrong(headrace):
 
 
 def most_memory(headrace, keys):
-    """Of the command that lists so many, and of its pages [MiB]."""
+    """Of the command that lists that many, and of its pages [MiB]."""
     with million.bucket(keys) as server:
         (headrace.folder / "c.yaml").write_text(json.dumps({"schema": 1, "workloads": [{**NAMES, "workers": 8}]}))
         out = headrace.folder / f"out{keys}"

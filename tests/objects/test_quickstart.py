@@ -1,4 +1,4 @@
-"""tools/quickstart --s3 as it stands: brings a store up, measures it, cleans it and takes it down again."""
+"""tools/quickstart --s3 as it is: brings a store up, measures it, cleans it and takes it down again."""
 
 import os
 import pathlib

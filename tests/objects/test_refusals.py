@@ -140,7 +140,7 @@ def test_an_endpoint_that_speaks_something_else(headrace):
 
 @pytest.fixture
 def certificates(tmp_path):
-    """Makes one of its own: of a subject, valid for so many days."""
+    """Makes one of its own: of a subject, valid for that many days."""
     def make(name, subject="IP:127.0.0.1", days="2"):
         done = subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out",
                                f"{name}.pem", "-days", days, "-subj", "/CN=test", "-addext", f"subjectAltName={subject}"],

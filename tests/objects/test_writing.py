@@ -219,7 +219,7 @@ def test_an_upload_whose_completion_is_reported_nobody_is_complete(save):
 
 @pytest.mark.parametrize("lost", ["aborted", "other"])
 def test_an_upload_that_somebody_aborted_is_not(save, lost):
-    """Not even where something else of the same size stands under its name."""
+    """Not even where something else of the same size is under its name."""
     with FaultyStore({}, complete_lost=lost) as store:
         code, reported, _ = save(store, SAVE)
         assert code == 1 and "complete the upload of" in reported and "NoSuchUpload" in reported and "it was aborted" in reported, reported

@@ -20,7 +20,7 @@ def series(truth, noise, count, seed, spike=0.0):
 
 @pytest.mark.parametrize("truth, noise, count, word", [
     (1.0, 0.02, 40, "kept"), (1.05, 0.02, 20, "kept"), (0.93, 0.02, 40, "slower"), (0.8, 0.05, 20, "slower"), (0.97, 0.03, 80, "open"),
-    (0.99, 0.10, 20, "open"), (1.0, 0.02, 5, "open"), (0.8, 0.02, 3, "open"),  # so few turns decide nothing
+    (0.99, 0.10, 20, "open"), (1.0, 0.02, 5, "open"), (0.8, 0.02, 3, "open"),  # that few turns decide nothing
 ])
 def test_the_decision(truth, noise, count, word):
     assert gate.decide(series(truth, noise, count, 7)) == word

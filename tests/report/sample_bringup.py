@@ -10,7 +10,7 @@ BINARY = os.environ.get("HEADRACE_BINARY", "")
 
 
 def record(nodes, *words):
-    """bringup.json of a simulated bring-up of so many nodes."""
+    """bringup.json of a simulated bring-up of that many nodes."""
     with tempfile.TemporaryDirectory() as folder:
         done = subprocess.run([BINARY, "bringup", "--simulate", str(nodes), "--out", f"{folder}/cluster", "--no-report", *words],
                               capture_output=True, text=True, timeout=600)

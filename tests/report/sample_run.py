@@ -345,7 +345,7 @@ def without_needs() -> Dict[str, Any]:
 
 
 def random_reads(seed: int, size: int, operations_per_s: float, roof: float, cache: str) -> Dict[str, Any]:
-    """A device that answers at most so many requests per second, and gives at most so many bytes."""
+    """A device that answers at most that many requests per second, and gives at most that many bytes."""
     chance = random.Random(seed)
     repetitions = []
     for index in range(5):

@@ -30,7 +30,7 @@ def test_everything_is_there_without_scripts(pages):
                  "6 interleaved blocks", "Do next", "go on to 12 blocks", "\u00b11.3 %", "0.4 % false alarms", "Kernel",
                  "headrace compare runs/before runs/after", "9f2c61e07ab85d34", "Benjamini"):
         assert word in text, word
-    # What differs between the machines stands before any metric.
+    # What differs between the machines is before any metric.
     assert text.index("file_system.options") < text.index("what read_bandwidth tells")
 
 

@@ -92,7 +92,7 @@ inline void reports_failures(const MakeWhole& make, ReaderOptions options) {
   EXPECT_EQ(read_files(*reader, {good, last}).size(), 2u);
 }
 
-/// Blocks arrive in any order with what stands at their offset; the last is short; past the end is
+/// Blocks arrive in any order with what is at their offset; the last is short; past the end is
 /// nothing.
 inline void reads_blocks(const MakeBlocks& make, ReaderOptions options) {
   TemporaryFiles files;

@@ -55,7 +55,7 @@ struct HostGpuSettings {
   std::uint64_t product_ns = 1'000'000;  // of a product of matrices
   std::uint64_t wrong_after =
       std::numeric_limits<std::uint64_t>::max();  // products; later ones have a wrong element ...
-  std::uint64_t wrong_each = 1;                   // ... one in so many of them
+  std::uint64_t wrong_each = 1;                   // ... one in that many of them
   std::uint64_t most_allocated = std::numeric_limits<std::uint64_t>::max();  // of its memory; others hold the rest
   std::uint64_t flips_after =
       std::numeric_limits<std::uint64_t>::max();  // checks of memory; the next finds a bit flipped

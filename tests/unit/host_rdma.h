@@ -26,8 +26,8 @@ struct HostRdmaFaults {
   int fails_with = 0;                                   // status of every completion
   std::set<std::pair<std::string, std::string>> cut{};  // of ports' owners: nothing gets from the first to the second
   bool refuses_cut = false;                             // they cannot even be connected
-  std::uint64_t after = 0;                              // so many requests go well
-  unsigned drops = 0;                                   // datagrams: each so many-th; 0 = none
+  std::uint64_t after = 0;                              // that many requests go well
+  unsigned drops = 0;                                   // datagrams: each that many-th; 0 = none
   bool echoes =
       false;  // datagrams without data: each comes once more, late: when another queue pair of its endpoint is used
 };

@@ -27,7 +27,7 @@ class TemporaryFiles {
   }
   TemporaryFiles(const TemporaryFiles&) = delete;
 
-  /// The byte that stands at `offset` of file number `file`.
+  /// The byte that is at `offset` of file number `file`.
   static unsigned char byte(std::uint32_t file, std::uint64_t offset) {
     return static_cast<unsigned char>((offset * 31 + offset / 4096 + file * 7) & 0xff);
   }
@@ -48,7 +48,7 @@ class TemporaryFiles {
   std::string path(std::uint32_t file) const { return path_ + "/" + table_.path(file); }
   const FileTable& table() const { return table_; }
 
-  /// True when `data` is what stands at `offset` of `file`.
+  /// True when `data` is what is at `offset` of `file`.
   static bool holds(const unsigned char* data, std::uint32_t file, std::uint64_t offset, std::uint64_t length) {
     for (std::uint64_t i = 0; i < length; ++i)
       if (data[i] != byte(file, offset + i)) return false;

@@ -119,7 +119,7 @@ class DeviceCopies : public WatchedGpus {
   }
   /// Of pairs of GPUs: the one whose memory is written does the copying; others go the other way meanwhile.
   bool target_copies_ = false, both_ = false;
-  /// So many on a node that a plan reckons with.
+  /// That many on a node that a plan reckons with.
   virtual unsigned planned_pairs() const = 0;
   /// From which GPU's memory to which one's.
   virtual std::vector<std::pair<unsigned, unsigned>> gpu_pairs(GpuBackend& backend) const = 0;

@@ -176,7 +176,7 @@ class GpuLatency final : public gpu::WatchedGpus {
     const unsigned char* place(std::size_t number) const noexcept {
       return begin + std::uint64_t{owner.order_[number]} * owner.stride_;
     }
-    /// Where so many loads begin that come after the last ones.
+    /// Where that many loads begin that come after the last ones.
     const void* const* next(std::uint64_t loads) noexcept {
       const unsigned char* const first = place(position);
       position = (position + loads) % owner.order_.size();

@@ -36,7 +36,7 @@ struct alignas(128) Hand {
   std::vector<std::uint64_t> cpu_ns, times;  // of each sample
 };
 
-/// What does one sample cost, and how many per second do so many workers give?
+/// What does one sample cost, and how many per second do that many workers give?
 class Decode final : public Workload {
  public:
   explicit Decode(Params& p)

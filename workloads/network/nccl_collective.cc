@@ -88,7 +88,7 @@ Numbers NcclCollective::numbers(Params& p, Collective what) {
 }
 
 Footprint NcclCollective::footprint() const {
-  // Processors make and check the numbers of each GPU, at about so many elements/s: before the repetitions and after them.
+  // Processors make and check the numbers of each GPU, at about that many elements/s: before the repetitions and after them.
   constexpr double kFilled = 0.35e9;
   const double fill_s = static_cast<double>(message_size_ / layout_of(of_.element).bytes) / kFilled;
   Footprint f;

@@ -66,7 +66,7 @@ class NcclCollective : public Workload, public JoinsRanks, public UsesDevices, p
   void join(NcclBackend& nccl);
 
   void meet(const char* what, double timeout_s) { team_->barrier(what, timeout_s); }
-  /// So many operations of every group, all groups beside each other; until all are done.
+  /// That many operations of every group, all groups beside each other; until all are done.
   void operate(std::uint64_t times, double patience_s, bool meet);
 
   /// All do what may hang or fail, within `timeout_s` of each other: where it fails for one, the groups are ended

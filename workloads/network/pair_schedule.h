@@ -33,7 +33,7 @@ class PairSchedule {
   using Turn = std::vector<Meeting>;
 
   PairSchedule() = default;
-  /// `rails`: one per rank. `most_rounds`: of those that the schedule has so many at most, drawn at random by `seed`; 0: all.
+  /// `rails`: one per rank. `most_rounds`: of those that the schedule has that many at most, drawn at random by `seed`; 0: all.
   /// Throws RunError: `rails` wants one rank at each port of each node.
   PairSchedule(const std::string& name, const Ranks& ranks, const std::vector<Rail>& rails,
                RdmaTraffic::Direction direction, std::uint64_t most_rounds = 0, std::uint64_t seed = 1) {

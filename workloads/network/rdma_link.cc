@@ -119,7 +119,7 @@ void RdmaLink::receive_failed(int status) {
 
 // ---- The timed region: nothing below allocates, unless it throws.
 
-/// So many more on queue pair `q`; `last`: the last of them has a completion whatever its turn.
+/// That many more on queue pair `q`; `last`: the last of them has a completion whatever its turn.
 void RdmaLink::post(unsigned q, unsigned count, bool last) {
   RdmaLane& lane = lanes_[q];
   RdmaWork list[RdmaEndpoint::kMostPosted];

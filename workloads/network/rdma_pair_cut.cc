@@ -8,7 +8,7 @@
 namespace headrace::network {
 namespace {
 
-// Each costs a time limit: where nothing ever got through to anybody in so many turns, the network is not there.
+// Each costs a time limit: where nothing ever got through to anybody in that many turns, the network is not there.
 constexpr std::size_t kTurnsOfNothing = 3;
 
 }  // namespace

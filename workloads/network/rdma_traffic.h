@@ -63,7 +63,7 @@ struct RdmaTraffic {
   }
   std::uint64_t slots() const noexcept { return slots_per_queue_pair() * queue_pairs; }
 
-  /// Of ports that are over bonds with so many legs: the network spreads queue pairs over legs by chance. Where more than
+  /// Of ports that are over bonds with that many legs: the network spreads queue pairs over legs by chance. Where more than
   /// one was asked for, they stay as many.
   void use_all(unsigned legs) {
     constexpr unsigned kForALeg = 4;

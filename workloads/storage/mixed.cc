@@ -192,7 +192,7 @@ class Mixed final : public Workload, public ReadsFiles, public SavesCheckpoints 
  private:
   static constexpr double kMostOf = 0.95;
 
-  /// The job's ingest, whatever its layout: so many files, or so many bytes in files of this size.
+  /// The job's ingest, whatever its layout: that many files, or that many bytes in files of this size.
   std::vector<PerOperation> per_file() const {
     std::vector<PerOperation> per_file{{"small_file_read.open_rate", 1}};
     for (const char* metric :

@@ -18,7 +18,7 @@ namespace headrace {
 /// Of its keys, none is kept but those of the objects whose heads are asked for.
 class ObjectScan {
  public:
-  /// Finds prefixes to list at once, a few for each of `workers` where there are so many folders, and the keys of up to
+  /// Finds prefixes to list at once, a few for each of `workers` where there are that many folders, and the keys of up to
   /// `heads` objects among the first of each. Throws RunError.
   ObjectScan(ObjectStore& store, const std::string& url, unsigned workers, unsigned retries, std::uint64_t heads);
 
@@ -53,7 +53,7 @@ class ObjectScan {
   void draw(std::uint64_t heads);
 
   ObjectStore& store_;
-  std::string shown_, cut_;  // what stands before keys in messages; what they begin with themselves
+  std::string shown_, cut_;  // what is before keys in messages; what they begin with themselves
   std::vector<std::unique_ptr<ObjectNames>> clients_;  // of each worker
   std::vector<Seen> seen_;
   std::vector<Part> parts_;

@@ -107,7 +107,7 @@ class RandomRead final : public BlockReads {
       p.conflict("read_profile", "mds and row_group read with engine posix, through the page cache");
   }
 
-  /// One worker's batches, each block after block: every so many-th step of the order is its own.
+  /// One worker's batches, each block after block: every that many-th step of the order is its own.
   void read_batches(const Worker& worker, BlockReader& reader) {
     Batches::Lane& lane = loader_.begin(worker);
     std::uint64_t step = worker.index;

@@ -110,7 +110,7 @@ class SmallFileRead final : public Workload, public ReadsFiles, public SearchesS
       all.closes += t.closes;
       all.reads += t.reads;
     }
-    // So many for each file that was read, at the rate of the files that were delivered: all rates are of the same, steady part.
+    // That many for each file that was read, at the rate of the files that were delivered: all rates are of the same, steady part.
     const auto per_second = [&](std::uint64_t n) {
       if (all.files == 0) return 0.0;
       return static_cast<double>(n) / static_cast<double>(all.files) * phase.operations_per_s();
@@ -158,7 +158,7 @@ class SmallFileRead final : public Workload, public ReadsFiles, public SearchesS
     return per_file;
   }
 
-  /// Where in the order the `number`-th file of a worker's `batch`-th batch stands.
+  /// Where in the order the `number`-th file of a worker's `batch`-th batch is.
   std::size_t place(const Worker& worker, std::uint64_t batch, std::uint64_t number) const noexcept {
     const std::uint64_t own = batch * per_batch_ + number;
     if (loader_.kind() == Loader::Kind::pytorch_iterable) return own * worker.count + worker.index;

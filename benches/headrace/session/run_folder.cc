@@ -65,7 +65,7 @@ MarkedFolder run_folder(const std::string& out, const std::string& name) {
   refuse_second();
   MarkedFolder folder = MarkedFolder::make_alone(out, "run");
   refuse_second();        // another one may have ended meanwhile
-  folder.remove_files();  // of one that was cut short while it wrote: no old verdict stands beside a new run
+  folder.remove_files();  // of one that was cut short while it wrote: no old verdict is beside a new run
   return folder;
 }
 

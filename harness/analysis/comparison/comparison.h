@@ -30,7 +30,7 @@ struct Side {
 struct Design {
   bool interleaved = false;
   unsigned blocks = 0;  // finished on every side
-  /// The first so many blocks decide, whatever was measured after them; 0 = none yet.
+  /// The first that many blocks decide, whatever was measured after them; 0 = none yet.
   unsigned look = 0, next_look = 0;
   unsigned last_judged = 0;  // number of the last block that decides
   double level = statistics::kStoredLevel;

@@ -38,7 +38,7 @@ std::vector<double> again_of(const std::vector<Valued>& having) {
   return values;
 }
 
-/// How far the middle of `own` lies from `others`, in standard errors of a median of so many normal
+/// How far the middle of `own` lies from `others`, in standard errors of a median of that many normal
 /// values; infinite where the others do not differ at all.
 double standard_errors(const std::vector<double>& own, const Robust& others) {
   const double away = statistics::median(own) - others.median;

@@ -15,8 +15,8 @@ using statistics::kFewestAlike;
 using statistics::kOutlierLimit;
 using statistics::Robust;
 
-/// Two sessions confirm each other when each lies so many robust deviations off, and both together
-/// so many in the mean: what varies from session to session takes a slow node above the limit of
+/// Two sessions confirm each other when each lies that many robust deviations off, and both together
+/// that many in the mean: what varies from session to session takes a slow node above the limit of
 /// one session once in a while, and never a healthy one below it twice.
 constexpr double kEachSession = 2.5, kBothSessions = 3.3;
 

@@ -16,7 +16,7 @@
 
 namespace headrace::history {
 
-/// Beyond so many robust deviations of the last so many runs of its level, the newest is unusual.
+/// Beyond that many robust deviations of the last that many runs of its level, the newest is unusual.
 inline constexpr double kUnusual = 4;
 inline constexpr std::size_t kRecent = 40;
 

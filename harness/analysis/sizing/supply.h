@@ -51,7 +51,7 @@ struct SessionValue {
   bool is_used = false;            // the measurement's mean is of it
 };
 
-/// A metric of one point, measured by so many clients at once (rates add), over all sessions.
+/// A metric of one point, measured by that many clients at once (rates add), over all sessions.
 struct Measurement {
   unsigned clients = 1;
   std::vector<SessionValue> sessions;  // earliest first

@@ -41,7 +41,7 @@ struct MdsColumn {
 };
 /// Of a data set whose shards have `most_bytes` at most, by the order of their names, as streaming's writer sorts them.
 std::string mds_settings(const std::vector<MdsColumn>& columns, std::uint64_t most_bytes);
-/// What a shard begins with: samples of so many bytes follow.
+/// What a shard begins with: samples of that many bytes follow.
 std::string mds_head(std::span<const std::uint64_t> sizes, std::string_view settings);
 
 struct MdsShard {

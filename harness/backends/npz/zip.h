@@ -38,7 +38,7 @@ class ZipDirectory {
 
 // Writing.
 
-/// What stands before and behind the bytes of the only member of a zip file, which are stored as they are.
+/// What is before and behind the bytes of the only member of a zip file, which are stored as they are.
 struct ZipFrame {
   std::vector<unsigned char> before, behind;
 };

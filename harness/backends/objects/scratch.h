@@ -5,7 +5,7 @@
 //   s3://bucket/prefix/headrace-TOKEN/data/    data sets
 //   s3://bucket/prefix/headrace-TOKEN/run-ID/  what one process makes for itself: checkpoints
 //
-// The token is drawn when the prefix is marked, and stands in each key: an upload that nobody completed shows no content, and
+// The token is drawn when the prefix is marked, and is in each key: an upload that nobody completed shows no content, and
 // its key is all that can say whose it is.
 #pragma once
 

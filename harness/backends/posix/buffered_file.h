@@ -75,7 +75,7 @@ class BufferedFile {
     ::lseek(fd_, offset, whence);
     at_ = filled_ = 0;
   }
-  /// All that is left from where the file stands, as read() without a length does: `most` bytes of it at most are kept, and
+  /// All that is left from where the file is, as read() without a length does: `most` bytes of it at most are kept, and
   /// one more call shows that there is no more. Bytes, or -errno.
   std::int64_t read_rest(unsigned char* to, std::uint64_t most) noexcept {
     const std::int64_t got = fetch(to, most);

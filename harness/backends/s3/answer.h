@@ -56,7 +56,7 @@ struct Answer {
   std::string_view message() const noexcept;
 };
 
-/// Of an ETag as it stands in headers and listings, quotes or not; 0 = there is none.
+/// Of an ETag as it is in headers and listings, quotes or not; 0 = there is none.
 std::uint64_t version_of(std::string_view etag) noexcept;
 
 /// "403 AccessDenied (Access Denied.)", or libcurl's words.
@@ -74,7 +74,7 @@ std::string describe(const std::string& what, const Answer& answer, const Settin
 /// length of a signature, or nearly.
 std::string without_secrets(std::string_view words, const Settings& settings);
 
-/// What stands between <name> and </name>; "" = it is not there.
+/// What is between <name> and </name>; "" = it is not there.
 std::string_view element(std::string_view text, std::string_view name) noexcept;
 
 }  // namespace headrace::s3

@@ -29,7 +29,7 @@ std::string_view without_quotes(std::string_view etag);
 /// Does it look like the MD5 of what was put? Quotes or not.
 bool is_md5(std::string_view etag);
 
-/// Does it look like S3's of an object that was uploaded in so many parts: MD5 of MD5s, a dash, their number? Some stores
+/// Does it look like S3's of an object that was uploaded in that many parts: MD5 of MD5s, a dash, their number? Some stores
 /// number their objects as they like.
 bool is_of_parts(std::string_view etag, std::size_t parts);
 

@@ -171,7 +171,7 @@ std::string escaped(std::string_view text) {
                              call.address().origin(), why));
 }
 
-/// The ETag of what stands under `key`, where these parts make just that; "" otherwise, and where the store's ETags do not report.
+/// The ETag of what is under `key`, where these parts make just that; "" otherwise, and where the store's ETags do not report.
 /// An upload may be gone because it is complete: the answer that reported so was lost on the way.
 std::string completed_before(Call& call, const std::string& key, const UploadedParts& parts) {
   const Answer& stands = call({.key = key, .method = Method::head});

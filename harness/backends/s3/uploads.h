@@ -61,7 +61,7 @@ struct UploadedParts {
   std::uint64_t size = 0;                 // of all [B]
 };
 
-/// Makes the object of these parts; returns its ETag. Throws RunError, also for an error that stands in an answer of 200.
+/// Makes the object of these parts; returns its ETag. Throws RunError, also for an error that is in an answer of 200.
 std::string complete_upload(Call& call, const std::string& key, const std::string& id, const UploadedParts& parts,
                             const std::string& shown);
 

@@ -24,7 +24,7 @@ struct Mark {
   std::string kind;              // what the folder is for: "scratch", "run", "data_set" ...
   bool made = false;             // headrace made the folder, too: it goes with the last file
   std::optional<Holder> holder;  // the last one that there was
-  std::string token;             // of a prefix in an object store: stands in every key below it; "" = a folder
+  std::string token;             // of a prefix in an object store: is in every key below it; "" = a folder
   /// Files written in this very folder by name: digests of what may stand there, the one before and the present.
   std::map<std::string, std::vector<std::string>> files;
 };

@@ -22,7 +22,7 @@ struct CleanReport {
   /// What was left, and why: "data/x/notes.txt: not made by headrace".
   std::vector<std::string> left;
   /// headrace has nothing there any more: the folder is gone (or was never there), or, where it was
-  /// the user's before, stands empty.
+  /// the user's before, is empty.
   bool gone = false;
 
   void add(const CleanReport& more);
@@ -93,7 +93,7 @@ class MarkedFolder {
   void write(std::string_view name, std::string_view text) const;
   /// Takes away one file that write() wrote, if it is there and nobody changed it.
   void remove_file(const std::string& name) const;
-  /// True where write() would take its place: nothing stands there, or what write() wrote.
+  /// True where write() would take its place: nothing is there, or what write() wrote.
   bool may_write(std::string_view name) const;
   /// Takes away every file that write() wrote and nobody changed.
   void remove_files() const;

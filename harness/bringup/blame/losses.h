@@ -10,7 +10,7 @@ namespace headrace::bringup {
 /// reported, and neither accused nor cleared.
 inline constexpr std::array<double, 14> kLosses{0,     0.01, 0.02, 0.03, 0.04, 0.05, 0.06,
                                                 0.075, 0.1,  0.14, 0.2,  0.3,  0.5,  0.9};
-inline constexpr std::size_t kHealthy = 2;  // so many of them are healthy
+inline constexpr std::size_t kHealthy = 2;  // that many of them are healthy
 inline constexpr std::size_t kBad = 5;      // from here on they are bad
 inline constexpr double kDelta = kLosses[kBad];
 

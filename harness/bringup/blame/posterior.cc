@@ -288,8 +288,8 @@ void Posterior::propagate(OneRate weighs) {
 
 // One step of expectation and maximization: sound pairs report the reference and the noise.
 void Posterior::learn() {
-  constexpr double kAsIf = 4;    // what is known beforehand counts as so many rates
-  constexpr double kNodes = 20;  // and as so many nodes
+  constexpr double kAsIf = 4;    // what is known beforehand counts as that many rates
+  constexpr double kNodes = 20;  // and as that many nodes
   constexpr double kTransients = 20;
   Noise& noise = fit().noise;
   std::vector<double> moved(topology_.rails, 0), weight(topology_.rails, 0);

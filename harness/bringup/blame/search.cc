@@ -9,7 +9,7 @@
 namespace headrace::bringup {
 namespace {
 
-/// An accusation is no matter of one model alone: so many measurements, and most of them slow.
+/// An accusation is no matter of one model alone: that many measurements, and most of them slow.
 constexpr unsigned kFewestMeasured = 4;
 /// Of alpha: nodes and NICs, switches, links.
 constexpr double kOfEnds = 0.5, kOfSwitches = 0.25, kOfLinks = 0.25;

@@ -9,7 +9,7 @@
 
 namespace headrace::bringup {
 
-/// So few groups of one size: whoever is slower than the others may be right.
+/// That few groups of one size: whoever is slower than the others may be right.
 inline constexpr std::size_t kFewestGroups = 3;
 
 /// A value in which a group is slower than others of its size.
@@ -24,7 +24,7 @@ struct SlowerGroup {
 /// collective goes depends on their number. `groups`: of one turn; those that failed count for nothing.
 std::vector<SlowerGroup> slower_groups(std::span<const GroupRun> groups);
 
-/// Are so many of one size there that any is compared?
+/// Are that many of one size there that any is compared?
 bool comparable(std::span<const GroupRun> groups);
 
 }  // namespace headrace::bringup

@@ -7,7 +7,7 @@
 namespace headrace::bringup {
 namespace {
 
-/// So many different ones of `count`.
+/// That many different ones of `count`.
 std::vector<bool> drawn(Random& random, unsigned count, unsigned wanted) {
   std::vector<unsigned> order(count);
   std::iota(order.begin(), order.end(), 0u);

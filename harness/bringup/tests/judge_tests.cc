@@ -138,7 +138,7 @@ class Judging {
     return facts ? facts->machine.substr(0, facts->machine.find(' ')) : fmt::format("{}", node);
   }
 
-  /// Is it off by enough, among so many metrics?
+  /// Is it off by enough, among that many metrics?
   bool is_clear(std::size_t metric, const std::optional<double>& off) const {
     const fleet::ComparedMetric& of = fleet_.metrics[metric];
     return leading_.contains(of.point + "." + of.metric) || !off || std::abs(*off) >= kOfMany;

@@ -105,7 +105,7 @@ All references(const All& all) {
   return some.empty() ? all : some;
 }
 
-/// What more than half report; nothing where no value has so many.
+/// What more than half report; nothing where no value has that many.
 std::optional<std::string> usual(const All& all, const ReportsAnswer& reported) {
   std::map<std::string, std::size_t> values;
   for (const Answered& one : all) ++values[reported(one)];

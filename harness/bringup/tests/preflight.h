@@ -32,7 +32,7 @@ struct Answered {
 /// Clocks further from the middle one are a fault [s].
 inline constexpr double kMostClock_s = 0.1;
 
-/// So few hosts: whoever differs from the others may be right.
+/// That few hosts: whoever differs from the others may be right.
 inline constexpr std::size_t kFewestToCompare = 3;
 
 /// Whatever more than half of the hosts report is usual, or of accepted ones, where any are; where nothing is, nobody differs.

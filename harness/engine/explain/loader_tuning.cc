@@ -34,7 +34,7 @@ std::vector<TriedLoader> by_workers(const LoaderTrials& trials) {
   return rising(trials, &TriedLoader::prefetch_factor, trials.own->prefetch_factor, &TriedLoader::workers);
 }
 
-/// With so many workers, by prefetch_factor.
+/// With that many workers, by prefetch_factor.
 std::vector<TriedLoader> by_prefetch(const LoaderTrials& trials, double workers) {
   return rising(trials, &TriedLoader::workers, workers, &TriedLoader::prefetch_factor);
 }
@@ -81,12 +81,12 @@ bool gains_nothing(const std::vector<TriedLoader>& rising) {
   return more.rate < kGains * best;
 }
 
-/// Do so many workers give what the GPUs need, on average?
+/// Do that many workers give what the GPUs need, on average?
 bool fast_enough(const LoaderTrials& trials, double workers, double target) {
   return trials.alone * std::min(1.0, workers / trials.own->workers) >= trials.taken * target;
 }
 
-/// The next larger prefetch_factor with so many workers, which miss the target with those that were tried.
+/// The next larger prefetch_factor with that many workers, which miss the target with those that were tried.
 std::optional<double> more_ahead(const LoaderTrials& trials, double workers, double target) {
   const std::vector<TriedLoader> all = by_prefetch(trials, workers);
   const auto [enough, too_few] = bracket(all, target);
@@ -215,7 +215,7 @@ std::optional<double> next_workers(const LoaderTrials& trials, double target) {
   if (!trials.own) return std::nullopt;
   const std::vector<TriedLoader> all = by_workers(trials);
   const auto [enough, too_few] = bracket(all, target);
-  // So many at least, as no worker does more beside others than alone.
+  // That many at least, as no worker does more beside others than alone.
   const double by_rate =
       too_few == nullptr ? 0 : std::ceil(too_few->workers * target / too_few->utilization.high - 0.01);
   if (enough == nullptr) {

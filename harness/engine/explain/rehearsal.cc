@@ -70,7 +70,7 @@ std::optional<Estimate> storage_in_epoch(const PointResult* point) {
                   statistics::median_interval(highs).high};
 }
 
-/// Of nodes that step together each gets what the slowest does: the share of all nodes' samples that is so many times the
+/// Of nodes that step together each gets what the slowest does: the share of all nodes' samples that is that many times the
 /// slowest one's, the median of the repetitions that count.
 double share_in_step(const PointResult& point) {
   std::vector<double> shares;

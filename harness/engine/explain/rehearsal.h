@@ -11,7 +11,7 @@
 
 namespace headrace::engine {
 
-/// Samples per second of GPUs that never wait, of so many nodes: A1 of what the pipeline is run with.
+/// Samples per second of GPUs that never wait, of that many nodes: A1 of what the pipeline is run with.
 double taken_by(const Point& whole, double nodes);
 
 /// What the loader gave in the counter-experiments, as far as they were measured. `whole`: the job's own pipeline.

@@ -16,7 +16,7 @@ namespace headrace {
 namespace {
 
 using config::Value;
-/// A name or glob of needs, and where it stands.
+/// A name or glob of needs, and where it is.
 using Pattern = std::pair<std::string, Location>;
 
 void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {

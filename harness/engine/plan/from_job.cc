@@ -257,7 +257,7 @@ class Points {
     if (!indexed) requests_in(base, samples);
   }
 
-  /// Requests of the job's size all over its shards, where it needs so many.
+  /// Requests of the job's size all over its shards, where it needs that many.
   void requests_in(const Entry& shards, double samples) {
     if (!asks("random_read")) return;
     Entry entry("random_read", "job");

@@ -47,7 +47,7 @@ struct Point {
   std::optional<double> making_s;     // longest time of making its data; nothing: as long as it takes
   std::vector<std::string> unproven;  // what is less than the job's own, and what that leaves unproven; a sentence each
   bool one_per_node = false;          // of several ranks only the first of each node takes part
-  unsigned clients = 0;               // so many of those take part, on as many nodes as can be; 0 = all
+  unsigned clients = 0;               // that many of those take part, on as many nodes as can be; 0 = all
   double timeout_s = 0;               // nothing answers for so long: it hangs; 0 = as EngineLimits say
   std::optional<double> ceiling;      // bytes/s that cannot be exceeded; above: "cannot be true"
   RepeatPlan repeat;
@@ -100,7 +100,7 @@ struct PlanOptions {
 /// Reads, resolves and checks everything. Throws UsageError with every problem of all files.
 Plan make_plan(const PlanOptions& options);
 
-// A plan from a configuration that stands in no file.
+// A plan from a configuration that is in no file.
 
 /// As make_plan() of a file that holds `configuration`; options.config_file and options.overrides are not read. Each
 /// problem is reported at the place that its value has. Throws UsageError.

@@ -19,10 +19,10 @@ inline constexpr double kBeside = 2;                       // of a repetition's 
 inline constexpr double kBesideShards = 1.25;              // the same where files are few
 inline constexpr double kShortest_s = 1, kLongest_s = 10;  // of a repetition
 
-/// Of a point that has `own_s` in all: as long as useful, and short enough for so many repetitions.
+/// Of a point that has `own_s` in all: as long as useful, and short enough for that many repetitions.
 double repetition_s(double own_s, unsigned repetitions = kFewest, double beside = kBeside);
 
-/// `repeat:` of such a point; with one look at so many repetitions, or with 0 as many looks as a verdict takes.
+/// `repeat:` of such a point; with one look at that many repetitions, or with 0 as many looks as a verdict takes.
 config::Value repeat_within(double own_s, unsigned one_look);
 
 }  // namespace headrace::time_share

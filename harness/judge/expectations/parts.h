@@ -26,7 +26,7 @@ struct Part {
 };
 
 /// The parts of this machine whose data lie at `path`. Rates that it does not report come from `table`; what `table` says
-/// by a part's own name (not its model) stands above what the machine reports. `root` is where /proc and /sys are looked
+/// by a part's own name (not its model) is above what the machine reports. `root` is where /proc and /sys are looked
 /// for; tests lay their own. Never throws.
 std::vector<Part> parts_of(Node& node, const std::string& path, const Table& table, const std::string& root = "");
 

@@ -28,7 +28,7 @@ struct FigureEntry {
   std::vector<std::pair<std::string, std::vector<std::string>>> with;  // parameter: one of these
   std::vector<std::pair<std::string, double>> at_least;                // parameter: so much or more [SI]
   std::vector<std::string> cache;                                      // states; empty = any
-  unsigned nodes = 0;                                                  // measured together by so many; 0 = any
+  unsigned nodes = 0;                                                  // measured together by that many; 0 = any
   double most_rate = 0;                                                // of the part [B/s]; 0 = any
   double usual_low = 0, usual_high = 0;                                // share of the rate
   double least = 0;                                                    // below it something is wrong

@@ -6,7 +6,7 @@
 
 namespace headrace::statistics {
 
-/// The smaller hump has so many values and so large a share of them: fewer are outliers.
+/// The smaller hump has that many values and so large a share of them: fewer are outliers.
 inline constexpr unsigned kFewestInHump = 3;
 inline constexpr double kSmallestHump = 0.25;
 

@@ -12,7 +12,7 @@
 namespace headrace::statistics {
 namespace {
 
-/// Beyond so many the limits of long series are as good.
+/// Beyond that many the limits of long series are as good.
 constexpr std::size_t kExactUpTo = 200;
 
 /// What stalls in so large a share of the repetitions cost of the mean over time (its logarithm),

@@ -8,7 +8,7 @@
 
 namespace headrace::statistics {
 
-/// The strongest correlation of a repetition with the next that bounds allow for: of so few values
+/// The strongest correlation of a repetition with the next that bounds allow for: of that few values
 /// it cannot be estimated, so that it is assumed.
 constexpr double kCorrelation = 0.7;
 

@@ -5,7 +5,7 @@
 
 namespace headrace::statistics {
 
-/// Beyond so many robust standard deviations a value is no part of the others.
+/// Beyond that many robust standard deviations a value is no part of the others.
 inline constexpr double kOutlierLimit = 3.5;
 /// The least relative spread: values that are all but equal make no outliers of the rest.
 inline constexpr double kSpreadFloor = 0.005;

@@ -38,10 +38,10 @@ LookPlan plan_looks(std::vector<unsigned> looks, double alpha = 0.05);
 /// correlated. It spends a tenth of `alpha` on top.
 void add_look(LookPlan& plan, double alpha = 0.05);
 
-/// The chance that bounds may spend after so many repetitions: as rank_for().
+/// The chance that bounds may spend after that many repetitions: as rank_for().
 double alpha_for(const LookPlan& plan, std::size_t repetitions);
 
-/// The rank that holds for so many repetitions: that of the latest look they reach; 0 before the
+/// The rank that holds for that many repetitions: that of the latest look they reach; 0 before the
 /// first. Between looks an earlier look's rank is only more cautious.
 unsigned rank_for(const LookPlan& plan, std::size_t repetitions);
 

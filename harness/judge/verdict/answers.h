@@ -28,7 +28,7 @@ struct Question {
   std::vector<std::string> lower_bounds;
   std::string worst_over;    // job::NeedKind
   unsigned choices = 1;      // points that could answer equally well, of which what they gave chooses one
-  double parts = 1;          // what the node gives is shared by so many (GPUs)
+  double parts = 1;          // what the node gives is shared by that many (GPUs)
   bool per_node = false;     // of what several nodes give together, each one's share answers
   bool per_process = false;  // the same of what several processes give, each with a GPU
   std::string cannot;        // not "": why these machines cannot answer it

@@ -1,4 +1,4 @@
-// The hosts of a cluster, and what is known of where each stands.
+// The hosts of a cluster, and what is known of where each is.
 #pragma once
 
 #include <map>

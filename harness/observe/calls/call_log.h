@@ -37,7 +37,7 @@ struct Call {
   std::uint32_t file = kNoFile;
   std::int64_t bytes = 0;    // moved; below 0: it failed
   std::uint64_t asked = 0;   // bytes asked for
-  std::int64_t offset = -1;  // -1: where the descriptor stands; of seek: where it then stands
+  std::int64_t offset = -1;  // -1: where the descriptor is; of seek: where it then is
   Kind kind = Kind::other;
   std::uint32_t renamed_to = kNoFile;
   /// Processor time that its thread had since it was asked for last, in this call, too; below 0: it was not asked for.

@@ -61,7 +61,7 @@ bool Lines::fill() {
   over_ = true;
   int code = Z_OK;
   const char* const why = ::gzerror(packed_->file, &code);
-  // Whoever is killed leaves its last block unfinished: what stands before it is good.
+  // Whoever is killed leaves its last block unfinished: what is before it is good.
   if (code != Z_OK && code != Z_BUF_ERROR)
     throw UsageError(fmt::format("{}:{}: {}", path_, number_ + 1, code == Z_ERRNO ? errno_text(errno) : why));
   return false;

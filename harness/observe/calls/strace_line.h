@@ -9,7 +9,7 @@
 
 namespace headrace::observe::calls {
 
-/// What stands before every line: "[pid  17] " or "17  ", and "1700000000.123456 " (-ttt) or "10:11:12.123456 " (-tt).
+/// What is before every line: "[pid  17] " or "17  ", and "1700000000.123456 " (-ttt) or "10:11:12.123456 " (-tt).
 struct StraceHead {
   int tid = 0;  // 0: none is given
   double time_s = 0;

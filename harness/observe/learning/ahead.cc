@@ -206,7 +206,7 @@ Bounds from_the_begin(const std::vector<AheadPoint>& points, const Line& line, d
   return {.low = (mean - 2 * error - unnoticed) / workers, .high = (mean + 2 * error) / workers};
 }
 
-/// At least so many, from what was taken after the last read of a generation; nothing where that was not seen.
+/// At least that many, from what was taken after the last read of a generation; nothing where that was not seen.
 std::optional<double> least_at_the_end(const std::vector<AheadPoint>& points, const AheadEnd& end, const Line& line,
                                        double spread, unsigned workers) {
   constexpr std::size_t kLast = 5;

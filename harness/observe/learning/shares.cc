@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kGroups = 20, kFewestGroups = 3;
 
-/// Of looks at one process's first thread, in so many seconds: how many count.
+/// Of looks at one process's first thread, in that many seconds: how many count.
 using Part = std::function<double(const ProcessSlice&, double)>;
 
 /// Of the looks at a first thread that waited for others, those at which these were found so.

@@ -91,7 +91,7 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
       lost = 1 - by_calls / looked;
       by_calls = looked;
     } else if (seen.takes < kSeldom * by_calls) {
-      // Something else that was read, or batches: pauses that are so few do not show which.
+      // Something else that was read, or batches: pauses that are that few do not show which.
       lost = 1 - by_calls / looked;
     }
   } else if (looked > by_calls / kLittleMore) {

@@ -29,7 +29,7 @@ using WaitCounts = std::array<std::uint32_t, kWaits>;
 inline double of(const WaitCounts& counts, Wait wait) { return counts[static_cast<std::size_t>(wait)]; }
 inline double total(const WaitCounts& counts) { return std::accumulate(counts.begin(), counts.end(), 0.0); }
 
-/// As it stands in files: "running", "storage_read", "storage_names" ...
+/// As it is in files: "running", "storage_read", "storage_names" ...
 std::string_view to_string(Wait wait);
 
 inline bool is_storage(Wait wait) {

@@ -34,7 +34,7 @@ enum Part : std::uint8_t {
   kWide = 2,     // result and descriptor, where the head has no room for them (16 bytes)
   kPath = 4,     // flags (of open; of duplicate the new descriptor), bytes of a path
   kSize = 8,     // asked for
-  kOffset = 16,  // none: where the descriptor stands
+  kOffset = 16,  // none: where the descriptor is
   kProcessor =
       32,  // nanoseconds that the thread had since it was asked for last, this call's among it; none: not asked
 };

@@ -144,12 +144,12 @@ ssize_t writev(int fd, const iovec* parts, int count) {
 }
 off_t lseek(int fd, off_t offset, int whence) noexcept {
   NEXT(lseek);
-  if (offset == 0 && whence == SEEK_CUR) return real(fd, offset, whence);  // asks where it stands, and moves nothing
+  if (offset == 0 && whence == SEEK_CUR) return real(fd, offset, whence);  // asks where it is, and moves nothing
   return moved(Op::seek, fd, 0, offset, [&] { return real(fd, offset, whence); });
 }
 off64_t lseek64(int fd, off64_t offset, int whence) noexcept {
   NEXT(lseek64);
-  if (offset == 0 && whence == SEEK_CUR) return real(fd, offset, whence);  // asks where it stands, and moves nothing
+  if (offset == 0 && whence == SEEK_CUR) return real(fd, offset, whence);  // asks where it is, and moves nothing
   return moved(Op::seek, fd, 0, offset, [&] { return real(fd, offset, whence); });
 }
 int fstat(int fd, struct stat* into) noexcept {

@@ -126,7 +126,7 @@ class Saves {
  private:
   std::vector<std::uint32_t> numbers_;  // of each of the log's files
   std::vector<PlannedFile> files_;
-  std::vector<std::uint64_t> places_;  // where a descriptor stands
+  std::vector<std::uint64_t> places_;  // where a descriptor is
 };
 
 void add(PlannedThread& to, const Step& step, const Call& call) {

@@ -19,7 +19,7 @@ struct Step {
   std::uint32_t file = 0;    // into Plan::files; of a thread that writes into Plan::saves
   std::uint64_t bytes = 0;   // asked for, of reads; written, of writes
   std::uint64_t got = 0;     // by this read when it was observed
-  std::int64_t offset = -1;  // -1: where the descriptor stands
+  std::int64_t offset = -1;  // -1: where the descriptor is
   double think_s = 0;        // computing before it
   double observed_s = 0;     // how long it took
   double at_s = 0;           // of a thread that writes: so long after the first access to data; below 0: before it

@@ -152,7 +152,7 @@ struct SaveSeen {
 
 inline constexpr std::uint64_t kMostJump = 4096;  // more calls at once are no batches
 /// How one process takes what others hand over, while it has children: how often the count of its read() calls had grown by
-/// so many.
+/// that many.
 struct HandOvers {
   std::uint32_t process = 0;
   std::map<std::uint32_t, std::uint32_t> jumps;     // from one look to the next

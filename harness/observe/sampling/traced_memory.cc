@@ -35,7 +35,7 @@ struct Entry {
   std::int32_t fd, flags = 0;
   std::int64_t result;
   std::uint64_t size = 0;
-  std::int64_t offset = -1;  // -1: where the descriptor stands
+  std::int64_t offset = -1;  // -1: where the descriptor is
   double processor_s = -1;   // below 0: not asked
   std::string_view path{};
 };

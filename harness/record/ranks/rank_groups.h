@@ -21,7 +21,7 @@ struct GroupShape {
 /// Which ranks are a group.
 struct RankGrouping {
   enum class Kind {
-    all,         // all of them; with `size`, so many, `stride` apart
+    all,         // all of them; with `size`, that many, `stride` apart
     intra_node,  // those of each node
     inter_node,  // the first of each node: one group
     per_rail,    // those with the same place on their nodes: one group for each place

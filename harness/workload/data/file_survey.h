@@ -29,7 +29,7 @@ struct FileSurvey {
 FileSurvey survey(const FileTable& files, bool stable_inodes, const DataProgress& progress = {});
 
 /// Throws RunError when a file is not the one that was surveyed. Looks at every file, or, with
-/// `at_most`, at so many, evenly spread.
+/// `at_most`, at that many, evenly spread.
 void check_unchanged(const FileTable& files, const FileSurvey& before, const DataProgress& progress = {},
                      std::uint32_t at_most = UINT32_MAX);
 

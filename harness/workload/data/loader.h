@@ -38,12 +38,12 @@ class Loader {
   bool in_order() const { return kind_ != Kind::none && kind_ != Kind::in_flight; }
   std::uint64_t batch_size() const { return batch_size_; }
   unsigned prefetch_factor() const { return prefetch_factor_; }
-  /// How many operations a batch is, when one gives so many samples; at least 1.
+  /// How many operations a batch is, when one gives that many samples; at least 1.
   std::uint64_t operations_per_batch(double samples_per_operation) const;
   /// So, too, what a worker hands over at once: a batch; of tfdata a sample.
   std::uint64_t operations(double samples_per_operation) const;
 
-  /// Untimed. A batch is so many operations; `most`: that one worker can ever do. `buffered`: does what lies between the
+  /// Untimed. A batch is that many operations; `most`: that one worker can ever do. `buffered`: does what lies between the
   /// reading and the order keep samples that are ready (tfdata: interleave() does, map() does not)?
   void before_phase(unsigned workers, std::uint64_t operations, std::uint64_t most, bool buffered);
   /// The worker's lane, begun.

@@ -23,7 +23,7 @@ using formats::Found;
 constexpr std::uint64_t kHeadOfShard = 16 << 20;  // [B]
 constexpr std::uint32_t kMostOfShards = 8;
 
-/// So many of `all`, from the first to the last.
+/// That many of `all`, from the first to the last.
 std::vector<std::uint32_t> spread(const std::vector<std::uint32_t>& all, std::size_t most) {
   std::vector<std::uint32_t> some;
   const std::size_t count = std::min(most, all.size());

@@ -1,4 +1,4 @@
-// Frames between the hub and the ranks: a kind, a length, and so many bytes, over one TCP
+// Frames between the hub and the ranks: a kind, a length, and that many bytes, over one TCP
 // connection each.
 #pragma once
 
@@ -40,7 +40,7 @@ class Connection {
   explicit Connection(system::UniqueFd socket, std::uint64_t longest = kLongestFrame);
 
   int fd() const { return socket_.get(); }
-  /// From now on frames of so many bytes are taken.
+  /// From now on frames of that many bytes are taken.
   void take_up_to(std::uint64_t longest) { longest_ = longest; }
   /// False: it is closed, or broken.
   bool read_some();

@@ -98,7 +98,7 @@ def first_step(run: Run) -> str:
 
 
 def facts(run: Run) -> List[Tuple[str, str]]:
-    """What stands beside the headline: name and text."""
+    """What is beside the headline: name and text."""
     reported = [("job", run.job.description if run.job else ""), ("node", run.run.node), ("started", started(run)),
             ("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_line(run)),
             ("cache state", words.cache_line(run.points)), ("disturbed", words.disturbed_line(run.points)),
@@ -383,5 +383,5 @@ def started(run: Run) -> str:
 
 
 def first_open(run: Run) -> Optional[str]:
-    """The point whose evidence stands open when nothing went wrong anywhere."""
+    """The point whose evidence is open when nothing went wrong anywhere."""
     return next((point.id for point in run.points if point.status == "ok"), None)

@@ -85,11 +85,11 @@ class Grid:
     COLUMNS = 2
 
     def is_lowest(self, number: int, count: int) -> bool:
-        """Whether no panel stands below this one of so many."""
+        """Whether no panel is below this one of that many."""
         return number + self.COLUMNS >= count
 
     def draw(self, count: int) -> Tuple[Drawing, list]:
-        """An empty figure of the page's width with so many axes, left to right, then down."""
+        """An empty figure of the page's width with that many axes, left to right, then down."""
         columns = min(self.COLUMNS, count)
         lines = (count + columns - 1) // columns
         width = (WIDTH - columns * (self.left + self.right)) / columns

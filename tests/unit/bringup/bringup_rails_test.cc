@@ -12,7 +12,7 @@
 namespace headrace::bringup::bringup_rails_test {
 namespace {
 
-/// So many nodes "a", "b"... with RDMA ports "nic0/1"..., in their first session; of each how many.
+/// That many nodes "a", "b"... with RDMA ports "nic0/1"..., in their first session; of each how many.
 Record with_ports(const std::vector<unsigned>& ports) {
   Record record;
   for (unsigned node = 0; node < ports.size(); ++node) {
@@ -127,7 +127,7 @@ TEST(BringUpRails, PortsThatReportNoCountersAreNamed) {
       << record.skipped[0].why;
 }
 
-/// Node `bad` counts an error at its port in so many of its meetings.
+/// Node `bad` counts an error at its port in that many of its meetings.
 std::vector<Broken> counted(unsigned bad, unsigned times, unsigned others = 0) {
   Record record = with_ports({1, 1, 1, 1, 1, 1});
   unsigned left = times;

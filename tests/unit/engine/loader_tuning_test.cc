@@ -28,7 +28,7 @@ TriedLoader tried(double workers, double low, double high, double prefetch_facto
           .rate = 320 * value};
 }
 
-/// A job with so many workers, and every other number up to 16 to try.
+/// A job with that many workers, and every other number up to 16 to try.
 LoaderTrials trials(const TriedLoader& own, std::vector<TriedLoader> others = {}) {
   LoaderTrials t;
   t.taken = 320;

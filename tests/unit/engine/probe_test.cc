@@ -25,7 +25,7 @@ TEST(Probe, OfSeveralTakenAfterwardsTheNearestCounts) {
   const double before = take_probe();
   const double after = take_probe_after(before);
   EXPECT_GT(after, 0);
-  // From a machine that was a hundred times faster, nothing is near: what was taken last stands.
+  // From a machine that was a hundred times faster, nothing is near: what was taken last is.
   EXPECT_GT(probe_drift(before / 100, take_probe_after(before / 100)), kProbeDrift);
 }
 

@@ -8,7 +8,7 @@ namespace headrace::testing {
 struct FakeCuFile {
   unsigned nvidia_fs = 2;            // major version of the kernel module; 0 = not loaded
   bool counts = true;                // statistics can be had
-  unsigned through_host = 0;         // of the files registered from now on so many, the others are direct
+  unsigned through_host = 0;         // of the files registered from now on that many, the others are direct
   std::uint64_t before_uuid = 1024;  // bytes of statistics before the GPU's own: depends on the version
   unsigned char uuid[16] = {};
   int level = 0;  // of statistics

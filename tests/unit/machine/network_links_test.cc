@@ -14,7 +14,7 @@ class NetworkLinks : public testing::MadeUpPorts {
   std::vector<Finding> findings(const std::vector<NcclSetting>& settings = {}) {
     return examine_network(network_links(sys()), settings, ip_interfaces(sys()));
   }
-  /// The finding about `subject` that stands first.
+  /// The finding about `subject` that is first.
   Finding about(const std::string& subject, const std::vector<NcclSetting>& settings = {}) {
     for (const Finding& f : findings(settings))
       if (f.subject == subject) return f;

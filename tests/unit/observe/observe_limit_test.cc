@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::uint32_t kLooks = 100;
 
-/// Ten seconds in 40 slices of a process that takes batches and one worker of it; training is waiting for data so many of a
-/// hundred looks while a save is written, and so many else. The save lasts from 4 s on.
+/// Ten seconds in 40 slices of a process that takes batches and one worker of it; training is waiting for data that many of a
+/// hundred looks while a save is written, and that many else. The save lasts from 4 s on.
 struct Job {
   Recording recording;
   Observation seen;

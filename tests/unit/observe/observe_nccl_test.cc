@@ -18,7 +18,7 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-/// Ranks 0, 1, ... on host "h<rank>" with process 100 + rank, each with so many launched.
+/// Ranks 0, 1, ... on host "h<rank>" with process 100 + rank, each with that many launched.
 NcclCommunicator ranks_at(const Counts& launched, const std::string& id = "a", int first = 0) {
   NcclCommunicator all{.id = id, .size = static_cast<int>(launched.size()), .operations = {"AllReduce"}};
   for (std::size_t i = 0; i < launched.size(); ++i) {

@@ -98,7 +98,7 @@ TEST(Blame, SlowBeginsBelowThreeQuarters) {
   EXPECT_EQ(blame(matrix(8, {{0, 1}}, 0.749)).links.size(), 2u);
 }
 
-/// So many nodes whose rates differ by `spread`; node 2 is so many times as fast.
+/// That many nodes whose rates differ by `spread`; node 2 is so many times as fast.
 PairMatrix drawn(unsigned n, double spread, double node2, statistics::Draws& draws) {
   PairMatrix m = matrix(n, {});
   for (unsigned a = 0; a < n; ++a)

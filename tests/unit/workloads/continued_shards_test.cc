@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-/// Three tar shards with so many samples each, of 3 to 40 kB, whose first bytes are their number.
+/// Three tar shards with that many samples each, of 3 to 40 kB, whose first bytes are their number.
 class Tars {
  public:
   explicit Tars(int samples) {
@@ -64,7 +64,7 @@ class Tars {
   OwnShards all_;
 };
 
-/// The numbers of the next samples, at most so many of them; 0: all that there are.
+/// The numbers of the next samples, at most that many of them; 0: all that there are.
 std::vector<int> taken(SampleSource& source, std::size_t most, std::uint64_t seed) {
   std::vector<int> numbers;
   source.rewind(seed);

@@ -19,7 +19,7 @@ namespace headrace {
 std::unique_ptr<SampleSource> files_in_flight(std::unique_ptr<WholeFileReader> reader, const FileQueue& order,
                                               const WorkerShare& share);
 
-/// Samples that are each so many blocks, `depth` blocks under way.
+/// Samples that are each that many blocks, `depth` blocks under way.
 std::unique_ptr<SampleSource> places_in_flight(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,
                                                std::uint64_t block_size, std::uint64_t blocks_per_sample,
                                                unsigned number, unsigned count, std::uint64_t per_batch,

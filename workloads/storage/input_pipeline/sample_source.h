@@ -56,7 +56,7 @@ bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t 
 /// A file that was read whole, with its bytes where `reader` keeps them.
 SampleRead sample_of(const FileCompletion& file, WholeFileReader& reader) noexcept;
 
-/// Which worker of how many, of which GPU's loader of how many; a batch has so many operations.
+/// Which worker of how many, of which GPU's loader of how many; a batch has that many operations.
 struct WorkerShare {
   unsigned gpu = 0, gpus = 1, worker = 0, workers = 1;
   std::uint64_t per_batch = 1;
@@ -74,7 +74,7 @@ std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader,
                                             std::uint64_t sample_size, std::uint64_t per_batch, bool keep = false,
                                             bool continued = false);
 
-/// Samples that are each so many blocks, anywhere in large files; every block once. `keep`: so, too; each is one block then.
+/// Samples that are each that many blocks, anywhere in large files; every block once. `keep`: so, too; each is one block then.
 std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader, const BlockPlaces& places,
                                             std::uint64_t block_size, std::uint64_t blocks_per_sample, unsigned number,
                                             unsigned count, std::uint64_t per_batch, bool keep = false);

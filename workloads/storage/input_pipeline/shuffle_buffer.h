@@ -22,7 +22,7 @@ struct Shuffling {
   std::uint64_t samples = 0;  // that are held at most; 0: none is, they go on as they come
   std::uint64_t initial = 0;  // that are held before the first one is handed over
 
-  /// Declares `shuffle_buffer` and `shuffle_initial`. `usual`: the latter's default, where there are so many.
+  /// Declares `shuffle_buffer` and `shuffle_initial`. `usual`: the latter's default, where there are that many.
   static Shuffling declare(Params& params, std::uint64_t usual);
   bool active() const { return samples > 0; }
   /// What one operation brings is held as a whole: samples of a row group.

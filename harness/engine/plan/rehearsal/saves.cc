@@ -59,7 +59,7 @@ constexpr double kTimes = 2 * benchmark_rules::kCheckpoints + 1;
 // On storage: the save before, the one that takes its place, and the one that is read.
 constexpr double kAtOnce = 3;
 
-/// Exactly so many, however much they differ.
+/// Exactly that many, however much they differ.
 Value repeated(double times, double budget_s) {
   Value repeat, looks;
   repeat.kind = Value::Kind::map;

@@ -177,7 +177,7 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
 
 void SaveParams::check_parts(Params& params, const std::string& prefix) const {
   const auto refuse = [&](const char* name, std::string_view why) { params.conflict(prefix + name, why); };
-  // What says no more than is so anyway stands in resolved configurations.
+  // What says no more than is so anyway is in resolved configurations.
   for (const auto& [name, set] : {std::pair{"direct", direct}, {"preallocate", preallocate}})
     if (set) refuse(name, "is of files: a store has no page cache, and sets no space aside");
   if (durability != Durability::fsync) refuse("durability", "is of files: an object that is complete is durable");

@@ -39,7 +39,7 @@ class Wanted {
 Walked list_objects(ObjectStore& store, const std::string& url, const WalkRules& rules, const DataProgress& progress) {
   constexpr std::size_t kNamed = 8;
   constexpr std::uint64_t kEach_ns = 100'000'000;
-  // Keys come one by one, what stands before them at the end: with it the table begins anew.
+  // Keys come one by one, what is before them at the end: with it the table begins anew.
   FileTable objects(-1, url);
   objects.set_objects();
   std::map<std::string, std::uint64_t> left_out;

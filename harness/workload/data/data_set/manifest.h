@@ -19,7 +19,7 @@ namespace headrace {
 /// The kind of the mark in a data set's folder.
 inline constexpr const char* kSetKind = "data_set";
 
-/// Written anew after files have reached the storage: `complete` when all have, `made` as long as the first so many have.
+/// Written anew after files have reached the storage: `complete` when all have, `made` as long as the first that many have.
 struct Manifest {
   static constexpr const char* kFile = "manifest.json";
 

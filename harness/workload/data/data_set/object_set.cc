@@ -166,7 +166,7 @@ class ObjectSet {
     return true;
   }
 
-  /// What was made stands in the lists before it counts.
+  /// What was made is in the lists before it counts.
   void keep_made() {
     if (taken() % layout_.spec().files_per_folder == 0) etags_.clear();
     const std::uint64_t first = taken(), folder = layout_.folder_of(first);

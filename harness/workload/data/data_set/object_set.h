@@ -20,7 +20,7 @@ namespace headrace {
 
 class Node;
 
-/// The set below the node's prefix: as it stands there, where its manifest and ETags prove it, and made as far as it does
+/// The set below the node's prefix: as it is there, where its manifest and ETags prove it, and made as far as it does
 /// not. Of several processes the first of the team makes it. Throws RunError; then what this call made is gone again.
 FileTable open_generated_objects(const DataSetLayout& layout, Node& node, const DataProgress& progress);
 

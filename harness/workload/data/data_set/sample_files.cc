@@ -51,7 +51,7 @@ void put_chunk(Bytes& out, const char* name, std::size_t length) {
   put_big(out, crc32(std::span(out).subspan(begin)), 4);
 }
 
-/// How a format carries comments: where the label stands, and what it takes of a sample at least, with an empty pad.
+/// How a format carries comments: where the label is, and what it takes of a sample at least, with an empty pad.
 struct Comments {
   std::size_t label_at, least;
 };

@@ -25,7 +25,7 @@ class SampleFile {
   SampleFile(const DataSetLayout& layout, std::uint64_t file);
   std::uint64_t count() const { return count_; }
   SamplePlace place(std::uint64_t sample) const;
-  /// What stands before that sample, after the one before it; of count(): up to the end.
+  /// What is before that sample, after the one before it; of count(): up to the end.
   std::string before(std::uint64_t sample) const;
   /// Is what the file begins with (kFirst bytes or all of it) this one's? Then it is headrace's.
   bool is_begin(std::span<const unsigned char> first) const;

@@ -1,4 +1,4 @@
-// Checkpoints that are saved while a pipeline runs: every so many steps, each rank on a thread of its own.
+// Checkpoints that are saved while a pipeline runs: every that many steps, each rank on a thread of its own.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace headrace::pipeline {
 /// copied in memory, and the one before is durable.
 class SavesInLoop final : private checkpoint::Staged {
  public:
-  /// `saver` is filled. One save every `every` steps, the first after half of that: so many steps have then lost as much
+  /// `saver` is filled. One save every `every` steps, the first after half of that: that many steps have then lost as much
   /// to saves as they do in the long run.
   SavesInLoop(checkpoint::Saver& saver, std::uint64_t every) noexcept : saver_(saver), every_(every) {}
 

@@ -14,7 +14,7 @@ constexpr std::uint64_t kWindows = 20, kFewestWindows = 4;
 /// What is settled must be so much more than what is left out for it.
 constexpr std::uint64_t kSettledOver = 3;
 
-/// The first record behind so many steps.
+/// The first record behind that many steps.
 std::size_t record_after(const StepAccount& account, std::uint64_t count) {
   std::size_t from = 0;
   for (std::uint64_t steps = 1; from < account.others().size() && steps < count; ++from)

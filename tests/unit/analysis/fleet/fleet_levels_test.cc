@@ -9,7 +9,7 @@
 namespace headrace::fleet::fleet_levels_test {
 namespace {
 
-/// So many nodes 1 % apart, of which those that `is_slow` reports have `factor` of the value.
+/// That many nodes 1 % apart, of which those that `is_slow` reports have `factor` of the value.
 template <class IsSlow, class Edit>
 Runs nodes(int count, double factor, IsSlow is_slow, Edit edit) {
   Runs runs;

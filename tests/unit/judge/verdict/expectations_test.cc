@@ -155,7 +155,7 @@ TEST(Hold, AsksOnlyOfWhatWasMeasuredAsTheTableSays) {
   p.params["block_size"] = std::uint64_t{4096};
   EXPECT_EQ(held(p), 0u);
   p = stream({1e9, 1e9, 1e9});
-  p.params["rate"] = 500.0;  // so many are due, and no more
+  p.params["rate"] = 500.0;  // that many are due, and no more
   EXPECT_EQ(held(p), 0u);
   p = stream({1e9, 1e9, 1e9});
   p.cache = CacheState::warm;
@@ -297,7 +297,7 @@ TEST_F(LaidMachine, DisksByTheirInterface) {
   EXPECT_EQ(find(all, "disk", "sdb")->link, "rotating");
   EXPECT_EQ(find(all, "disk", "md0")->rate, 0);
   EXPECT_EQ(find(all, "disk", "md0")->how, "the total rate of nvme0n1 is not reported");
-  // A table of one's own stands above the interface.
+  // A table of one's own is above the interface.
   const Table own = table_of("rates:\n  - {part: disk, name: 'SAMSUNG MZQL2*', rate: 6.8GB/s, source: data sheet}\n");
   EXPECT_EQ(find(parts(own), "disk", "nvme0n1")->rate, 6.8e9);
   EXPECT_EQ(find(parts(own), "disk", "nvme0n1")->link, "table");

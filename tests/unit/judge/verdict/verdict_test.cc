@@ -59,7 +59,7 @@ TEST(Judge, ThinBelowTenPercent) {
   Case c(std::vector<double>(15, 1.00e9), 0.95e9);
   EXPECT_EQ(c().outcome, Outcome::pass);
   EXPECT_TRUE(c.judgement.thin);
-  c.judgement.need = 0.97e9;  // within what stalls cost that so few repetitions may not have shown
+  c.judgement.need = 0.97e9;  // within what stalls cost that that few repetitions may not have shown
   EXPECT_EQ(c().outcome, Outcome::inconclusive);
 }
 
@@ -126,7 +126,7 @@ TEST(Judge, WhatHasNoBoundsHasAnEstimate) {
   Case latency({10e6, 20e6, 90e6}, 50e6, false);
   EXPECT_EQ(latency().reason, Reason::few_reps);
   EXPECT_EQ(*latency.judgement.measured, 20e6);
-  Case no_look(kFive, 0.1e9);  // looks that allow no decision after so few
+  Case no_look(kFive, 0.1e9);  // looks that allow no decision after that few
   no_look.evidence.rank = 0;
   EXPECT_EQ(no_look().reason, Reason::few_reps);
 }

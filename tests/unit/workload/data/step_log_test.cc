@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kCompute = 100;
 
-/// Steps of so many [ns], in both accounts; what is no computing is waiting for data.
+/// Steps of that many [ns], in both accounts; what is no computing is waiting for data.
 struct Reported {
   StepAccount account{kCompute};
   StepLog log;
