@@ -267,7 +267,7 @@ def test_a_trace_counts_every_file_through_forks_and_sudden_ends(headrace, data)
 
 
 def test_a_trace_makes_values_exact(headrace, data):
-    outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "15", "--step", "0.05",
+    outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "40", "--step", "0.05",
                        "--cold", "--spawn")
     seen = Seen(headrace, "seen", outcome)
     size = seen.learned["dataset.sample_size"]
