@@ -19,20 +19,20 @@ OPEN_MS = 22  # a worker gives about 41
 def data(counting_faults):
     folder = counting_faults.mount / "data"
     folder.mkdir()
-    for number in range(400):
+    for number in range(1600):  # between two epochs a loader is empty for a moment: few of them
         (folder / f"{number}.bin").write_bytes(bytes(100_000))
     counting_faults.set(f"delay *.bin op=open ms={OPEN_MS}")
     return folder
 
 
 def job(data, workers):
-    return [sys.executable, WAYS, data, "torch_workers", "--workers", workers, "--step", STEP, "--batch", BATCH, "--steps", 100]
+    return [sys.executable, WAYS, data, "torch_workers", "--workers", workers, "--step", STEP, "--batch", BATCH, "--steps", 190]
 
 
 def run(tmp_path, *words):
     with open("/proc/sys/vm/drop_caches", "w") as drop:
         drop.write("3")
-    return subprocess.run(list(map(str, words)), cwd=tmp_path, capture_output=True, text=True, timeout=400)
+    return subprocess.run(list(map(str, words)), cwd=tmp_path, capture_output=True, text=True, timeout=600)
 
 
 def rate_and_utilization(tmp_path, data, workers):
