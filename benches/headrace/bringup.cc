@@ -109,7 +109,7 @@ int bringup_simulated(const SimulatedArguments& given, const Shared& shared) {
                           sum.most_rounds, sum.mean_pairs));
   print_line(Text::format("healthy accused     {} nodes, {} switches, {} links; in {} of {} fleets", sum.false_nodes,
                           sum.false_switches, sum.false_links, sum.fleets_with_false, given.fleets));
-  print_line(Text::format("bad nodes           {}; missed {} ({:.2g} %)", sum.bad_nodes, sum.missed_nodes,
+  print_line(Text::format("bad nodes           {}; missed {} ({:.3g} %)", sum.bad_nodes, sum.missed_nodes,
                           sum.bad_nodes > 0 ? 100.0 * sum.missed_nodes / sum.bad_nodes : 0.0));
   print_line(Text::format("undecided           {} nodes of all fleets", sum.undecided_nodes));
   if (sum.bad_switches > 0)

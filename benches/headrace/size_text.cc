@@ -76,7 +76,7 @@ Text calendar_text(const Calendar& c, const Terminal& terminal) {
                           format_duration(c.interval_s), format_duration(c.save_s), format_duration(c.stall_s),
                           format_duration(c.stall_allowed_s));
   if (c.restore_s) out += Text::format("; a restore takes {}", format_duration(*c.restore_s));
-  if (c.lost) out += Text::format("; {:.2g} % of the time is lost", *c.lost * 100);
+  if (c.lost) out += Text::format("; {:.3g} % of the time is lost", *c.lost * 100);
   if (c.best_interval_s) out += Text::format("; least every {} (Daly, E16)", format_duration(*c.best_interval_s));
   return in_lines(out, terminal, 11) + "\n";
 }

@@ -20,7 +20,7 @@ struct Supply {
   double most = 0;                           // of all clients, as it is stated; 0: it is not
   double client = 0;                         // of one client, as it is stated; 0: it is not
   std::string from = {};                     // the runs or the sheet
-  double store_times = 1, client_times = 1;  // so many times as good a store, and clients
+  double store_times = 1, client_times = 1;  // how many times as fast the store and the clients are
 
   bool known() const { return !measured.empty() || (most > 0 && client > 0); }
   /// Up to that many clients the supply is measured; HUGE_VAL where it is stated.

@@ -19,7 +19,7 @@ namespace headrace::sizing {
 using Session = std::vector<const results::StoredRun*>;
 std::vector<Session> sessions_of(std::span<const results::StoredRun> runs);
 
-/// Two repetitions were at the same time when they overlap by so much of the longer one.
+/// Two repetitions were at the same time when they overlap by this share of the longer one.
 inline constexpr double kTogether = 0.9;
 
 /// Did the repetition deliver nothing in its time? Then it has no rate.

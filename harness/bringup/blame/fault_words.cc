@@ -16,7 +16,7 @@ namespace {
 
 std::string rate(double value) { return format_quantity(value, Dimension::bytes_per_second); }
 std::string seconds(double value) { return format_quantity(value, Dimension::seconds); }
-std::string share(double value) { return fmt::format("{:.2g} %", 100 * value); }
+std::string share(double value) { return fmt::format("{:.3g} %", 100 * value); }
 
 template <class Value>
 std::vector<double> map(const std::vector<const PairMeasured*>& pairs, Value value) {

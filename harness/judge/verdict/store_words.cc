@@ -77,7 +77,7 @@ void report_throttling(const RecordedPoint& point, Judgement& j) {
   }
   if (share == 0) return;
   j.explanation +=
-      fmt::format(" The store throttled {:.2g} % of the requests (503 SlowDown or 429).", 100 * share / counted);
+      fmt::format(" The store throttled {:.3g} % of the requests (503 SlowDown or 429).", 100 * share / counted);
   if (j.outcome == Outcome::pass) return;
   j.next_step =
       "the limit is the store's, for this account, bucket or prefix: have it raised, spread the objects over more "
