@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How surely a bring-up names what is bad: each fault injected that many times into eight hosts of network namespaces.
+"""How reliably a bring-up names faults: each fault is injected several times into eight hosts of network namespaces.
 
   benches/bringup_faults.py [--times 20] [--only GLOB] [--headrace build/release/headrace]
 
-Of each fault a line: in how many runs it was named, and in how many somebody else was accused. Exit code 1 where any of both was not as it
-should be. Needs root, iproute2, a C compiler; about 15 s a run. The hosts share this machine's processors: let nothing else run.
+Prints a line per fault: in how many runs it was named, and in how many another node was accused. Exit code 1 where one of both is wrong.
+Needs root, iproute2, a C compiler; about 15 s a run. The hosts share this machine's processors: run nothing else at the same time.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def worse(node, *options):
     return f'"{NET}/worse-cable" {node} {" ".join(options)} >up & until grep -q up up; do sleep 0.1; done'
 
 
-# What: options of with-net-hosts, a command on node1 before, what node3's agent is started with, and what is to be named.
+# Value: options of with-net-hosts, a command that runs on node1 first, node3's arguments, and the expected faults.
 FAULTS = {
     "nothing": ([], "", "", set()),
     "a way half as fast": (["--slow", "node2-node5:20mbit"], "", "", {"link node2 to node5"}),
@@ -60,7 +60,7 @@ def prepare(folder):
 
 
 def named(headrace, folder, number, net, before, agent):
-    """What one run names: faults, and who is missing."""
+    """The faults that one run names, and the missing nodes."""
     reach = folder / "reach"
     reach.write_text(f"""#!/bin/sh
 host=$1; shift

@@ -1,4 +1,4 @@
-"""How fast JPEGs become what a job takes: headrace, a minimal libjpeg-turbo program and Pillow, on the same images by turns.
+"""How fast JPEGs become a job's input: headrace, a minimal libjpeg-turbo program and Pillow, on the same images by turns.
 
     python3 benches/decode.py [--turns 9] [--images 200] [--own FOLDER] [--headrace build/release/headrace]
 

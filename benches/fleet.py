@@ -2,9 +2,9 @@
 
     python3 benches/fleet.py [--nodes 10000] [--repetitions 6] [--headrace build/release/headrace] [--keep FOLDER]
 
-Makes run folders of as many nodes, seeded: a spread of 1.5 % between nodes, every thousandth node 25 % slow and measured
-twice, one rack 8 % slow, some nodes missing. Then runs `headrace fleet` on them with its page, and prints what it took.
-Each run file holds its repetitions with series and histograms, as measured ones do.
+Makes run folders of as many nodes, seeded. Nodes differ by 1.5 %. Every thousandth node is 25 % slow and measured twice, one rack is 8 %
+slow, some nodes are missing. Then runs `headrace fleet` on them with its page, and prints the time and
+memory. Each run file holds its repetitions with series and histograms, as measured ones do.
 """
 
 from __future__ import annotations

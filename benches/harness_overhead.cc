@@ -1,6 +1,5 @@
-// What headrace itself costs: ns per operation of the recorder, the order of reads, the hot loop,
-// and one request through each engine. Build the target harness_overhead and run it on a quiet
-// machine.
+// The cost of headrace itself: ns per operation of the recorder and the order of reads. Also the hot loop, and one
+// request through each engine. Build the target harness_overhead and run it on a quiet machine.
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -53,7 +52,7 @@ void recorder_op(benchmark::State& state) {
 }
 BENCHMARK(recorder_op);
 
-/// What a trace adds to each stage of a sample: room for as many as are written, untouched by this processor before.
+/// The cost of a trace for each stage of a sample: preallocated room, untouched by this processor before.
 void span_add(benchmark::State& state) {
   constexpr std::size_t kSpans = 400'000;
   std::uint64_t now = now_ns(), batch = 0;
@@ -137,9 +136,8 @@ void loop_without_io(benchmark::State& state) {
 }
 BENCHMARK(loop_without_io)->Unit(benchmark::kMillisecond);
 
-/// One request through each engine, with nothing behind it: /dev/zero has no storage, no cache, and
-/// 512 bytes of it are next to no copy. What is left is the engine, its system calls and the hot
-/// loop.
+/// One request through each engine, with nothing behind it. /dev/zero has no storage and no cache, and copying 512
+/// bytes costs almost nothing. The rest is the engine, its system calls and the hot loop.
 constexpr std::uint32_t kNullBlock = 512;
 
 FileTable null_device(std::uint64_t size) {
@@ -189,7 +187,7 @@ BENCHMARK_CAPTURE(engine_null_file, posix, "posix", 1u)->Unit(benchmark::kMillis
 BENCHMARK_CAPTURE(engine_null_file, io_uring_1, "io_uring", 1u)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(engine_null_file, io_uring_8, "io_uring", 8u)->Unit(benchmark::kMillisecond);
 
-/// 4 KiB blocks of a 64 MiB file that lies in the page cache.
+/// 4 KiB blocks of a 64 MiB file in the page cache.
 void engine_block(benchmark::State& state, const char* name, std::uint32_t depth) {
   Backends backends;
   if (const std::string why = backends.why_not(name); !why.empty()) return state.SkipWithError(why.c_str());

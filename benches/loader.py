@@ -1,14 +1,15 @@
-"""headrace's input_pipeline beside PyTorch's DataLoader with torchvision's ImageFolder: the same JPEGs, the same step, by turns.
+"""headrace's input_pipeline and PyTorch's DataLoader with torchvision's ImageFolder by turns: the same JPEGs, the same step.
 
     python3 benches/loader.py au FOLDER [--case NAME] [--share 0.5] [--disk 4e6] [--workers 1,2,4] [--turns 3] [--warm] [--waits]
     python3 benches/loader.py cpu FOLDER [--turns 5]
 
-`au`: each `--share` is what DataLoader alone gives, or with `--disk` that rate [B/s], over what the GPU takes; with a half,
-accelerator utilization is about that and follows the rate. Decoding costs headrace what it just cost the DataLoader's workers
-(`cpu_time_per_sample`), and taking a batch what it just cost its own process (`cpu_time_per_batch`). With --waits the host waits
-for each step to end. Prints lines of the table in docs/explanation/rehearsal-accuracy.md. The data is read cold, or with --warm out of the page cache.
-`cpu`: processor time of a sample, workers and consumer together, both sides decoding for real out of the page cache; prints the
-ratio. FOLDER is filled with drawn JPEGs where it is empty: on whatever storage is meant. Needs torch, torchvision, Pillow.
+`au`: each `--share` is DataLoader's own rate, or with `--disk` that rate [B/s], over the GPU's. With a half, accelerator utilization is about that and
+follows the rate. headrace's decoding takes the time just measured in the DataLoader's workers (`cpu_time_per_sample`). Taking a batch takes
+that of its own process (`cpu_time_per_batch`). With --waits the host waits for each step to end. Prints lines of the table in
+docs/explanation/rehearsal-accuracy.md. The data is read cold, or with --warm out of the page cache. `cpu`: processor time of a sample,
+workers and consumer together. Both sides decode for real out of the page cache; prints the ratio. FOLDER is filled with drawn JPEGs where
+it is empty: on the
+storage to test. Needs torch, torchvision, Pillow.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def processor_time(arguments: argparse.Namespace) -> None:
                     _, count, cpu_s = headrace(arguments.headrace, entry)
                     used.append(cpu_s)
                 samples.append(count)
-            # What starting takes is in both runs of a side.
+            # The start-up time is in both runs of a side.
             costs[side] = (used[1] - used[0]) / (samples[1] - samples[0])
         ratios.append(costs["headrace"] / costs["DataLoader"])
         print(f"DataLoader {1e3 * costs['DataLoader']:.2f} ms, headrace {1e3 * costs['headrace']:.2f} ms of processor time per sample: "
@@ -151,7 +152,7 @@ def main() -> None:
     arguments.folder = arguments.folder.resolve()
     if not any(arguments.folder.glob("*/*.jpg")):
         fill(arguments.folder, arguments.count)
-        os.sync()  # what is not written yet leaves no page cache, and is read from there
+        os.sync()  # unwritten pages stay in the page cache, and are read from there
     utilization(arguments) if arguments.what == "au" else processor_time(arguments)
 
 

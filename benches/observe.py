@@ -1,13 +1,14 @@
-"""What `headrace observe` says of jobs whose truth is known: which resource limits, and each learned value beside the truth.
+"""`headrace observe` on jobs whose truth is known: which resource limits, and each learned value compared with the truth.
 
     benches/observe.py HEADRACE FAULTY_FS [--keep DIR] [CASE ...]
     benches/observe.py HEADRACE FAULTY_FS --cost [TURNS]       # what a sample takes in the job, alone, watched and traced, in turns
     benches/observe.py HEADRACE FAULTY_FS --tree       # what watching 512 workers takes of a processor
 
-Needs root (limits, mounts), and for four of the cases Debian's python3-torchvision. Prints a row a case, as docs/explanation/observe-accuracy.md has them.
-A value that is more than 5 % from the truth is right where the observation says itself that it does not know: low confidence with
-bounds that hold the truth, or a guess. Of a loader's truth, starving is all of the time from asking for a batch to having it: what is
-reported about waiting, and at most what the main thread computed itself or got no processor for.
+Needs root (limits, mounts), and for four of the cases Debian's python3-torchvision. Prints a row a case, as in
+docs/explanation/observe-accuracy.md. A value that is more than 5 % from the truth is right where the observation marks
+it as unsure. Unsure means low confidence with bounds that include the truth, or a guess. A loader's true starving is
+all of the time from asking for a batch to having it. This is the reported waiting. It is at most the time in which the
+main thread computed or waited for a processor.
 """
 
 import contextlib
@@ -30,7 +31,7 @@ HEADRACE, FAULTY_FS = map(os.path.abspath, sys.argv[1:3])
 LIMITS = ROOT / "tests/disk/with-limits"
 PYTHON = "/usr/bin/python3"
 PLAIN = [PYTHON, str(ROOT / "tests/observe/loader.py")]
-AROUND = 0.02  # of the time, which a job takes outside of what is looked at: its first batches
+AROUND = 0.02  # share of the time that a job spends outside of the observed part: its first batches
 ODD = [PYTHON, str(ROOT / "tests/observe/odd_jobs.py")]
 TORCH = [PYTHON, str(ROOT / "tests/observe/torch_loop.py")]
 
@@ -81,7 +82,7 @@ def slow_storage(backing, *rules):
 
 
 def observe(command, before=(), script="{}"):
-    """Runs it under `observe`; the loader's truth, and what was reported."""
+    """Runs it under `observe`; returns the loader's truth, and the observed values."""
     with tempfile.TemporaryDirectory() as folder:
         words = [HEADRACE, "observe", "--out", f"{folder}/seen", "--", *command]
         if before:  # inside, where the disk's place is known
@@ -191,13 +192,13 @@ def ratio_of(ways, way, what):
 
 
 def cost(turns=12):
-    """Of three jobs alone, watched and traced, by turns: the processor time of a sample, and how long all of it lasted."""
+    """The processor time of a sample and the duration, of three jobs alone, watched and traced, by turns."""
     with tempfile.TemporaryDirectory() as folder:
         work = pathlib.Path(folder)
         files(work, 240, 60e3, 140e3)
         jobs = {"decoding 4 ms": [*PLAIN, work, "--workers", "1", "--decode", "0.004", "--step", "0.01", "--steps", "60"],
-                "reading from memory alone": [*PLAIN, work, "--workers", "1", "--step", "0", "--steps", "1200"],
-                "one process that reads from memory": [*ODD, work, "alone", "--step", "0", "--steps", "2500"]}
+                "reading from memory alone": [*PLAIN, work, "--workers", "1", "--step", "0", "--steps", "2400"],
+                "one process that reads from memory": [*ODD, work, "alone", "--step", "0", "--steps", "5000"]}
         before = {"alone": [], "watched": [HEADRACE, "-q", "observe", "--no-store", "--"],
                   "traced": [HEADRACE, "-q", "observe", "--no-store", "--trace", "--"]}
         for name, job in jobs.items():

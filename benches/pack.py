@@ -2,11 +2,11 @@
 
     python3 benches/pack.py --at DIR [--size 1GiB] [--shard-size 256MiB] [--sample-size 128kB] [--turns 6]
 
-Images lie in memory (/dev/shm), so that reading them costs no disk. Plain writes: as many bytes in files as large, 8 MiB at a
-time around the page cache, each file synced; what pack does beside that, it takes apart from the disk's rate: it reads every
-file, makes headers, computes a CRC and reads each shard back. Where a disk shares what it gives between reads and writes, no
-program that reads back can reach plain writes: the second ratio is to plain writes whose files are read back likewise, each
-while the next is written. Prints both ratios of each turn, their medians and quartiles. For a quiet machine.
+Images are in memory (/dev/shm), so that reading them costs no disk. Plain writes: files of the same size, 8 MiB at a time around the page
+cache, synced. The first ratio shows what pack adds to the disk's rate. It reads every
+file, makes headers, computes a CRC and reads each shard back. Where a disk shares its rate between reads and writes, no
+program that reads back can reach plain writes. The second ratio is therefore to plain writes whose files are read back, too,
+each while the next is written. Prints both ratios of each turn, their medians and quartiles. For a quiet machine.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def read(path: pathlib.Path) -> None:
 
 
 def plain_writes(folder: pathlib.Path, size: int, shard: int, read_back: bool) -> float:
-    """Bytes per second of writes alone, or of writes until what was written is read back."""
+    """Bytes per second of writes alone, or of writes that are read back."""
     buffer = mmap.mmap(-1, BUFFER)
     buffer.write(os.urandom(BUFFER))
     begin = time.monotonic()

@@ -3,13 +3,12 @@
     python3 benches/pack_whole.py [--kills 500] [--folders 200] [--seed 1] [--at DIR]
 
 Two parts, for each of tar, TFRecord and MDS. Kills: `headrace pack` is killed (SIGKILL) again and again, half of the times in
-its first moments, then left to end; shards, mark and list must be all that lies there. Folders: made with odd names, doubled
-names, links, empty, hidden and unreadable folders, files without a byte; each is packed, or refused for a reason that this
-script sees, too, with the file's name. Then each image, as its bytes or its pixels, must be found once with the class that
-torchvision's ImageFolder gives it.
+its first moments, then left to end. Shards, mark and list must be all that lies there. Folders: made with odd names, doubled
+names, links, empty, hidden and unreadable folders, files without a byte. Each is packed, or refused for a reason that this
+script sees, too, with the file's name. Then each image, as its bytes or its pixels, must be found once with its class in torchvision's ImageFolder.
 
 Readers: webdataset, protobuf (a tf.train.Example) and mosaicml-streaming of PyPI; classes by torchvision, where it is installed.
-What is not installed is skipped and named. Needs Pillow and numpy. Unreadable folders need root, which packs as nobody then.
+Missing packages are skipped and named. Needs Pillow and numpy. Unreadable folders need root, which then packs as an unprivileged user.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ FORMATS = ("tar", "tfrecord", "mds")
 ENDINGS = {"tar": ".tar", "tfrecord": ".tfrecord", "mds": ".mds"}
 IMAGES = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")  # of torchvision's ImageFolder
 NOBODY = 65534
-Seen = collections.Counter  # of (what an image is known by, class)
+Seen = collections.Counter  # of (an image's identity, class)
 
 
 def pixels(image) -> str:
@@ -222,7 +221,7 @@ def command(source, target, form, size="1MiB"):
 
 
 def check(source: pathlib.Path, target: pathlib.Path, form: str) -> str:
-    """What is wrong with the shards, or ""."""
+    """The fault of the shards, or ""."""
     module, reader = READERS[form]
     left = [p.name for p in target.iterdir() if p.suffix != ENDINGS[form] and p.name not in (
         ".headrace", ".headrace-pack.json", "index.json")]

@@ -2,11 +2,12 @@
 
     python3 benches/regression.py --base OLD/headrace [--this build/release/headrace] [--scratch FOLDER] [--turns 20,40,80]
 
-Works: whole small files, and 4 KiB random reads, both out of the page cache, where the program's own cost shows most. Each turn runs
-both programs once; who is first changes. Of each work it prints the median of the turns' ratios (this build's rate / the base's) and
-an interval that holds the true median with 95 %, looks together. It looks after 20, 40 and 80 turns, and stops when all is decided.
+Works: whole small files, and 4 KiB random reads, both out of the page cache. There the program's own cost shows most. Each turn runs
+both programs once; the first one alternates. For each work it prints the median of the turns' ratios (this build's rate / the
+base's) and an interval. It holds the true median with 95 %, looks together. It looks after 20, 40 and 80 turns, and stops when all
+is decided.
 
-Exit: 0 no work is slower than 0.97 of the base, 1 one is, 2 something failed, 12 not decided after the last look.
+Exit: 0 no work is slower than 0.97 of the base, 1 one is. 2 something failed, 12 not decided after the last look.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ WORKS = {
 
 
 def interval(ratios: list[float], risk: float) -> tuple[float, float]:
-    """Of the median, by the binomial distribution of how many lie below it; endless where there are too few."""
+    """Bounds of the median, by the binomial distribution of the count below it; infinite where there are too few."""
     ordered, count, outside, below = sorted(ratios), len(ratios), 0, 0.0
     while (below := below + math.comb(count, outside) * 0.5**count) <= risk / 2:
         outside += 1

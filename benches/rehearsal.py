@@ -1,12 +1,12 @@
-"""`headrace rehearse` as a user runs it, beside the real loader that it predicts, over the same data.
+"""`headrace rehearse` as a user runs it, and the real loader that it predicts, over the same data.
 
     python3 benches/rehearsal.py [--case NAME,...] [--budget 60s] [--turns 1] [--headrace BINARY] [--python PATH,...]
                                  [--results FILE]
     python3 benches/rehearsal.py --table FILE
 
-Each case of benches/rehearsal_cases.py has storage that is slow in a known way (a FUSE file system with delays, a disk with a limit),
-data and a job. By turns: an epoch of the real loader, `headrace rehearse` with nothing but the job and the data, another epoch. Cases
-that tune then run the advised setting in the real loader, and the next smaller one. Each turn is a line of JSON in --results;
+Each case of benches/rehearsal_cases.py has slow storage (a FUSE file system with delays, a disk with a limit). It also has data and a job. By turns: an
+epoch of the real loader, `headrace rehearse` with nothing but the job and the data, another epoch. Cases
+that tune then run the advised setting in the real loader, and the next smaller one. Each turn is a line of JSON in --results.
 --table prints the tables of docs/explanation/rehearsal-accuracy.md from the last turn of each case. Needs root and libfuse3. A
 loader runs in the first of --python that has its modules; without one its cases are SKIPPED.
 """
@@ -182,7 +182,7 @@ def run_case(name: str, arguments: argparse.Namespace, python: str, place: pathl
 
 
 def tuned(case: Case, python: str, tuning: dict, folder: pathlib.Path) -> dict:
-    """The advised setting in the real loader, and the next smaller one of what was advised: workers, or batches ahead."""
+    """The advised setting in the real loader, and the next smaller one: workers, or batches ahead."""
     found = {"tried": [[t["workers_per_gpu"], t["prefetch_factor"], t["utilization"]["value"]] for t in tuning["tried"]], "real": []}
     if (advised := tuning.get("advised")) is None:
         return found

@@ -1,4 +1,4 @@
-"""The cases of benches/rehearsal.py: a loader, its data, its storage and the limit that follows from how the case is made."""
+"""The cases of benches/rehearsal.py: a loader, its data, its storage and the resulting limit."""
 
 from __future__ import annotations
 

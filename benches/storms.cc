@@ -1,5 +1,5 @@
-// How long storms take to simulate: the save of 100 to 10,000 nodes on switches of 32, each node with a time, a speed and a
-// size of its own. Prints a line for each number of nodes; the last column is constant where time grows as n log n.
+// How long storms take to simulate. 100 to 10,000 nodes on switches of 32 save, each with its own time, speed and
+// size. Prints a line for each number of nodes; the last column is constant where time grows as n log n.
 //   cmake --build build/release --target storms && build/release/storms [SEEDS [THREADS]]
 #include <sys/resource.h>
 
@@ -7,11 +7,11 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "harness/analysis/simulate/fluid.h"
+#include "harness/analysis/simulate/supply.h"
 #include "harness/base/clock.h"
 #include "harness/base/parallel.h"
 #include "harness/base/random.h"
-#include "harness/simulate/fluid.h"
-#include "harness/simulate/supply.h"
 
 namespace {
 

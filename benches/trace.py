@@ -1,8 +1,8 @@
-"""What a trace costs: samples per second of an input pipeline with --trace over those without, by turns.
+"""The cost of a trace: samples per second of an input pipeline with --trace over those without, by turns.
 
     python3 benches/trace.py [--turns 40] [--sample-size 128KiB] [--decode 0s] [--headrace build/release/headrace]
 
-Samples are copied out of memory, GPUs take batches as they come: nothing is faster per sample, so the trace costs nowhere
+Samples are copied out of memory, GPUs take batches as they come. Nothing is faster per sample, so the trace costs nowhere
 more. Prints the ratio of each turn, their median and their quartiles. For a quiet machine.
 """
 

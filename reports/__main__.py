@@ -1,4 +1,4 @@
-"""`python3 -I reports ARGUMENT...`: the report maker of this folder, whatever else is installed or lies around."""
+"""`python3 -I reports ARGUMENT...`: the report maker of this folder, regardless of installed packages."""
 
 import sys
 

@@ -2,6 +2,7 @@
 
 import pathlib
 import shutil
+import signal
 import sys
 import tempfile
 
@@ -23,6 +24,7 @@ except ImportError:
 def run(tests, options=()):
     """Ends the program with pytest's exit code. Programs that start later may not change this folder's mode, as they change the
     folder that pytest shares among the programs of a user; it stays where a test failed."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs, and so the tested programs, would ignore it
     folder = pathlib.Path(tempfile.mkdtemp(prefix="headrace-tests-"))
     code = int(pytest.main(["-vv", "-rs", "--durations=6", "--durations-min=2", "--no-header", "-p", "no:cacheprovider", "-o", f"markers={LONG}", f"--basetemp={folder / 't'}",
                             str(tests), *options]))

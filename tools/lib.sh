@@ -1,5 +1,5 @@
-# Shared by the scripts beside it: where the tree is, what is said, what must be installed, how it is built.
-# Source it; it needs bash and what every Debian has.
+# Shared by the scripts in this folder: the tree's path, messages, packages to install, the build. Source it; it needs
+# bash and what every Debian has.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -8,7 +8,7 @@ step() { printf '\n== %s\n' "$*"; }
 die() { printf '%s: %s\n' "${0##*/}" "$*" >&2; exit 1; }
 seconds_since() { echo $(($(date +%s) - $1)); }
 
-# What is needed and why, "package|reason". One list per purpose, so that nothing is installed for nothing.
+# The needed packages and why, "package|reason". One list per purpose, so that nothing is installed without need.
 build_packages=(
   "g++|the compiler"
   "cmake|makes the build"
@@ -44,7 +44,7 @@ test_packages=(
   "ccache|compiles what the build kinds share only once"
 )
 
-# Without these some tests are skipped and say so; not every distribution has them.
+# Without these some tests are skipped with the reason; not every distribution has them.
 optional_test_packages=(
   "libopenmpi-dev|builds the MPI plugin"
   "openmpi-bin|starts several processes"
@@ -139,8 +139,8 @@ tell_progress() {
   done
 }
 
-# One source a folder, and common headers compiled once: less than half the time of a whole build. Compiler caches take the headers for
-# what they are only if they are told so.
+# One source a folder, and common headers compiled once: less than half the time of a whole build. Compiler caches recognise
+# precompiled headers only with an option.
 whole_build=(-DHEADRACE_UNITY=ON -DHEADRACE_PRECOMPILE=ON)
 export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
 

@@ -1,4 +1,4 @@
-// Data that says where it belongs, to be found again on the other side of a copy.
+// Data with its place, to be found again on the other side of a copy.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ inline void fill_pattern(unsigned char* to, std::uint64_t bytes, std::uint64_t k
   }
 }
 
-/// The first place that differs, in `wrong`; `where` names the buffer, `part` what of the machine is broken then, if known.
+/// The first place that differs, in `wrong`. `where` names the buffer, `part` what of the machine is broken then, if
+/// known.
 inline void check_pattern(const unsigned char* data, std::uint64_t bytes, std::uint64_t key, const std::string& where,
                           std::vector<WrongBlock>& wrong, const std::string& part = "") {
   for (std::uint64_t at = 0; at < bytes; at += 8) {

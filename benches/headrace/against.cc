@@ -27,10 +27,9 @@
 namespace headrace::cli {
 namespace {
 
-// What interleaved blocks end with: their files, their page, and the comparison in words.
+// The end of interleaved blocks: their files, their page, and the comparison in words.
 
-/// What standard output gets: the comparison in words or as JSON, only where the files are, or
-/// nothing.
+/// The text on standard output: the comparison in words or as JSON, only where the files are, or nothing.
 enum class OutputForm { text, json, files, none };
 
 /// Writes the comparison's files into `folder`, draws the page, reports the comparison and how to go
@@ -74,7 +73,7 @@ int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Outp
 using comparison::Blocks;
 using comparison::Turn;
 
-/// What is being measured, and how long the rest will take: one live line, or one line a turn.
+/// The current block, and how long the rest will take: one live line, or one line a turn.
 class BlockProgress final : public session::TurnObserver {
  public:
   explicit BlockProgress(const Shared& shared)
@@ -188,7 +187,7 @@ std::unique_ptr<session::TurnObserver> make_block_progress(const Shared& shared)
 
 namespace fs = std::filesystem;
 
-/// The other side: what its turns are started with, and what differs on purpose.
+/// The other side: the arguments of its turns, and its intended differences.
 struct Other {
   std::string binary;
   PlanArguments plan;
@@ -215,7 +214,7 @@ Other other_side(const std::string& given, const PlanArguments& plan) {
     other.declared = {"headrace"};
     return other;
   }
-  // A scratch folder need not be there yet, what it is to lie in must.
+  // A scratch folder need not exist yet, its parent must.
   const fs::path parent = fs::absolute(given).lexically_normal().parent_path();
   if (!fs::is_directory(given) && !fs::is_directory(parent))
     throw UsageError(fmt::format("--against: {}: there is no such configuration, program or folder", given));
@@ -225,7 +224,7 @@ Other other_side(const std::string& given, const PlanArguments& plan) {
   return other;
 }
 
-/// Parameters in which points of the same name differ: they are what is compared.
+/// Parameters in which points of the same name differ: these are compared.
 std::vector<std::string> differing_params(const Plan& a, const Plan& b) {
   std::set<std::string> names;
   for (const Point& point : a.points) {

@@ -1,5 +1,5 @@
-// headrace run --against: the configuration, and beside it another one, another headrace or another
-// place, in interleaved blocks; or, --against-itself, the same once more.
+// headrace run --against: the configuration and another configuration, headrace or place, in interleaved blocks; or,
+// --against-itself, the same one twice.
 #pragma once
 
 #include "benches/headrace/compare_options.h"
@@ -25,8 +25,8 @@ int measure_against(const PlanArguments& plan, const AgainstArguments& arguments
 /// The system against itself: the noise floor and the false alarms of each metric, which later comparisons find.
 int measure_against_itself(const PlanArguments& plan, const AgainstArguments& arguments, const Shared& shared);
 
-/// The command line of one turn: `binary` runs what `plan` says, without its --out. A turn takes
-/// one repetition unless --looks says otherwise: blocks are what repeats.
+/// The command line of one turn: `binary` runs `plan`, without its --out. A turn takes one repetition unless --looks is
+/// given: blocks repeat instead.
 std::vector<std::string> turn_command(const std::string& binary, const PlanArguments& plan);
 
 }  // namespace headrace::cli

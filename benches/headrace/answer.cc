@@ -1,6 +1,20 @@
 #include "benches/headrace/answer.h"
 
+#include <algorithm>
+#include <array>
+
 namespace headrace::cli {
+
+Text step_text(std::string_view lead, const std::string& step, std::size_t width) {
+  constexpr std::array<std::string_view, 4> kCommands{"headrace ", "scontrol ", "kubectl ", "DataLoader("};
+  const std::size_t indent = lead.size(), room = width - indent;
+  if (std::ranges::none_of(kCommands, [&](std::string_view begin) { return step.starts_with(begin); }))
+    return Text(lead) + wrap(step, room, indent) + "\n";
+  const std::size_t comment = step.size() > room ? step.find("  # ") : step.npos;
+  if (comment == step.npos) return Text(lead) + Text(step) + "\n";
+  return Text(lead) + Text(step.substr(0, comment)) + "\n" + pad("", indent) +
+         wrap(step.substr(comment + 2), room, indent + 2) + "\n";
+}
 
 Answer answer_of(Outcome word, std::string_view sentences, Text next) {
   const std::size_t end = std::min(sentences.find(". "), sentences.size());
@@ -19,7 +33,8 @@ Text answer_text(const Answer& answer, const Terminal& terminal) {
   Text out = answer.word ? terminal.paint(word, Terminal::ink_of(*answer.word)) + ": " : Text();
   out += wrap(answer.sentence, width - columns(word) - 2, 2) + "\n";
   if (!answer.cause.empty()) out += "  " + wrap(answer.cause, width - 2, 4) + "\n";
-  if (!answer.next.empty()) out += "Next: " + wrap(answer.next, width - 6, 6) + "\n";
+  for (const Text& cause : answer.causes) out += "  " + wrap(cause, width - 2, 4) + "\n";
+  if (!answer.next.empty()) out += step_text("Next: ", answer.next.str(), width);
   return out + "\n";
 }
 

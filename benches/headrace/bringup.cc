@@ -1,4 +1,4 @@
-// headrace bringup: finds what is bad in a cluster by adaptive pairs of its nodes; on real hosts, or on fleets made up.
+// headrace bringup: finds the bad parts of a cluster by adaptive pairs of nodes; on real hosts or invented fleets.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -141,6 +141,22 @@ int serve_as_agent() {
   return 0;
 }
 
+/// The first option or word of a command line that a result shown again cannot obey.
+std::string unused_of(const std::vector<std::string>& command) {
+  for (std::size_t i = 1; i < command.size(); ++i) {
+    const std::string &word = command[i], name = word.substr(0, word.find('='));
+    const auto is_one = [&](std::initializer_list<std::string_view> names) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (word.empty()) return "HOSTS";
+    if (is_one({"--out", "--format", "--color", "--progress", "--exit-map"}))
+      i += name == word ? 1 : 0;
+    else if (word.front() == '-' && word.find_first_not_of("vq", 1) != word.npos && !is_one({"--json", "--no-report"}))
+      return name;
+  }
+  return "";
+}
+
 int bringup_verb(BringupArguments& given, const Shared& shared) {
   if (given.agent) return serve_as_agent();
   if (given.simulated.nodes > 0) {
@@ -157,6 +173,9 @@ int bringup_verb(BringupArguments& given, const Shared& shared) {
     given.hosts.hosts = given.positional;
   }
   if (given.hosts.hosts.empty() && !given.hosts.resume && given.hosts.retest.empty()) {
+    if (const std::string unused = given.hosts.out.empty() ? "" : unused_of(shared.command); !unused.empty())
+      throw UsageError(fmt::format(
+          "bringup: {}: hosts are missing: --hosts FILE or HOSTS; is a variable of the shell unset?", unused));
     if (!given.hosts.out.empty()) return bringup_again(given.hosts, given.format, shared);
     throw UsageError("bringup: --hosts FILE is needed: a line for each host; or --simulate NODES");
   }

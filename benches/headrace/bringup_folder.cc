@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kJobFile = "job.yaml";  // as it was given
 constexpr const char *kJunit = "junit.xml", *kPrometheus = "bringup.prom", *kCsv = "bringup.csv";
-constexpr std::uint64_t kBetweenPages = 9;  // times as long as drawing one: nobody is measured meanwhile
+constexpr std::uint64_t kBetweenPages = 9;  // times as long as drawing one: no node is measured while a page is drawn
 
 }  // namespace
 
@@ -55,7 +55,7 @@ void BringupFolder::keep(const bringup::Record& record) {
   if (!write(record)) return;
   const std::uint64_t began_ns = now_ns();
   if (!draw_ || !record.running || began_ns < next_page_ns_) return;
-  drawn_or_reported(folder_, bringup::kFile);  // the last one says why there is none
+  drawn_or_reported(folder_, bringup::kFile);  // the last one gives the reason
   const std::uint64_t ended_ns = now_ns();
   next_page_ns_ = ended_ns + kBetweenPages * (ended_ns - began_ns);
 }
@@ -70,7 +70,7 @@ int BringupFolder::finish(bringup::Record& record, const std::string& format, co
     } catch (const RunError& e) {
       unwritten_ = e.what();
     }
-  if (!unwritten_.empty()) {  // what is in the folder is of an earlier round
+  if (!unwritten_.empty()) {  // the folder holds an earlier round
     record.word = worst(record.word, Outcome::error);
     record.sentence += fmt::format(" The last of it could not be kept: {}.", unwritten_);
   }

@@ -1,4 +1,4 @@
-// The folder of a bring-up: what is kept in it while it goes on, and what it ends with.
+// The folder of a bring-up: the files that it keeps while it goes on, and its final files.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,7 @@
 
 namespace headrace::cli {
 
-/// Throws UsageError where a file of a bring-up is there that is not as headrace wrote it: what is measured could not be
-/// kept.
+/// Throws UsageError where a file of a bring-up differs from the one that headrace wrote: results could not be stored.
 void refuse_changed(const MarkedFolder& folder);
 
 class BringupFolder {
@@ -21,10 +20,10 @@ class BringupFolder {
 
   /// The job's text, in a file whose path this is. Throws RunError.
   std::string keep_job(const std::string& text);
-  /// After each round: bringup.json, and the page, as often as drawing takes a tenth of the time at most. Where it cannot
-  /// be written that is reported once, and measuring goes on.
+  /// After each round: bringup.json, and the page, as often as drawing takes at most a tenth of the time. A failed
+  /// write is reported once, and measuring continues.
   void keep(const bringup::Record& record);
-  /// All files; then prints what `format` says, text or json. What could not be kept is in the verdict. The exit code.
+  /// Writes all files; then prints text or json, by `format`. The verdict lists results that were not stored.
   int finish(bringup::Record& record, const std::string& format, const Shared& shared);
 
  private:
@@ -33,7 +32,7 @@ class BringupFolder {
   const MarkedFolder folder_;
   const bool draw_;
   std::uint64_t next_page_ns_ = 0;
-  std::string unwritten_;  // why what was measured last is not kept
+  std::string unwritten_;  // why the last results are not stored
 };
 
 }  // namespace headrace::cli

@@ -133,7 +133,7 @@ class BringupProgress final : public Audience {
   std::vector<std::string> said_;
 };
 
-/// As --progress says: one live line on a terminal, else a line a round; an object a line; or nothing.
+/// By --progress: one live line on a terminal, else a line a round; an object a line; or nothing.
 std::unique_ptr<Audience> make_bringup_progress(const Shared& shared) {
   return std::make_unique<BringupProgress>(shared);
 }
@@ -167,13 +167,13 @@ std::string launcher(const Record& record) {
 }
 
 std::vector<std::string> commands(const Record& record) {
-  const std::string remote = record.remote.empty() ? shell_word(system::installation().binary) : record.remote;
+  const std::string remote = record.remote.empty() ? sh_word(system::installation().binary) : record.remote;
   const std::string launch = launcher(record);
   std::vector<std::string> all;
   for (const NodeRecord& node : record.nodes) {
     std::string command = launch;
     for (std::size_t at = 0; (at = command.find("{host}", at)) != command.npos;) {
-      const std::string login = shell_word(node.host.login());
+      const std::string login = sh_word(node.host.login());
       command.replace(at, 6, login);
       at += login.size();
     }
@@ -182,7 +182,7 @@ std::vector<std::string> commands(const Record& record) {
   return all;
 }
 
-/// Paths of the job that every host must have; what lies in an object store is no path.
+/// Paths of the job that every host must have; objects are no paths.
 std::vector<std::string> paths_of(const std::string& job_file) {
   std::vector<std::string> paths;
   if (job_file.empty()) return paths;
@@ -192,8 +192,8 @@ std::vector<std::string> paths_of(const std::string& job_file) {
   return paths;
 }
 
-/// The nodes of a hosts file, as an earlier record knows them where it does; new ones join, absent ones stay known.
-/// Rails stay as many: what was measured goes by their numbers.
+/// The nodes of a hosts file, with the data of an earlier record where it has them. New ones join, absent ones stay
+/// known. The number of rails stays: results refer to rails by number.
 void join_hosts(Record& record, const std::vector<Host>& hosts) {
   for (const Host& host : hosts) {
     if (!record.nodes.empty() && record.nodes.front().host.rails.size() != host.rails.size())
@@ -207,21 +207,35 @@ void join_hosts(Record& record, const std::vector<Host>& hosts) {
   }
 }
 
+/// By the names that are printed: of the hosts file, also with its user, or a host's own.
 std::vector<unsigned> nodes_named(const Record& record, const std::vector<std::string>& names) {
   std::vector<unsigned> numbers;
-  std::vector<std::string> known;
-  for (const NodeRecord& node : record.nodes) known.push_back(node.host.name);
+  std::vector<std::string> known, own;
+  for (const NodeRecord& node : record.nodes) {
+    known.push_back(node.host.name);
+    own.push_back(is_address(node.host.name) && node.facts ? node.facts->host : node.host.name);
+  }
   for (const std::string& list : names)
-    for (const std::string& name : names_in(list)) {
-      const auto at = host_named(known, name);
-      if (!at) throw UsageError(fmt::format("--retest: no node {}{}", name, did_you_mean(name, known)));
+    for (const std::string& login : names_in(list)) {
+      Host asked;
+      const std::string name = set_login(asked, login).empty() ? asked.name : login;
+      auto at = host_named(known, name);
+      if (!at && std::ranges::count(own, name) > 1)
+        throw UsageError(
+            fmt::format("--retest: several nodes have the name {}; write the one in the hosts file", name));
+      if (!at) at = host_named(own, name);
+      if (!at) {
+        std::vector<std::string> all = known;
+        all.insert(all.end(), own.begin(), own.end());
+        throw UsageError(fmt::format("--retest: no node {}{}", name, did_you_mean(name, all)));
+      }
       const auto number = static_cast<unsigned>(*at);
       if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) numbers.push_back(number);
     }
   return numbers;
 }
 
-/// Text of a configuration, whatever it extends put in. Throws UsageError where a run would refuse it.
+/// Text of a configuration, with everything that it extends. Throws UsageError where a run would refuse it.
 std::string configuration(const std::string& file, const std::string& job_file) {
   PlanOptions options;
   options.config_file = system::find_shipped(file);
@@ -233,7 +247,7 @@ std::string configuration(const std::string& file, const std::string& job_file) 
   return text;
 }
 
-/// What nodes measure by themselves. Of a session that goes on what is given anew counts.
+/// The nodes' own measurements. In a resumed session, newly given options count.
 void set_tests(Measuring& measuring, const HostsArguments& given, bool first) {
   if (!given.at.empty() && (is_object_path(given.at) || given.at.front() != '/'))
     throw UsageError("--at: must be an absolute path of a folder, as in /scratch");
@@ -256,8 +270,8 @@ void set_tests(Measuring& measuring, const HostsArguments& given, bool first) {
     measuring.groups = configuration(given.group_tests.empty() ? kGroupTests : given.group_tests, "");
 }
 
-/// What could be run, or reached, by this record, and was not given anew: nothing of it is believed where somebody else may have
-/// written it.
+/// Stored commands and addresses that the command line did not repeat. They are not trusted where another user may have
+/// written the record.
 std::vector<std::string> unsaid(const Record& kept, const HostsArguments& given) {
   const Measuring& measuring = kept.measuring;
   std::vector<std::string> options;
@@ -275,8 +289,8 @@ std::vector<std::string> unsaid(const Record& kept, const HostsArguments& given)
   return options;
 }
 
-/// An earlier session is gone on with as it was started only where nobody else can have written that: in the very folder that
-/// it was written into, and not in one that came from elsewhere. Throws UsageError.
+/// A session resumes with its stored settings only where no other user can have written them. That is the original
+/// folder, not a copy. Throws UsageError.
 void refuse_foreign(const Record& kept, const std::vector<Host>& hosts, const HostsArguments& given) {
   std::string foreign = system::foreign_writer_within(given.out);
   if (foreign.empty() && kept.place != system::folder_place(given.out)) foreign = "it is a copy";
@@ -302,18 +316,17 @@ Measuring measuring_of(const HostsArguments& given, std::size_t nodes) {
   return measuring;
 }
 
-/// What goes on with this bring-up, but for --resume or --retest.
+/// The command that continues this bring-up, but for --resume or --retest.
 std::string same_again(const HostsArguments& given) { return "headrace bringup --out " + shell_word(given.out); }
 
 bool goes_on(const HostsArguments& given) { return given.resume || !given.retest.empty(); }
 
-/// What the folder holds of an earlier session; nothing where this is the first. Throws UsageError where it cannot go on.
+/// The record of an earlier session; nothing where this is the first. Throws UsageError if it cannot continue.
 std::optional<Record> earlier(const HostsArguments& given) {
   const auto folder = MarkedFolder::find(given.out);
   if (!folder || !folder->folder().look(kFile)) {
     if (goes_on(given))
-      throw UsageError(
-          fmt::format("{}: no bring-up is there that could go on; leave --resume and --retest out", given.out));
+      throw UsageError(fmt::format("{}: holds no bring-up to resume; leave out --resume and --retest", given.out));
     return std::nullopt;
   }
   if (!goes_on(given))
@@ -346,8 +359,8 @@ Record record_of(const HostsArguments& given) {
   return record;
 }
 
-/// Runs the commands that are reported else. Too many at once are refused: then something else is wrong, and an empty cluster
-/// would be worse. Returns whether all of them did what they should.
+/// Runs the commands that are otherwise only printed. Too many at once are refused: then something else is wrong, and
+/// an empty cluster would be worse. Returns whether all of them succeeded.
 bool drain(Record& record, const std::string& word) {
   const Commands commands = commands_for(record, word == "slurm" ? Scheduler::slurm : Scheduler::kubernetes);
   const auto most =
@@ -381,11 +394,15 @@ int bringup_again(const HostsArguments& given, const std::string& format, const 
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored))
     throw UsageError("bringup: --hosts FILE is needed: a line for each host; or --simulate NODES");
-  const Record record = concluded_from(file_text(file, std::size_t{1} << 30), file);
+  Record record = concluded_from(file_text(file, std::size_t{1} << 30), file);
+  if (record.simulated.empty()) record.again = same_again(given);
   if (format == "json")
     print_document(record_json(record));
-  else
+  else {
+    const std::string when = record.sessions.empty() ? "" : record.sessions.back().started_utc;
+    if (when.size() > 16) print_line(Text::format("Result of {} {} UTC.", when.substr(0, 10), when.substr(11, 5)));
     print(bringup_text(record, given.out, "", Terminal(stdout, shared)));
+  }
   return exit_code(record.word, record.signal);
 }
 

@@ -24,7 +24,7 @@ struct HostsArguments {
 inline constexpr std::size_t kEveryLink = 16;
 
 int bringup_hosts(const HostsArguments& given, const Shared& shared);
-/// Prints what the folder --out holds, and measures nothing.
+/// Prints the record in the folder --out, and measures nothing.
 int bringup_again(const HostsArguments& given, const std::string& format, const Shared& shared);
 
 }  // namespace headrace::cli

@@ -15,9 +15,10 @@ namespace {
 
 using namespace bringup;
 
-constexpr std::size_t kMost = 40;  // of each kind; all stand in bringup.json
+constexpr std::size_t kMost = 40;   // of each kind; all are in bringup.json
+constexpr std::size_t kCauses = 3;  // faults that the answer names
 
-/// A line with its sign, and what helps below it.
+/// A line with its sign, and the next step below it.
 Text entry(Outcome as, Ink ink, const Text& who, const Text& what, const std::string& fix, const Terminal& terminal) {
   Text out = in_lines(Text::format("{} {}  {}", terminal.paint(symbol(as, terminal.ascii()), ink),
                                    terminal.paint(who, ink), what),
@@ -66,20 +67,15 @@ Text groups_text(const Record& record, const Terminal& terminal) {
   return out + more(groups, "groups");
 }
 
-/// What to paste.
-Text hand_over_text(const Record& record, const Terminal& terminal) {
+/// The commands to paste.
+Text hand_over_text(const Record& record) {
   Text out;
   for (const Scheduler scheduler : {Scheduler::slurm, Scheduler::kubernetes}) {
     const Commands commands = commands_for(record, scheduler);
-    if (scheduler == Scheduler::slurm && !commands.nodes.empty()) {
-      std::vector<std::string> names;
-      for (const unsigned node : commands.nodes) names.push_back(record.nodes[node].host.name);
-      out += "\n" + in_lines(Text::format("bad      {}", compressed(names)), terminal, 9) + "\n";
-    }
     for (const std::string& command : commands.drain) out += Text::format("drain    {}\n", command);
     for (const std::string& command : commands.resume) out += Text::format("resume   {}\n", command);
   }
-  return out;
+  return out.empty() ? out : "\n" + out;
 }
 
 Answer bringup_answer(const Record& record) {
@@ -87,13 +83,14 @@ Answer bringup_answer(const Record& record) {
   std::string bad;
   for (const auto& [state, nodes] : nodes_by_state(record))
     if (state != to_string(NodeState::accepted) && state != to_string(NodeState::retested))
-      bad += fmt::format("; {}: {}", state, nodes);
+      bad += fmt::format("; {}: {}", word_of(state), nodes);
   const std::size_t good = record.nodes_called("accepted") + record.nodes_called("retested");
   if (good > 0) all.sentence = Text::format("{} of {} nodes are healthy{}.", good, record.nodes.size(), bad);
-  const std::size_t faults = record.faults.size();
-  if (faults > 0)
-    all.cause = Text::format("{}: {}{}", record.faults.front().title(), record.faults.front().text,
-                             faults > 1 ? fmt::format(" (and {} more, below)", faults - 1) : "");
+  if (!record.faults.empty()) all.cause = {};
+  for (std::size_t i = 0; i < record.faults.size() && i < kCauses; ++i)
+    all.causes.push_back(Text::format("{}: {}", record.faults[i].name(), record.faults[i].text));
+  if (record.faults.size() > kCauses)
+    all.causes.push_back(Text::format("{} more are below", record.faults.size() - kCauses));
   for (const Scheduler scheduler : {Scheduler::kubernetes, Scheduler::slurm})
     if (const Commands commands = commands_for(record, scheduler); !commands.drain.empty())
       all.next = commands.drain.front();
@@ -104,11 +101,20 @@ Answer bringup_answer(const Record& record) {
 
 }  // namespace
 
+std::string_view word_of(std::string_view state) {
+  return state == to_string(NodeState::confirmed) ? "bad"
+         : state == to_string(NodeState::suspect) ? "undecided"
+                                                  : state;
+}
+
 Text bringup_text(const Record& record, const std::string& folder, const std::string& page, const Terminal& terminal) {
   Text text = answer_text(bringup_answer(record), terminal);
-  for (std::size_t i = 0; i < record.faults.size() && i < kMost; ++i)
-    text += entry(Outcome::fail, Ink::bad, Text(record.faults[i].title()), Text(record.faults[i].text),
-                  record.faults[i].fix, terminal);
+  for (std::size_t i = 0; i < record.faults.size() && i < kMost; ++i) {
+    const NamedFault& one = record.faults[i];
+    const bool answered = i < kCauses;  // its text
+    text += entry(Outcome::fail, Ink::bad, Text(one.title()), Text(answered ? one.fix : one.text),
+                  answered ? std::string() : one.fix, terminal);
+  }
   text += more(record.faults.size(), "faults");
   std::size_t missing = 0, suspects = 0;
   for (const NodeRecord& node : record.nodes)
@@ -118,16 +124,16 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
   text += more(missing, "missing");
   for (const NodeRecord& node : record.nodes)
     if (!node.missing && node.state == NodeState::suspect && ++suspects <= kMost)
-      text += entry(Outcome::inconclusive, Ink::doubt, Text::format("{} suspect", node.host.name),
-                    "the measurements do not decide it", "", terminal);
-  text += more(suspects, "suspects");
+      text += entry(Outcome::inconclusive, Ink::doubt, Text::format("{} undecided", node.host.name),
+                    "too few measurements to decide", "", terminal);
+  text += more(suspects, "undecided nodes");
   text += differences_text(record, terminal);
   for (const Skipped& one : record.skipped)
     text +=
         terminal.paint(in_lines(Text::format("  {} skipped  {}", one.step, one.why), terminal, 4), Ink::faint) + "\n";
 
   text += groups_text(record, terminal);
-  text += hand_over_text(record, terminal);
+  text += hand_over_text(record);
 
   std::size_t rounds = 0, pairs = 0;
   double took_s = 0;
@@ -136,11 +142,11 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
     pairs += round.pairs.size();
     took_s += round.took_s;
   }
-  text += Text::format("\n{} rounds, {} pairs in {}; all of it in {}/bringup.json\n", rounds, pairs,
+  text += Text::format("\n{} pairs tested in {} rounds, {}. Details: {}/bringup.json\n", pairs, rounds,
                        format_duration(took_s), folder);
   if (!page.empty()) text += Text::format("page     {}\n", page);
   for (const Step& step : next_steps(record))
-    text += in_lines(Text::format("next     {}  # {}", step.command, step.when), terminal, 9) + "\n";
+    text += step_text("next     ", fmt::format("{}  # {}", step.command, step.when), terminal.text_width());
   return text + Text::format(
                     "VERDICT {} nodes={} accepted={} retested={} confirmed={} drained={} flapping={} suspect={} new={} "
                     "missing={} "
@@ -159,7 +165,8 @@ Text dry_run_text(const Record& record, const Start& start, const std::string& n
   if (!record.switches.empty()) text += Text::format(", {} switches or racks", record.switches.size());
   if (by_tcp > 1) text += Text::format(", {} rails", by_tcp);
   text += "\n" + in_lines(Text::format("agents    {}", start.commands.front()), terminal, 10) + "\n";
-  text += Text::format("patience  {} for the first word of each, all at once\n", format_duration(start.start_s));
+  text +=
+      Text::format("timeout   {} for the first answer of each host, all in parallel\n", format_duration(start.start_s));
   for (const std::string& path : record.measuring.paths) text += Text::format("path      {}\n", path);
   if (!record.measuring.at.empty())
     text += Text::format("storage   what the job does, below {}\n", record.measuring.at);

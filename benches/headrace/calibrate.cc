@@ -32,7 +32,7 @@ using job::Job;
 
 constexpr std::uint32_t kMostFiles = 64;
 constexpr std::size_t kMostPrinted = 4096;
-constexpr double kUsualSide = 224;  // pixels, as the pipeline has it
+constexpr double kUsualSide = 224;  // pixels, as in the pipeline
 
 /// The modules that a decoder of reports/headrace_decoders takes; none: it is a command.
 std::vector<std::string> modules_of(const std::string& decoder) {
@@ -57,8 +57,12 @@ std::string command_of(const std::string& decoder, const Job& job) {
     throw UsageError(
         fmt::format("--calibrate {}: no Python has it ({}); name the one that trains: HEADRACE_PYTHON=/path/to/python3",
                     decoder, python.reason));
-  return fmt::format("{} -I -B {} {} {:.0f} {:.0f}", shell_word(python.executable), shell_word(folder), decoder,
-                     job.dataset.image_size.value_or(kUsualSide), std::clamp(job.step.micro_batch, 1.0, 64.0));
+  const bool processes =
+      (job.loader.kind == job::LoaderKind::pytorch || job.loader.kind == job::LoaderKind::pytorch_iterable) &&
+      job.loader.workers_per_gpu != 0.0;
+  return fmt::format("{} -I -B {} {} {:.0f} {:.0f} {:d}", sh_word(python.executable), sh_word(folder), decoder,
+                     job.dataset.image_size.value_or(kUsualSide), std::clamp(job.step.micro_batch, 1.0, 64.0),
+                     processes);
 }
 
 /// "" = none.
@@ -73,8 +77,8 @@ std::vector<std::string_view> beginnings_of(const Job& job, Node& node) {
   return node.backends().codec(codec).beginnings();
 }
 
-/// A part of the job's samples, from all over the data set, a file each: their own, or, of shards and objects, such as are made
-/// for the decoder and removed after it.
+/// A part of the job's samples, one file each, from all over the data set. For shards and objects, temporary files are
+/// made for the decoder.
 class SampleFiles {
  public:
   SampleFiles(const Job& job, const std::string& data) {
@@ -167,7 +171,7 @@ Calibration calibrate(const std::string& decoder, const PlanOptions& options) {
   std::string command = command_of(decoder, job);
   const SampleFiles samples(job, options.data.empty() ? job.dataset.path : options.data);
   const std::vector<std::string>& files = samples.paths();
-  for (const std::string& file : files) command += " " + shell_word(file);
+  for (const std::string& file : files) command += " " + sh_word(file);
   const double workers = job.loader.workers_per_gpu.value_or(1) * job.cluster.gpus_per_node;
   const auto side_by_side = static_cast<unsigned>(std::clamp<double>(workers, 1, Node("").cores()));
   std::vector<Running> running;

@@ -1,4 +1,4 @@
-// headrace clean: removes what headrace itself made: generated data, and run folders when asked.
+// headrace clean: removes headrace's own files: generated data, and run folders when asked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Kinds of folders that hold what was measured or found, and go only when asked for.
+/// Kinds of folders that hold results, and are removed only on request.
 constexpr std::string_view kResults[] = {
     "run", "comparison", comparison::kBlocksKind, "sizing", "fleet", "history", "observation", "bringup", "simulation"};
 
@@ -41,7 +41,7 @@ void print_cleaned(const std::string& folder, const CleanReport& report) {
   for (const std::string& left : report.left) print_line(Text::format("  left: {}", left));
 }
 
-/// What a run that was killed left there.
+/// The rest of a killed run.
 CleanReport remove_left_over(const files::Folder& folder) {
   CleanReport report = checkpoint::remove_left_over(folder);
   report.add(remove_left_over_names(folder));
@@ -67,15 +67,14 @@ CleanReport remove_scratch(const MarkedFolder& scratch) {
   report.add(remove_left_over(scratch.folder()));
   const CleanReport rest = scratch.remove();
   report.gone = rest.gone;
-  // What lies in the way of the folder itself was reported by the first look already, where it was
-  // reported.
+  // An obstacle to the folder itself was already reported by the first look.
   for (const std::string& left : rest.left) {
     if (std::find(report.left.begin(), report.left.end(), left) == report.left.end()) report.left.push_back(left);
   }
   return report;
 }
 
-/// Objects below a marked prefix. `far_too`: those, too, that a process of another machine says it uses.
+/// Objects below a marked prefix. `far_too`: those, too, that a process of another machine marks as used.
 int clean_objects(const std::string& url, bool far_too) {
   Node node("");
   ObjectStore* store = node.backends().storage(object_engine()).object_store();
@@ -91,7 +90,7 @@ int clean_objects(const std::string& url, bool far_too) {
     const CleanReport rest = scratch->remove_mark();
     report.gone = rest.gone;
     for (const std::string& left : rest.left)
-      // What lies there was reported already; the lists of a set stay with what is left of it.
+      // Its content was reported already; the lists of a set stay with the rest of it.
       if (!left.starts_with(scratch->data() + "/") && !left.starts_with(scratch->of_run("")))
         report.left.push_back(left);
   }

@@ -46,7 +46,7 @@ Comparison compare_blocks(const std::string& folder, comparison::Options options
   return comparison::compare(std::move(sides), options);
 }
 
-/// A run with what its pairs reached; of a bring-up the last session; a job that was watched.
+/// A run with the rates of its pairs; of a bring-up the last session; a job that was watched.
 results::StoredRun run_at(const std::string& source) {
   const fs::path record = fs::is_directory(source) ? fs::path(source) / bringup::kFile : fs::path(source);
   if (record.filename() == bringup::kFile && fs::is_regular_file(record)) {
@@ -84,7 +84,7 @@ Comparison compare_runs(const CompareArguments& arguments) {
   if (!arguments.history.empty()) {
     options.history_source = arguments.history;
     options.history = past_runs(arguments.history);
-    // What is compared is no history of itself.
+    // A compared run is not part of its own history.
     std::erase_if(options.history, [&](const results::StoredRun& past) {
       return std::any_of(sides.begin(), sides.end(), [&](const comparison::Side& side) {
         return side.first().id == past.id && side.first().started_utc == past.started_utc;

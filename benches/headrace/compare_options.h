@@ -1,4 +1,4 @@
-// The options that say what a comparison decides by: the same for compare, run --against and run --against-itself.
+// The options by which a comparison decides: the same for compare, run --against and run --against-itself.
 #pragma once
 
 #include <span>
@@ -35,8 +35,8 @@ void require_gates(const comparison::Options& options, std::span<const Plan* con
 
 // Past sessions, as --history names them.
 
-/// The runs below `folder`, one level deep. What cannot be read is reported and left out. Throws UsageError where there is no
-/// such folder.
+/// The runs below `folder`, one level deep. Unreadable runs are reported and left out. Throws UsageError where there is
+/// no such folder.
 std::vector<results::StoredRun> past_runs(const std::string& folder);
 
 }  // namespace headrace::cli

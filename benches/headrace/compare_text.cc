@@ -145,6 +145,7 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
   Text out = compared(comparison, pair, terminal);
   for (const std::string& warning : pair.warnings)
     out += terminal.paint(describe("warning  ", warning, terminal), Ink::doubt);
+  if (pair.same_run) return out;
   out += table(comparison, pair, terminal, all);
   for (const NotCompared& n : pair.not_compared)
     out += terminal.paint(
@@ -152,9 +153,13 @@ Text pair_text(const Comparison& comparison, const Pair& pair, const Terminal& t
                  terminal),
         Ink::faint);
   const PairSummary& s = pair.summary;
-  Text reach = Text::format("{} findings in {} metrics; at most {:.2g} expected by chance", s.findings,
-                            pair.rows.size(), s.expected_by_chance);
-  if (s.smallest_visible > 0) reach += "; half of them would have shown " + Text(visible_text(s.smallest_visible));
+  const auto open = std::ranges::count(pair.rows, Change::inconclusive, &Row::change);
+  const std::string metrics = fmt::format("{} metric{}", pair.rows.size(), pair.rows.size() == 1 ? "" : "s");
+  Text reach = open > 0 && s.worse + s.better + s.differs == 0
+                   ? Text::format("{} of {} undecided", open, metrics)
+                   : Text::format("{} finding{} in {}; at most {:.2g} expected by chance", s.findings,
+                                  s.findings == 1 ? "" : "s", metrics, s.expected_by_chance);
+  if (s.smallest_visible > 0) reach += "; detection limit (median): " + Text(visible_text(s.smallest_visible));
   return out + "\n" + describe("", reach, terminal);
 }
 
@@ -180,6 +185,7 @@ Answer comparison_answer(const Comparison& comparison) {
   Answer all{.word = comparison.word,
              .sentence = Text::format("{}.", decides->summary.sentence),
              .cause = Text::format("{}.", decides->summary.about_gates)};
+  if (decides->same_run) return all;
   for (const Row& row : decides->rows)
     if (all.next.empty() && (row.gated || row.reason == Reason::fingerprint_differs)) all.next = row.next_step;
   return all;

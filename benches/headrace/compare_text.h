@@ -7,11 +7,11 @@
 
 namespace headrace::cli {
 
-/// Of the pair that decides.
+/// The answer for the pair that decides.
 Answer comparison_answer(const comparison::Comparison& comparison);
 
-/// What was compared first, then a line per finding: gates, changes and what is open; with `all`
-/// also what is the same, each metric for itself.
+/// The compared sides first, then a line per finding: gates, changes and open questions. With `all` also unchanged
+/// metrics, each on its own line.
 Text comparison_text(const comparison::Comparison& comparison, const Terminal& terminal, bool all);
 
 /// "VERDICT FAIL compared=30 worse=2 better=1 same=21 inconclusive=6 exit=10".

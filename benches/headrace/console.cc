@@ -29,7 +29,7 @@ void print(const Text& text) { write_to(stdout, text.str()); }
 
 void print_line(const Text& text) { write_to(stdout, text.str() + "\n"); }
 
-void print_document(std::string_view text) { write_to(stdout, printable_lines(text)); }
+void print_document(std::string_view text, std::FILE* to) { write_to(to, printable_lines(text)); }
 
 void print_stderr(const Text& text) {
   write_to(stderr, text.str());
@@ -59,7 +59,7 @@ int delivered(int code) {
   if (lost == 0 || lost == EPIPE) return code;
   print_stderr_line(Text::format("headrace: cannot write to standard output: {}", errno_text(lost)));
   lost = 0;  // reported
-  // FAIL, and what stopped it, say more.
+  // FAIL, and the reason of the stop, show more.
   for (const Outcome good_or_open : {Outcome::pass, Outcome::inconclusive, Outcome::incomplete, Outcome::skipped})
     if (code == exit_code(good_or_open)) return exit_code(Outcome::error);
   return code;

@@ -1,4 +1,4 @@
-// What the command line offers, described once: help, man pages and completion are made from this.
+// The command line, described once: help, man pages and completion are made from this.
 #pragma once
 
 #include <deque>
@@ -9,11 +9,11 @@ namespace headrace::cli {
 
 struct OptionDescription {
   std::vector<std::string> names = {};  // "-o", "--out"; none of a positional
-  std::string value = {};               // "FILE": what it takes; "" = a flag; of a positional its name
+  std::string value = {};               // "FILE": its value; "" = a flag; of a positional its name
   std::string help = {};
   std::vector<std::string> words = {};  // that it takes, or is likely to
   std::string fallback = {};            // shown default
-  std::string environment = {};         // a variable that stands for it
+  std::string environment = {};         // a variable that can give it
   bool required = false;
   bool repeats = false;  // takes several values, or is given several times
   bool rare = false;     // in --help-all alone
@@ -54,7 +54,7 @@ struct ProgramDescription {
 std::string usage_of(const ProgramDescription& program, const VerbDescription& verb);
 /// "-o, --out FILE": names and value as help shows them; of a positional its name.
 std::string label_of(const OptionDescription& option);
-/// The help with what is known besides: default, words, environment, "repeatable".
+/// The help with further facts: default, words, environment, "repeatable".
 std::string help_of(const OptionDescription& option);
 
 }  // namespace headrace::cli

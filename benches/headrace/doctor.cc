@@ -1,5 +1,5 @@
-// headrace doctor: what this machine is, what can run on it, what cannot and why, and what to do
-// about it.
+// headrace doctor: describes this machine, the measurements that it can and cannot run with the reason, and the next
+// steps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,7 +121,8 @@ void print_text(const std::string& path, const std::vector<Finding>& findings, c
   print(answer_text(doctor_answer(path, findings), terminal));
   std::string section;
   for (const Finding& finding : together(findings)) {
-    if (finding.section != section) print_line("\n" + terminal.paint(finding.section, Ink::strong));
+    if (finding.section != section && !section.empty()) print_line("");
+    if (finding.section != section) print_line(terminal.paint(finding.section, Ink::strong));
     section = finding.section;
     const Look& look = look_of(finding.level);
     print_line(Text::format("  {} {} {}", terminal.paint(terminal.ascii() ? look.ascii : look.symbol, look.ink),
@@ -160,7 +161,7 @@ std::string json_text(const nlohmann::ordered_json& all) {
   return all.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
-/// Of the file system what says nothing of whose data it is: mount options may hold a password.
+/// Without places and owners of data in the file system: mount options may hold a password.
 Fingerprint without_places(Fingerprint all) {
   static constexpr std::array<std::string_view, 4> kReported{"type", "size", "free", "block_size"};
   for (auto& [name, facts] : all) {
@@ -196,7 +197,7 @@ nlohmann::ordered_json figures_of(const std::string& path) {
   return {{"version", run.version}, {"revision", run.revision}, {"points", std::move(points)}};
 }
 
-/// One archive of what the machine is, to be sent. Reports what is in it.
+/// Packs the machine's description into one archive, to be sent. Prints its content.
 int bundle(const std::string& file, const std::string& path, const std::string& run,
            const std::vector<Finding>& findings, Node& node) {
   std::vector<Finding> reported = findings;
@@ -223,7 +224,7 @@ int bundle(const std::string& file, const std::string& path, const std::string& 
   return 0;
 }
 
-/// What is said of a place that is not there would be of nothing.
+/// A report on a path that does not exist would be empty.
 void check_place(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -259,6 +260,7 @@ int doctor(const DoctorArguments& arguments, const Shared& shared) {
   if (node.backends().why_not(Gives::rdma).empty())
     append(
         system::examine_rdma(node.backends().rdma(), system::limit_of(RLIMIT_MEMLOCK), system::may_lock_all_memory()));
+  append(system::examine_driver(start_nvml()));
   if (node.backends().why_not(Gives::gpus).empty())
     append(system::examine_gpus(node.backends().gpu(), links, system::logged_errors_here()));
   else

@@ -133,7 +133,7 @@ Text all_reduce_text(const expectations::AllReduceProspect& prospect, const Term
   return out;
 }
 
-/// Exit code 10 where a figure is far below, 11 where one may be, 12 where none could be reported; else 0.
+/// Exit code: 10 where a figure is far below, 11 where one may be. 12 where none could be reported, else 0.
 Outcome word_of(const std::vector<Expected>& figures) {
   const auto any = [&](Standing standing) {
     return std::any_of(figures.begin(), figures.end(), [=](const Expected& e) { return e.standing == standing; });
@@ -178,7 +178,7 @@ int expected_of_machine(const std::string& path, const std::string& table_file, 
   const auto known = std::ranges::count_if(parts, [](const Part& part) { return part.rate > 0; });
   print(answer_text({.sentence = Text::format("{} of the {} parts of this machine have a reference rate; data at {}.",
                                               known, parts.size(), path),
-                     .next = "headrace verdict RUN --expect compares a finished run with it"},
+                     .next = "headrace verdict RUN --expect  # compares a finished run with it"},
                     terminal));
   for (const AlikeParts& group : alike(parts)) print(part_text(group, table, terminal));
   if (all_reduce) print(all_reduce_text(*all_reduce, terminal));
@@ -221,7 +221,7 @@ int expected_of_run(const std::string& file, const std::string& table_file, bool
   for (const Standing standing : {Standing::not_known, Standing::above, Standing::perhaps, Standing::far_below})
     for (const Expected& e : figures)
       if (e.standing == standing) answer.cause = Text::format("{} {}: {}", e.point, e.metric, sentence(e));
-  if (word != Outcome::pass) answer.next = "headrace doctor shows links, settings and limits of the parts";
+  if (word != Outcome::pass) answer.next = "headrace doctor  # shows links, settings and limits of the parts";
   if (figures.empty()) answer.sentence = "no test of this run measured a part of the machine by itself.";
   print(answer_text(answer, terminal) + expected_text(figures, terminal, shared.verbosity < 0));
   for (const auto& r : reduces) {

@@ -1,4 +1,4 @@
-// What sound hardware gives: before anything runs, doctor --expect; a finished run beside it, verdict --expect.
+// Figures of sound hardware: alone (doctor --expect), or next to a finished run (verdict --expect).
 #pragma once
 
 #include "benches/headrace/verb.h"
@@ -8,9 +8,10 @@ namespace headrace::cli {
 /// --expectations FILE
 void add_expectations_option(Verb& verb, std::string& file);
 
-/// Of the parts of this machine, with data at `path`. `table_file` comes before headrace's own table; "" = none does.
+/// Expected figures for the parts of this machine, with data at `path`. `table_file` comes before headrace's own table;
+/// "" = none does.
 int expected_of_machine(const std::string& path, const std::string& table_file, bool json, const Shared& shared);
-/// Of what the run measured, with an exit code.
+/// Expected figures for those of the run, with an exit code.
 int expected_of_run(const std::string& file, const std::string& table_file, bool json, const Shared& shared);
 
 }  // namespace headrace::cli

@@ -1,4 +1,4 @@
-// Figures beside what sound hardware gives, for people.
+// Figures next to those of sound hardware, for people.
 #pragma once
 
 #include <span>

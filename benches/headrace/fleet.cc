@@ -27,7 +27,7 @@ namespace {
 
 // A judged fleet as people read it in a terminal.
 
-constexpr std::size_t kMostRows = 20;  // of each kind; all stand in fleet.json
+constexpr std::size_t kMostRows = 20;  // of each kind; fleet.json has all
 
 Ink ink_of(fleet::Status status) {
   return status == fleet::Status::confirmed ? Ink::bad : status == fleet::Status::suspected ? Ink::doubt : Ink::faint;
@@ -110,7 +110,7 @@ Text fleet_text(const fleet::Fleet& f, const Terminal& terminal) {
   return out;
 }
 
-/// What all nodes came to, and the first that is unlike the rest.
+/// The outcome of all nodes, and the first that differs from the rest.
 Answer fleet_answer(const fleet::Fleet& f) {
   using namespace fleet;
   Answer all{.word = f.word, .sentence = Text(f.sentence)};
@@ -192,9 +192,8 @@ bool rerun(const FleetArguments& arguments, const fleet::Fleet& judged, std::vec
     for (char& c : name)
       if (c == '/') c = '_';
     const std::string folder = (fs::path(arguments.out) / ("again-" + name)).string();
-    const std::string command =
-        filled(filled(filled(arguments.rerun, "{node}", shell_word(node)), "{points}", shell_word(only)), "{out}",
-               shell_word(folder));
+    const std::string command = filled(
+        filled(filled(arguments.rerun, "{node}", sh_word(node)), "{points}", sh_word(only)), "{out}", sh_word(folder));
     print_stderr_line(Text::format("again: {}", command));
     const int status = std::system(command.c_str());
     const std::string file = (fs::path(folder) / "run.json").string();

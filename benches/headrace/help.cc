@@ -1,4 +1,4 @@
-// headrace help: what the command line itself offers.
+// headrace help: the command line's description.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ std::string paragraph(const std::string& label, const std::string& text) {
   return fmt::format(".TP\n{}\n{}\n", label, escaped(text));
 }
 
-/// Names bold, what they take in italics.
+/// Names bold, their values in italics.
 std::string label(const OptionDescription& option) {
   std::string text;
   for (const std::string& name : option.names) text += (text.empty() ? "\\fB" : ", \\fB") + escaped(name) + "\\fR";
@@ -90,11 +90,11 @@ std::string verb_man(const ProgramDescription& program, const VerbDescription& v
   return text + fmt::format(".SH SEE ALSO\n.BR {} (1)\n", program.name);
 }
 
-// Completion for shells, from the same description as --help: what follows a verb and an option.
+// Completion for shells, from the same description as --help: the words after a verb and an option.
 
 constexpr std::string_view kFiles[] = {"FILE", "JOB", "RUN", "PATH", "OTHER"};
 
-/// What stands for one value.
+/// The kind of an option's value.
 enum class ValueKind { words, file, folder, text };
 
 ValueKind kind_of(const OptionDescription& option) {
@@ -133,7 +133,7 @@ std::string names_of(const std::deque<OptionDescription>& options, bool only_wit
   return join(all, " ");
 }
 
-/// For an argument of _arguments: brackets end what is said of an option, colons its parts.
+/// For an argument of _arguments: brackets end an option's description, colons its parts.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -276,6 +276,32 @@ _{0} "$@"
                      program.name, zsh_arguments(program.options), verbs, each);
 }
 
+/// Lines of `complete`, for ~/.config/fish/completions.
+std::string fish_completion(const ProgramDescription& program) {
+  const std::string begin = "complete -c " + program.name;
+  std::string text =
+      fmt::format("# fish completion for {0}; made by: {0} help --completion fish\n{1} -f\n", program.name, begin);
+  const auto add = [&](const std::string& when, const std::deque<OptionDescription>& options) {
+    for (const OptionDescription& option : options) {
+      if (option.positional() && kind_of(option) == ValueKind::text) continue;
+      text += begin + when;
+      for (const std::string& name : option.names)
+        if (!option.positional())
+          text += (name.starts_with("--") ? " -l " : " -s ") + name.substr(name.starts_with("--") ? 2 : 1);
+      if (kind_of(option) == ValueKind::words) text += " -a " + shell_word(join(option.words, " "));
+      if (kind_of(option) == ValueKind::file || kind_of(option) == ValueKind::folder) text += " -F";
+      if (!option.positional() && !option.value.empty()) text += " -r";
+      text += " -d " + shell_word(option.help) + "\n";
+    }
+  };
+  add("", program.options);
+  for (const VerbDescription& verb : program.verbs) {
+    text += fmt::format("{} -n __fish_use_subcommand -a {} -d {}\n", begin, verb.name, shell_word(verb.help));
+    add(fmt::format(" -n '__fish_seen_subcommand_from {}'", verb.name), verb.options);
+  }
+  return text;
+}
+
 struct HelpArguments {
   std::string verb, shell;
   bool all = false, man = false, verbs = false;
@@ -293,7 +319,9 @@ int help(const HelpArguments& arguments, const ProgramDescription& program, cons
     return 0;
   }
   if (!arguments.shell.empty()) {
-    print_document(arguments.shell == "bash" ? bash_completion(program) : zsh_completion(program));
+    print_document(arguments.shell == "bash"   ? bash_completion(program)
+                   : arguments.shell == "fish" ? fish_completion(program)
+                                               : zsh_completion(program));
     return 0;
   }
   const VerbDescription* verb = program.find(arguments.verb);
@@ -316,8 +344,8 @@ void add_help(Verbs& verbs, Shared& shared) {
   verb.flag("--all", a->all, "Include rare options, as headrace VERB --help-all does");
   verb.flag("--man", a->man, "Print it as a manual page, for man -l");
   verb.flag("--verbs", a->verbs, "Print the names of all verbs, one a line");
-  verb.option("--completion SHELL", a->shell, "Print the completion script for a shell, bash or zsh")
-      .one_of({"bash", "zsh"});
+  verb.option("--completion SHELL", a->shell, "Print the completion script for a shell: bash, fish or zsh")
+      .one_of({"bash", "fish", "zsh"});
   verb.alone("--completion", {});
   verb.example("headrace help run", "What `run` takes");
   verb.example("headrace help --man run",

@@ -5,9 +5,9 @@
 namespace headrace::cli {
 namespace {
 
-constexpr std::size_t kLabels = 24;  // what is wider gets a line of its own
+constexpr std::size_t kLabels = 24;  // a wider label gets a line of its own
 
-/// "  LABEL   text", the text wrapped beside it.
+/// "  LABEL   text", with the text wrapped to the right.
 Text row(const Text& label, const std::string& text, std::size_t labels, std::size_t width) {
   const std::size_t indent = labels + 4;
   const Text body = wrap(Text(text), width - indent, indent);

@@ -48,8 +48,8 @@ Text left_out_text(const Series& s) {
 }
 
 Text series_text(const History& h, const Series& s, const Terminal& terminal) {
-  Text head =
-      Text::format("{}  {}  {} runs", terminal.paint(s.point + "  " + s.metric, Ink::strong), s.node, s.run.size());
+  Text head = Text::format("{}  {}  {} run{}", terminal.paint(s.point + "  " + s.metric, Ink::strong), s.node,
+                           s.run.size(), s.run.size() == 1 ? "" : "s");
   Text out;
   if (!s.why.empty()) {
     out += in_lines(head + "  " + terminal.paint(s.why, Ink::faint), terminal, 4) + "\n";
@@ -82,14 +82,19 @@ Text series_text(const History& h, const Series& s, const Terminal& terminal) {
 
 Text history_text(const History& h, const Terminal& terminal, bool all) {
   Text out;
-  std::size_t quiet = 0;
+  std::size_t unchanged = 0, too_short = 0;
   for (const Series& s : h.series) {
     const bool reported =
         all || !s.changes.empty() || s.two_levels || s.newest.unusual || !s.newest.left_out_for.empty();
-    quiet += !reported;
+    unchanged += !reported && s.why.empty();
+    too_short += !reported && !s.why.empty();
     if (reported) out += series_text(h, s, terminal);
   }
-  if (quiet > 0) out += Text::format("{} more without a change (--all shows them)\n", quiet);
+  const auto hidden = [&](std::size_t count, const char* what) {
+    if (count > 0) out += Text::format("{}{} {} (--all shows them)\n", count, out.str().empty() ? "" : " more", what);
+  };
+  hidden(unchanged, "without a change");
+  hidden(too_short, "too short to judge");
   for (const history::Together& one : h.together)
     out = "all at once  " + in_lines(Text(one.explanation), terminal, 13) + "\n" + out;
   for (const auto& [path, why] : h.unreadable) out += Text::format("unreadable: {}\n", why);

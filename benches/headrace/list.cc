@@ -13,7 +13,7 @@
 namespace headrace::cli {
 namespace {
 
-/// The workload made with its defaults, to ask it what it declares.
+/// The workload made with its defaults, to get its declarations.
 std::unique_ptr<Workload> described(const WorkloadInfo& info, std::vector<ParamInfo>& params) {
   config::Value nothing;
   nothing.kind = config::Value::Kind::map;
@@ -112,13 +112,21 @@ int list(const std::string& name, bool json, const Shared& shared) {
     print_document(all.dump(2) + "\n");
     return 0;
   }
+  // Each reason once; first the workloads that can run.
+  std::vector<std::pair<std::string, std::vector<const WorkloadInfo*>>> groups{{"", {}}};
   for (const WorkloadInfo& info : registry.all()) {
-    print_line(Text::format("{} {}", terminal.paint(pad(info.name, 20), Ink::strong),
-                            wrap(info.description, terminal.text_width() - 21, 21)));
     std::vector<ParamInfo> ignored;
-    if (const std::string why = missing(*described(info, ignored), node); !why.empty())
-      print_line(pad("", 21) +
-                 terminal.paint(wrap("cannot run here: " + why, terminal.text_width() - 21, 21), Ink::faint));
+    const std::string why = missing(*described(info, ignored), node);
+    auto group = std::ranges::find(groups, why, [](const auto& one) { return one.first; });
+    if (group == groups.end()) group = groups.insert(group, {why, {}});
+    group->second.push_back(&info);
+  }
+  for (const auto& [why, infos] : groups) {
+    if (!why.empty())
+      print_line("\n" + terminal.paint(wrap("cannot run here: " + why, terminal.text_width(), 2), Ink::faint));
+    for (const WorkloadInfo* info : infos)
+      print_line(Text::format("{} {}", terminal.paint(pad(info->name, 20), Ink::strong),
+                              wrap(info->description, terminal.text_width() - 21, 21)));
   }
   print_line("\nheadrace list NAME shows its parameters and metrics.");
   return 0;

@@ -18,13 +18,13 @@
 
 #include "benches/headrace/console.h"
 #include "benches/headrace/help_text.h"
+#include "benches/headrace/near_data.h"
 #include "benches/headrace/old_verbs.h"
 #include "benches/headrace/other_tools.h"
 #include "benches/headrace/verb.h"
 #include "benches/headrace/version.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
-#include "harness/base/system/list_names.h"
 #include "harness/base/version.h"
 
 namespace headrace::cli {
@@ -63,45 +63,7 @@ std::vector<std::string> each_setting_alone(const std::vector<std::string>& word
   return out;
 }
 
-// What `headrace` alone prints: the commands to begin with, for what lies in the current folder.
-
-constexpr std::size_t kMostNames = 1000;
-
-/// Endings of data sets, and the job that reads such a set.
-struct ShippedJob {
-  std::string_view ending, job, reads;
-};
-constexpr ShippedJob kShippedJobs[] = {
-    {"jpg", "resnet50-imagenet", "images"},
-    {"jpeg", "resnet50-imagenet", "images"},
-    {"png", "resnet50-imagenet", "images"},
-    {"tar", "image-generation-webdataset", "tar shards"},
-    {"parquet", "parquet-recommender", "Parquet files"},
-    {"mp4", "video-clips", "video clips"},
-    {"tfrecord", "mlperf-resnet50-h100", "TFRecord files"},
-    {"npz", "mlperf-unet3d-h100", "NumPy files"},
-    {"bin", "gpt-7b-512gpu", "token files"},
-};
-
-std::string ending_of(std::string name) {
-  const std::size_t dot = name.rfind('.');
-  if (dot == std::string::npos || dot == 0) return "";
-  name.erase(0, dot + 1);
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
-  return name;
-}
-
-/// The job that reads the most of these files; nullptr: none does.
-const ShippedJob* nearest_job(const std::vector<std::string>& names) {
-  std::map<const ShippedJob*, std::size_t> count;
-  const ShippedJob* most = nullptr;
-  for (const std::string& name : names) {
-    const auto job = std::ranges::find(kShippedJobs, ending_of(name), &ShippedJob::ending);
-    if (job == std::end(kShippedJobs)) continue;
-    if (++count[job] > (most == nullptr ? 0 : count[most])) most = job;
-  }
-  return most;
-}
+// The output of `headrace` alone: the commands to begin with, for the files of the current folder.
 
 /// A hosts file's name among them, or "".
 std::string hosts_file(const std::vector<std::string>& names) {
@@ -110,29 +72,13 @@ std::string hosts_file(const std::vector<std::string>& names) {
   return "";
 }
 
-/// At most 1,000 names: the files of `folder`, then those of the folders in it. Folders that cannot be read have none.
-std::vector<std::string> names_near(const std::string& folder) {
-  std::vector<std::string> here, all;
-  system::list_names(AT_FDCWD, folder.c_str(), here);
-  std::erase_if(here, [](const std::string& name) { return name.starts_with("."); });
-  all.assign(here.begin(), here.begin() + static_cast<std::ptrdiff_t>(std::min(here.size(), kMostNames)));
-  for (const std::string& name : here) {
-    if (all.size() >= kMostNames) break;
-    std::vector<std::string> inside;
-    system::list_names(AT_FDCWD, (folder + "/" + name).c_str(), inside);
-    inside.resize(std::min(inside.size(), kMostNames - all.size()));
-    all.insert(all.end(), inside.begin(), inside.end());
-  }
-  return all;
-}
-
-/// Three commands, each with a line that says what it answers. `names`: files of the current folder and of the folders in it.
+/// Three commands, each with a line on its question. `names`: files of the current folder and its folders.
 std::vector<Example> first_commands(const std::vector<std::string>& names) {
   std::vector<Example> all{{"headrace doctor", "Show this machine, and the tests that can run here"}};
-  const ShippedJob* const job = nearest_job(names);
-  if (job != nullptr)
-    all.push_back({"headrace qualify configs/jobs/" + std::string(job->job) + ".yaml --data . --budget 1min",
-                   "Can this storage feed a training job with the " + std::string(job->reads) + " of this folder?"});
+  const NearData* const near = near_data(names);
+  if (near != nullptr && !near->job.empty())
+    all.push_back({"headrace qualify configs/jobs/" + std::string(near->job) + ".yaml --data . --budget 1min",
+                   "Can this storage feed a training job with the " + std::string(near->reads) + " of this folder?"});
   else
     all.push_back({"headrace qualify configs/jobs/resnet50-imagenet.yaml --at headrace-scratch --budget 1min",
                    "Can the storage of this folder feed a ResNet-50 on eight GPUs? Makes data in headrace-scratch"});
@@ -175,7 +121,7 @@ void describe(ProgramDescription& program) {
                        "Measure what the job needs, with PASS or FAIL"}};
 }
 
-/// The first option that nobody knows, or word that nobody takes, with the nearest that is known; "" when there is none.
+/// The first unknown option, or word that no verb takes, with the nearest known one; "" when there is none.
 std::string unknown_word(const CLI::App& app, const ProgramDescription& program) {
   const std::vector<std::string> left = app.remaining(true);
   if (left.empty()) return "";
@@ -208,7 +154,7 @@ std::string unknown_word(const CLI::App& app, const ProgramDescription& program)
          " lists them)";
 }
 
-/// What CLI11 found wrong, and where help is. Its text: "--runs is required".
+/// CLI11's error, and where help is. Its text: "--runs is required".
 std::string wrong_word(const CLI::App& app, const CLI::ParseError& error, const ProgramDescription& program) {
   if (const std::string unknown = unknown_word(app, program); !unknown.empty()) return unknown;
   if (app.get_subcommands().empty())
@@ -231,7 +177,7 @@ int print_help(const CLI::App& app, const ProgramDescription& program, bool all,
   return delivered(0);
 }
 
-/// What the verb says, or what its exception stands for.
+/// The exit code of the verb, or of its exception.
 int run_verb(const std::function<int()>& run) {
   try {
     return run ? run() : 0;
@@ -247,7 +193,7 @@ int run_verb(const std::function<int()>& run) {
   }
 }
 
-/// What children say to their parent.
+/// The messages of children to their parent.
 std::atomic<results::Remark>* remark_of_all_processes() {
   using Shared = std::atomic<results::Remark>;
   static_assert(Shared::is_always_lock_free);
@@ -256,7 +202,7 @@ std::atomic<results::Remark>* remark_of_all_processes() {
   return new (memory) Shared(results::Remark::none);
 }
 
-/// Whether it can open what every verb opens; libraries that cannot say other things, or nothing.
+/// Whether it can open the files of every verb; libraries that cannot report other errors, or none.
 bool enough_files() {
   constexpr rlim_t kLeast = 16;
   rlimit limit{};

@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/near_data.h"
 #include "benches/headrace/other_tools.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
@@ -14,6 +16,7 @@
 #include "benches/headrace/session/measure.h"
 #include "benches/headrace/terminal_audience.h"
 #include "harness/base/data_path.h"
+#include "harness/base/escape.h"
 #include "harness/base/files/output.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
@@ -37,7 +40,7 @@ struct MeasureArguments {
   std::map<std::string, std::string> params;  // by name, "" = not given
 };
 
-/// What every workload understands beside its own parameters.
+/// The parameters that every workload understands in addition to its own.
 const std::vector<std::pair<std::string, std::string>> kCommon = {
     {"cache", "Page-cache state, such as cold or warm"},
     {"repeat", "Repetitions of each point"},
@@ -71,7 +74,7 @@ Value::Entry entry(const std::string& key, Value value) {
   return {key, std::move(where), std::move(value)};
 }
 
-/// What a sweep lists: "1,2,4" or "[1, 2, 4]"; anything else is one value.
+/// The items of a sweep: "1,2,4" or "[1, 2, 4]"; anything else is one value.
 Value value_of(const std::string& text, const Location& where) {
   std::string_view all = text;
   if (all.starts_with('[') && all.ends_with(']')) all = all.substr(1, all.size() - 2);
@@ -94,8 +97,31 @@ const WorkloadInfo& workload_of(const std::string& name) {
   if (const WorkloadInfo* info = registry.find(name)) return *info;
   if (const std::string ours = workload_of_other_tools(name); !ours.empty())
     throw UsageError(fmt::format("measure: no workload '{}'{} (headrace list has all)", name, ours));
-  throw UsageError(fmt::format("measure: no workload '{}'{} (known: {})", name, did_you_mean(name, registry.names()),
-                               join(registry.names())));
+  throw UsageError(
+      fmt::format("measure: '{}' is no workload, file or folder{} (small files: small_file_read; sequential: "
+                  "shard_stream; random: random_read; writes: checkpoint_write; headrace list has all)",
+                  name, did_you_mean(name, registry.names())));
+}
+
+/// `measure PATH`: the workload that reads such data, from storage as the first epoch of a job does.
+void choose_workload(MeasureArguments& arguments, const Shared& shared) {
+  if (Registry::instance().find(arguments.workload) != nullptr) return;
+  const std::string path = data_path(arguments.workload);
+  if (!is_object_path(path) && !is_data_at(path)) return;
+  if (!arguments.path.empty())
+    throw UsageError(fmt::format("measure: a workload or one path: '{}' and '{}'", arguments.workload, arguments.path));
+  const NearData& data = data_at(path);
+  arguments.path = arguments.workload;
+  arguments.workload = data.workload;
+  const auto unless_given = [&](const std::string& name, const std::string& value) {
+    if (std::string& param = arguments.params[name]; param.empty()) param = value;
+  };
+  for (const auto& [name, value] : data.params) unless_given(name, value);
+  unless_given("cache", "cold");
+  std::string command = fmt::format("headrace measure {} {}", data.workload, shell_word(arguments.path));
+  for (const auto& [name, value] : arguments.params)
+    if (!value.empty()) command += fmt::format(" {} {}", option_of(name), shell_word(value));
+  if (shared.verbosity >= 0) print_stderr_line(Text::format("{}: {}. Runs {}", arguments.path, data.reads, command));
 }
 
 /// Parameters of other workloads are refused by the option that gave them.
@@ -107,15 +133,17 @@ void require_known(const MeasureArguments& arguments, const std::vector<ParamInf
   for (const auto& [name, value] : arguments.params) {
     const std::string option = option_of(name);
     if (value.empty() || std::find(known.begin(), known.end(), option) != known.end()) continue;
-    const std::string theirs = option_of_other_tools(option);
-    throw UsageError(fmt::format("measure: {} has no {}{} (it has: {})", arguments.workload, option,
-                                 theirs.empty() ? did_you_mean(option, known) : theirs, join(known)));
+    std::string hint = option_of_other_tools(option);
+    if (hint.empty()) hint = did_you_mean(option, known);
+    throw UsageError(
+        fmt::format("measure: {} has no {}{} ({})", arguments.workload, option, hint,
+                    hint.empty() ? "it has: " + join(known) : "headrace list " + arguments.workload + " has all"));
   }
 }
 
 constexpr double kBudget_s = 15;
 
-/// Does the user say himself how often, or how long?
+/// Does the user give the number or the length?
 bool says_how_long(const MeasureArguments& arguments) {
   const auto given = [&](const char* name) {
     const auto found = arguments.params.find(name);
@@ -137,7 +165,11 @@ Value configuration(const MeasureArguments& arguments, std::size_t points) {
                       info.name, arguments.path));
     const std::string path = data_path(arguments.path);
     const bool objects = is_object_path(path);
-    if (!objects && !is_data_at(path)) throw UsageError(fmt::format("measure: {}: no such file or folder", path));
+    if (!objects && !is_data_at(path)) {
+      const bool flag = path == "0" || path == "1" || path == "true" || path == "false";
+      throw UsageError(fmt::format("measure: {}: no such file or folder{}", path,
+                                   flag ? "; flags such as --direct take no value" : ""));
+    }
     workload.push_back(
         entry("path", Value::scalar(objects ? path : fs::absolute(path).lexically_normal().string(), {"PATH", 0, 0})));
   }
@@ -175,6 +207,22 @@ Value configuration(const MeasureArguments& arguments, std::size_t points) {
   return map_of(std::move(root));
 }
 
+/// Each note of the points once, and the files of the user that they left out.
+void print_remarks(const RunResult& run, const Terminal& terminal) {
+  std::set<std::string> once;
+  for (const PointResult& point : run.points) {
+    for (const std::string& note : point.notes) once.insert("note: " + note);
+    for (const auto& [why, count] : point.left_out) once.insert(fmt::format("left out: {} files {}", count, why));
+  }
+  for (const std::string& line : once) print_line(terminal.paint(in_lines(Text(line), terminal, 2), Ink::faint));
+}
+
+/// A workload without any value has no figure, though nothing failed.
+int exit_code_of(const RunResult& run, const Scan& scan) {
+  const bool figure = std::ranges::any_of(scan.rows, [](const ScanRow& row) { return row.missing.empty(); });
+  return run.summary.exit_code == 0 && !figure ? exit_code(Outcome::incomplete) : run.summary.exit_code;
+}
+
 /// The table, and where the files are.
 class Shown final : public TerminalAudience {
  public:
@@ -186,13 +234,14 @@ class Shown final : public TerminalAudience {
     const Scan scan = scan_of(run, arguments_.metric);
     const Terminal terminal(stdout, shared_);
     print(answer_text(scan_answer(scan), terminal) + scan_text(scan, terminal));
+    print_remarks(run, terminal);
     for (const PointResult& point : run.points)
       for (const WrongBlock& wrong : point.wrong_blocks)
         print_line(Text::format("wrong data: {} at {}: {}", wrong.file, wrong.offset, wrong.why));
     if (!arguments_.markdown.empty()) files::write_output(arguments_.markdown, scan_markdown(scan));
     if (!arguments_.csv.empty()) files::write_output(arguments_.csv, scan_csv(scan));
     if (!arguments_.json.empty()) files::write_output(arguments_.json, scan_json(scan));
-    if (folder == nullptr) return run.summary.exit_code;
+    if (folder == nullptr) return exit_code_of(run, scan);
     if (!arguments_.no_report) {
       const Drawn drawn = draw_into(*folder, "run.json");
       if (drawn.page.empty())
@@ -202,7 +251,7 @@ class Shown final : public TerminalAudience {
     }
     if (shared_.verbosity >= 0)
       print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
-    return run.summary.exit_code;
+    return exit_code_of(run, scan);
   }
 
  private:
@@ -210,7 +259,8 @@ class Shown final : public TerminalAudience {
   const Shared& shared_;
 };
 
-int measure(const MeasureArguments& arguments, const Shared& shared) {
+int measure(MeasureArguments arguments, const Shared& shared) {
+  choose_workload(arguments, shared);
   if (arguments.no_store && !arguments.out.empty()) throw UsageError("--out and --no-store do not go together");
   if (says_how_long(arguments) && !arguments.budget.empty())
     throw UsageError("measure: --budget does not go with --repeat and --duration: it sets both");
@@ -225,7 +275,7 @@ int measure(const MeasureArguments& arguments, const Shared& shared) {
     return made;
   };
   if (arguments.print_config) {
-    plan();  // what is wrong with it is reported instead
+    plan();  // its errors are reported instead
     print_document(config::to_yaml(asked));
     return 0;
   }
@@ -264,8 +314,8 @@ void add_measure(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("measure", "Measure one workload, without a configuration");
   auto a = std::make_shared<MeasureArguments>();
   verb.option("WORKLOAD", a->workload,
-              "What to measure. Its parameters are options (headrace list WORKLOAD), as in --block-size 1MiB; several "
-              "values make points: 1,2,8 or 1..64*2")
+              "What to measure (headrace list), or your data: then headrace picks the workload. Its parameters are "
+              "options, as in --block-size 1MiB; several values make points: 1,2,8 or 1..64*2")
       .required()
       .suggests(Registry::instance().names());
   verb.option("PATH", a->path, "Existing data, only read; default: data made below --at");
@@ -299,10 +349,9 @@ void add_measure(Verbs& verbs, Shared& shared) {
   verb.option("--max-points N", a->max_points, "Most points that the values may make").shows_default();
   common(3, kCommon.size());
   add_params(verb, a->params);
+  verb.example("headrace measure images", "How fast can the files of this folder be read?");
   verb.example("headrace measure small_file_read --workers 1..8*2 --cache cold",
                "How the rate of small files grows with readers, each read from storage");
-  verb.example("headrace measure shard_stream /tmp --block-size 128KiB,1MiB --print-config",
-               "The same question as a configuration, to be kept");
   verb.does([&shared, a] { return measure(*a, shared); });
 }
 

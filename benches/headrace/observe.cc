@@ -16,6 +16,7 @@
 #include "benches/headrace/text.h"
 #include "harness/backends/gpu_activity.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/units.h"
 #include "harness/machine/mount.h"
@@ -31,7 +32,7 @@
 namespace headrace::cli {
 namespace {
 
-// What an observation says to people.
+// An observation's text for people.
 
 using observe::Confidence;
 using observe::Learned;
@@ -110,7 +111,7 @@ Answer observation_answer(const Observation& seen, const std::string& job) {
     return all;
   }
   std::string command = seen.limit.command;
-  if (const std::size_t at = command.find("job.yaml"); at != command.npos) command.replace(at, 8, job);
+  if (const std::size_t at = command.find("job.yaml"); at != command.npos) command.replace(at, 8, shell_word(job));
   all.next = command;
   return all;
 }
@@ -163,7 +164,7 @@ observe::WatchOptions watching() {
   return options;
 }
 
-/// What is shown meanwhile: nothing, unless asked for.
+/// Shows progress while it observes, on request.
 class Meanwhile {
  public:
   Meanwhile(const ObserveArguments& given, const Shared& shared, bool alone)
@@ -179,7 +180,7 @@ class Meanwhile {
   const bool on_;
 };
 
-/// "train.py" of "python3 -u train.py --epochs 3"; what a job is called by.
+/// "train.py" of "python3 -u train.py --epochs 3"; the name of a job.
 std::string name_of(const std::vector<std::string>& command) {
   for (const std::string& word : command)
     if (word.ends_with(".py")) return fs::path(word).stem().string();
@@ -192,7 +193,7 @@ std::optional<MarkedFolder> folder_for(const ObserveArguments& given, const std:
   return MarkedFolder::make_alone(given.out, "observation");
 }
 
-/// Writes what was found, and says it: to `say`.
+/// Writes the findings, and prints where: to `say`.
 void conclude(const Recording& recording, const std::string& root, const std::vector<std::string>& command,
               const std::string& name, const std::optional<MarkedFolder>& folder, const ObserveArguments& given,
               const Shared& shared, bool to_standard_output, const observe::calls::Log* traced) {
@@ -217,10 +218,7 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
     if (!drawn.page.empty()) written += ", report.html";
     job = given.out.empty() ? fs::relative(folder->path()).string() + "/job.yaml" : given.out + "/job.yaml";
   }
-  if (given.format == "json") {
-    if (to_standard_output) return print_document(document);
-    return;
-  }
+  if (given.format == "json") return print_document(document, to_standard_output ? stdout : stderr);
   if (shared.verbosity < 0) return;
   const Terminal terminal(to_standard_output ? stdout : stderr, shared);
   Text out = observation_text(recording, seen, job, terminal);
@@ -263,7 +261,7 @@ int observe_command(const ObserveArguments& given, const Shared& shared) {
   }
 }
 
-/// What is before a path of the process, where it has another root than we have.
+/// The prefix of the process's paths, where its root differs from ours.
 std::string root_of(int pid) {
   std::error_code error;
   const fs::path mine = fs::read_symlink("/proc/self/ns/mnt", error),

@@ -18,7 +18,7 @@ using observe::Wait;
 using observe::WaitCounts;
 
 constexpr double kLookBack = 1;    // [s]
-constexpr double kRolesEvery = 5;  // at most: who is who changes slowly, once it is known [s]
+constexpr double kRolesEvery = 5;  // at most: roles change slowly once they are known [s]
 constexpr std::size_t kMostBars = 16;
 constexpr const char* kForRoom = "waiting for room";
 constexpr std::size_t kBar = 30;  // columns
@@ -41,7 +41,7 @@ Slice lately(const Recording& recording) {
 
 struct WaitKind {
   const char* mark;
-  const char* word;  // nullptr: who it is says
+  const char* word;  // nullptr: the process itself reports
   std::vector<Wait> waits;
 };
 const std::vector<WaitKind>& kinds() {
@@ -82,7 +82,7 @@ WaitCounts sum_of(const Slice& slice, const std::vector<std::uint32_t>& processe
   return sum;
 }
 
-/// `waiting`: what waiting for others is, of these.
+/// `waiting`: which of these is waiting for others.
 Text in_short(const WaitCounts& counts, const char* waiting) {
   Text out;
   for (const WaitKind& kind : kinds())
@@ -106,7 +106,7 @@ Text rates(const Slice& slice, double elapsed_s) {
                       slice.machine.idle_cpus);
 }
 
-/// What the storage below does: the device that gave most, the client of a network file system, a FUSE daemon. One line each.
+/// The storage below: the device that gave most, the client of a network file system, a FUSE daemon. One line each.
 std::vector<Text> storage(const Slice& slice) {
   std::vector<Text> lines;
   const double seconds = std::max(1e-3, slice.seconds());

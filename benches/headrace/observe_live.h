@@ -1,4 +1,4 @@
-// What an observation shows while it goes on: a view that is drawn again, or a line now and then.
+// The live display of an observation: a view that is drawn again, or a line now and then.
 #pragma once
 
 #include "benches/headrace/terminal.h"
@@ -10,7 +10,7 @@ namespace headrace::cli {
 
 class LiveView {
  public:
-  /// `alone`: nobody else writes to the terminal, so that it may be drawn again.
+  /// `alone`: nothing else writes to the terminal, so that it may be drawn again.
   LiveView(const Shared& shared, bool alone);
   ~LiveView() { clear(); }
 

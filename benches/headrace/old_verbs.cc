@@ -21,8 +21,8 @@ struct OldVerb {
   std::string_view now;                 // as it is typed: "verdict RUN --expect"
   std::vector<std::string_view> words;  // that take its place
   std::vector<std::string_view>
-      arguments;  // the option that each of its arguments now belongs to, the last of all that
-                  // follow: "" = the argument stays alone, kNone = it is dropped
+      arguments;  // the option that each of its arguments now belongs to, the last of all that follow. "" = the
+                  // argument stays alone, kNone = it is dropped
   std::string_view old_option = "", new_option = "";  // renamed; to "": its value is an argument
   std::string_view required = "";
 };
@@ -95,7 +95,7 @@ Words renamed(const OldVerb& old, const Words& given, const ProgramDescription& 
     if (apart && valued && i + 1 < given.size()) out.push_back(given[++i]);
   }
   const bool asks_for_help = has(out, "--help") || has(out, "-h") || has(out, "--help-all");
-  // Without its value, so that what is missing is named.
+  // Without its value, so that the missing option is named.
   if (!old.required.empty() && !asks_for_help && !has(out, old.required)) out.emplace_back(old.required);
   return out;
 }

@@ -46,6 +46,8 @@ constexpr Translated kOptions[] = {
     {"--group-reporting", "not needed: workers are reported together"},
     {"--rate-iops", "--rate"},
     {"--hostfile", "--hosts"},
+    {"--machinefile", "--hosts"},
+    {"--nodelist", "--hosts, or -w"},
 };
 
 constexpr Translated kWorkloads[] = {

@@ -1,4 +1,4 @@
-// What users of fio, elbencho, IOR and dd are used to type.
+// The options that users of fio, elbencho, IOR and dd are used to.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace headrace::cli {
 /// "; of fio and others: --block-size" for "--bs"; "" where no other tool has such an option.
 std::string option_of_other_tools(std::string_view option);
 
-/// Which workload is what others call "read", "randread", "write"; "" where none is.
+/// The workload for other tools' "read", "randread", "write"; "" where there is none.
 std::string workload_of_other_tools(std::string_view name);
 
 }  // namespace headrace::cli

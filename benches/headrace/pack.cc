@@ -7,8 +7,14 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
+#include "harness/backends/engines.h"
+#include "harness/backends/loader.h"
+#include "harness/backends/object_store.h"
+#include "harness/base/data_path.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/object_path.h"
 #include "harness/base/units.h"
+#include "harness/machine/node.h"
 #include "harness/pack/gain.h"
 #include "harness/pack/pack.h"
 
@@ -33,14 +39,14 @@ class PackProgress {
   void operator()(std::uint64_t done, std::uint64_t total, std::string_view what) {
     if (silent_) return;
     const double now = elapsed_s();
-    if (begun_s_ < 0 && done > 0 && total > 0 && what != "listing files") {
+    if (begun_s_ < 0 && done > 0 && total > 0 && !what.starts_with("listing")) {
       begun_s_ = now;
       first_ = done;
     }
     if (now - reported_s_ < (live_ ? 0.1 : 30)) return;
     reported_s_ = now;
     Text line = Text::format("{}", what);
-    if (what == "listing files") {
+    if (what.starts_with("listing")) {
       line += Text::format(": {}", done);
     } else if (total > 0) {
       line += Text::format(" {} %: {} of {}", 100 * done / total, bytes(done), bytes(total));
@@ -105,7 +111,14 @@ int pack(const Shared& shared, const PackArguments& given) {
   };
   if (given.dry_run && given.rehearse)
     throw UsageError("pack: --dry-run writes nothing, and --rehearse packs a sample");
-  pack::Plan plan = pack::plan(options_of(given), reported);
+  pack::Options options = options_of(given);
+  Node node("");
+  options.source = data_path(options.source);
+  if (is_object_path(options.source)) options.store = node.backends().storage(object_engine()).object_store();
+  if (options.store != nullptr && given.rehearse)
+    throw UsageError("pack: --rehearse reads files of a folder; for objects compare `headrace measure` of both");
+  if (is_object_path(given.target)) throw UsageError("pack: --to is a folder: copy finished shards into the store");
+  pack::Plan plan = pack::plan(options, reported);
   progress.clear();
   report_plan(plan);
   if (given.dry_run) return 0;
@@ -131,7 +144,8 @@ void add_pack(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("pack", "Pack a folder of images into shards; the folder is only read");
   auto given = std::make_shared<PackArguments>();
   verb.option("DIR", given->source,
-              "The images, each class in a folder of its own; files of the same name are packed with their image")
+              "The images, each class in a folder of its own, or s3://bucket/prefix; files of the same name are packed "
+              "with their image")
       .required();
   verb.option("--to DIR", given->target,
               "Where shards go: a new or empty folder, or one that an earlier try left, which is continued")

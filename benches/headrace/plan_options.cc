@@ -46,8 +46,8 @@ constexpr double kMostWritten = 0x1p53;
 
 enum class FileKind { job, configuration, neither };
 
-/// By what is in it: a job names itself, a configuration has workloads. A file that cannot be read is left to its reader,
-/// which says why.
+/// By content: a job names itself, a configuration has workloads. A file that cannot be read is left to its reader,
+/// which reports why.
 FileKind kind_of(const std::string& path) {
   if (!std::filesystem::is_regular_file(path)) return FileKind::neither;  // a pipe can be read once only
   Diagnostics unread;
@@ -86,7 +86,7 @@ void choose_files(const PlanArguments& arguments, PlanOptions& options) {
     throw UsageError("what is to be run? Give a job, such as configs/jobs/resnet50-imagenet.yaml, or a configuration");
 }
 
-/// What is left out or less than the job's own, each reported once.
+/// Parts that are left out or smaller than the job's, each reported once.
 std::vector<std::string> not_as_the_job(const Plan& plan) {
   std::vector<std::string> all = plan.remarks;
   for (const Point& point : plan.points)
@@ -95,7 +95,7 @@ std::vector<std::string> not_as_the_job(const Plan& plan) {
   return all;
 }
 
-/// What the points take that report it, with as few repetitions as can be and with as many.
+/// The time of the points that report it, with the fewest and the most repetitions.
 struct PlannedTime {
   std::size_t points = 0;
   double first_s = 0, most_s = 0;

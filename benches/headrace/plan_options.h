@@ -7,9 +7,9 @@
 
 namespace headrace::cli {
 
-/// What the options say, before they are turned into PlanOptions.
+/// The options' values, before they become PlanOptions.
 struct PlanArguments {
-  std::string file;  // a job or a configuration, distinguished by what is in it
+  std::string file;  // a job or a configuration, distinguished by content
   std::string config;
   std::string job;
   std::string at, data, max_write;

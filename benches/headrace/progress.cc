@@ -10,6 +10,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/terminal.h"
 #include "harness/base/units.h"
+#include "harness/engine/limits.h"
 #include "harness/record/recorder.h"
 
 namespace headrace::cli {
@@ -17,35 +18,39 @@ namespace {
 
 constexpr double kPlainEvery_s = 30;
 
-/// The most that is left to do: repetitions done and planned to the last look, and what one costs, from those of this run
-/// so far.
+/// The upper limit of the work left: all repetitions until the last look of each point. A disturbed or failed one is
+/// repeated, so it leaves the work as it was. The time of one comes from those of this run.
 class Eta {
  public:
   explicit Eta(const Plan& plan) : start_ns_(now_ns()) {
-    for (const Point& point : plan.points) left_ += point.repeat.looks.back();
+    for (const Point& point : plan.points) later_ += point.repeat.looks.back();
   }
-  void repetition_done() {
+  void point_started(const Point& point) {
+    const std::vector<unsigned>& looks = point.repeat.looks;
+    here_ = looks.back();
+    later_ -= std::min(later_, here_);
+    retakes_ = EngineLimits{}.retakes * static_cast<unsigned>(looks.size());
+  }
+  void repetition_done(bool sound) {
     ++done_;
-    left_ = std::max(left_ - 1.0, 0.0);
+    if (!sound && retakes_ > 0)
+      --retakes_;
+    else
+      here_ -= std::min(here_, 1u);
   }
-  /// A point ended: what it did not need is not left any more, what it needed beyond its last look was extra.
-  void point_done(unsigned taken, unsigned planned) {
-    if (taken < planned) left_ = std::max(left_ - (planned - taken), 0.0);
-    if (taken > planned) left_ += taken - planned;
-  }
+  void point_done() { here_ = 0; }  // work that it did not need is not left any more
   double elapsed_s() const { return static_cast<double>(now_ns() - start_ns_) * 1e-9; }
   std::string text() const {
     if (done_ == 0) return "ETA ?";
-    return "ETA at most " + format_duration(elapsed_s() / done_ * left_);
+    return "ETA at most " + format_duration(elapsed_s() / done_ * (here_ + later_));
   }
 
  private:
   std::uint64_t start_ns_;
-  double left_ = 0;
-  unsigned done_ = 0;
+  unsigned here_ = 0, later_ = 0, retakes_ = 0, done_ = 0;
 };
 
-/// Common state; what differs is how a line is shown.
+/// Common state; only the display of a line differs.
 class Progress : public RunObserver {
  public:
   Progress(const Shared& shared, const Plan& plan)
@@ -57,6 +62,7 @@ class Progress : public RunObserver {
     repetition_ = disturbed_ = 0;
     next_look_ = point.repeat.looks.front();
     rates_.clear();
+    eta_.point_started(point);
     started(point);
   }
   void data_progress(std::uint64_t done, std::uint64_t total, std::string_view what) override {
@@ -81,7 +87,7 @@ class Progress : public RunObserver {
   }
   void repetition_done(const Point&, const Repetition& repetition) override {
     const std::lock_guard lock(mutex_);
-    eta_.repetition_done();
+    eta_.repetition_done(repetition.error.empty() && !repetition.disturbance.disturbed);
     double bytes = 0, operations = 0, seconds = 0;
     for (const PhaseResult& phase : repetition.phases) {
       bytes += static_cast<double>(phase.bytes);
@@ -100,7 +106,7 @@ class Progress : public RunObserver {
   void point_done(const PointResult& result) override {
     const std::lock_guard lock(mutex_);
     const std::size_t taken = result.repetitions.size();
-    eta_.point_done(static_cast<unsigned>(taken), result.point->repeat.looks.back());
+    eta_.point_done();
     if (verbosity_ < 0) return;
     if (result.status == PointStatus::skipped) {
       say(Text::format("{}  {}", head_, terminal_.paint("skipped: " + result.reason, Ink::faint)));

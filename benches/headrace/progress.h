@@ -1,5 +1,4 @@
-// Reports a person on standard error what a run is doing: one live line on a terminal, plain lines
-// elsewhere.
+// Shows a run's progress on standard error: one live line on a terminal, plain lines elsewhere.
 #pragma once
 
 #include <memory>
@@ -10,8 +9,8 @@
 
 namespace headrace::cli {
 
-/// `shared.progress` decides: auto (live on a terminal, else plain), plain (a line per phase and
-/// one every 30 s), json (one object per line), none. `total_points` is for the ETA.
+/// `shared.progress` is auto (live on a terminal, else plain), plain, json (one object per line) or none. plain prints
+/// a line per phase and one every 30 s. `total_points` is for the ETA.
 std::unique_ptr<RunObserver> make_progress(const Shared& shared, const Plan& plan);
 
 }  // namespace headrace::cli

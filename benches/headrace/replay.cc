@@ -32,7 +32,7 @@ constexpr std::array<const char*, played::kOps> kOpNames{"open",   "read",  "see
 std::string seconds_text(double seconds) { return format_quantity(seconds, Dimension::seconds); }
 std::string bytes_text(std::uint64_t bytes) { return format_quantity(static_cast<double>(bytes), Dimension::bytes); }
 
-/// What was found, over all tries.
+/// The findings over all tries.
 struct Replays {
   played::Plan plan;
   std::optional<played::Fed> fed;
@@ -83,7 +83,7 @@ struct Replays {
     const played::Replayed& one = tries.front();
     return one.storage_s / std::max(1e-9, one.storage_s + one.think_s);
   }
-  /// Beside the one that it was observed on; "": it cannot be reported.
+  /// The storage in addition to the observed one; "": it cannot be reported.
   std::string_view storage() const {
     if (!fed || !plan.think_known) return "";
     const double now = at_most(seconds()[1]);

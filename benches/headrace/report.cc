@@ -1,5 +1,5 @@
-// headrace report: draws the page of a finished run or comparison again, from the file that holds it; or writes a run in
-// the format of another tool.
+// headrace report: draws the page of a finished run or comparison again, from the file that holds it. Or writes a run
+// in the format of another tool.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What a page can be drawn from, by its name in a folder.
+/// The files from which a page can be drawn, by name.
 constexpr const char* kData[] = {"run.json",     "comparison.json", "size.json",    "fleet.json",
                                  "history.json", "observe.json",    "bringup.json", "simulation.json"};
 
@@ -32,13 +32,13 @@ fs::path data_file(const std::string& given) {
   throw UsageError(fmt::format("report: {}: no {} there (give a folder that holds one, or the file)", given, names));
 }
 
-/// Beside the data: in headrace's folder, or in a copy of one.
+/// Next to the data: in headrace's folder, or in a copy of one.
 std::string write_page(const fs::path& data, const std::string& page) {
   const std::string folder = data.parent_path().empty() ? "." : data.parent_path().string();
   const std::string file = (data.parent_path() / "report.html").string();
   if (MarkedFolder::is_marked(folder)) {
     MarkedFolder::make_alone(folder, MarkedFolder::kind_of(folder)).write("report.html", page);
-  } else if (fs::is_symlink(file)) {  // whoever made it chose what it leads to
+  } else if (fs::is_symlink(file)) {  // the owner of the link chose its target
     throw UsageError(fmt::format("report: {} is a symbolic link; name the file: --out FILE", file));
   } else {
     files::write_output(file, page);

@@ -1,4 +1,4 @@
-// headrace require: what a described job needs of storage, host, GPU links and network; what if; and by which formulas.
+// headrace require: a described job's needs for storage, host, GPU links and network; what if; and the formulas.
 #include <fmt/format.h>
 
 #include <algorithm>

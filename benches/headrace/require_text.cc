@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "benches/headrace/table.h"
 #include "harness/base/diagnostics.h"
@@ -59,7 +60,7 @@ Text after(const Text& lead, const Text& text, std::size_t width) {
   return lead + wrap(text, width - indent, indent) + "\n";
 }
 
-/// The same of an equation, whose parts stand on lines of their own.
+/// The same for an equation, whose parts each have a line of their own.
 Text equation(const Text& lead, const std::string& text, std::size_t width) {
   Text out, first = lead;
   for (std::size_t at = 0; at < text.size();) {
@@ -84,7 +85,7 @@ Text block(const Job& job, std::span<const Need> scopes, std::size_t width) {
                          : Text::format("  with margin {}", job.safety),
                      &Need::need, width);
   const Text lead = Text::format("  {}: ", first.formula);
-  out += equation(lead, first.equation, width);
+  out += equation(lead, first.named, width);
   out += equation(pad("= ", columns(lead), true), first.substituted, width);
   const auto measured =
       std::find_if(scopes.begin(), scopes.end(), [](const Need& n) { return !n.measured_by.empty(); });
@@ -106,6 +107,14 @@ std::string_view judged_name(const Need& need) {
   return need.informative || kind == nullptr ? std::string_view{} : kind->name;
 }
 
+/// "local_cache.fill_time" as "Local cache: fill time", for needs that only inform.
+std::string readable(std::string id) {
+  id.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(id.front())));
+  if (const std::size_t dot = id.find('.'); dot != std::string::npos) id.replace(dot, 1, ": ");
+  std::replace(id.begin(), id.end(), '_', ' ');
+  return id;
+}
+
 Text shown(const std::optional<double>& value, const std::string& unit) {
   return value ? Text(need_value(*value, unit)) : Text("-");
 }
@@ -124,7 +133,7 @@ Answer needs_answer(const Job& job, std::span<const Need> needs, const std::stri
   }
   return {.sentence = Text::format("{} has {} requirements, on {} GPUs. The first, with margin {}: {}.", job.name,
                                    judged, job.cluster.gpus(), job.safety, most),
-          .next = Text::format("headrace qualify {} --at DIR measures whether the storage at DIR meets them",
+          .next = Text::format("headrace qualify {} --at DIR  # measures whether the storage at DIR meets them",
                                shell_word(file))};
 }
 
@@ -140,7 +149,7 @@ Text needs_table(const Job& job, std::span<const Need> needs, const Terminal& te
     for (end = i + 1; end < needs.size() && needs[end].id == needs[i].id;) ++end;
     const std::span<const Need> one = needs.subspan(i, end - i);
     const std::string_view name = judged_name(needs[i]);
-    std::vector<Text> cells{name.empty() ? Text(needs[i].id) : Text(std::string(name))};
+    std::vector<Text> cells{name.empty() ? Text(readable(needs[i].id)) : Text(std::string(name))};
     for (const Scope scope : {Scope::cluster, Scope::node, Scope::gpu}) {
       const auto at = std::find_if(one.begin(), one.end(), [&](const Need& n) { return n.scope == scope; });
       cells.push_back(at == one.end() ? Text() : Text(format_named(at->need, at->unit, at->id)));
@@ -224,7 +233,7 @@ Text sweep_text(const Sweep& sweep, const Terminal& terminal) {
     for (const SweepPoint& point : sweep.points) widest = std::max(widest, columns(point.values[k]));
     used += widest + (k > 0 ? kGap : 0);
   }
-  // As many needs as fit beside the keys, the first one always.
+  // As many needs as fit next to the keys, the first one always.
   const std::vector<std::size_t> changing = changing_columns(sweep);
   std::vector<std::size_t> shown_columns;
   for (const std::size_t c : changing) {

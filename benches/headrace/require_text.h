@@ -1,4 +1,4 @@
-// What a job needs, as people read it in a terminal.
+// A job's needs, as text for a terminal.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ Text needs_table(const job::Job& job, std::span<const job::Need> needs, const Te
 /// One block per need, with its id: the values at each scope, the margin, the equation with its numbers.
 Text needs_text(const job::Job& job, std::span<const job::Need> needs, const Terminal& terminal);
 
-/// Which needs the job does not have, and the keys that would give them: what each is, its unit.
+/// Which needs the job does not have, and the keys that would give them: their meaning, their unit.
 Text locked_text(const job::Job& job, const Terminal& terminal);
 
 /// A line per need and scope that `overrides` change; those that stay the same are counted.

@@ -1,5 +1,5 @@
-// headrace run, qualify and rehearse: measure what a configuration asks for; qualify also needs something to judge, and
-// rehearse a job, whose input pipeline it runs as a whole.
+// headrace run, qualify and rehearse: measure a configuration. Qualify also needs something to judge, and rehearse a
+// job, whose input pipeline it runs as a whole.
 #include <fmt/format.h>
 #include <signal.h>
 
@@ -45,11 +45,11 @@ namespace {
 // headrace run --serve: the other end of network measurements that a headrace on another host leads.
 
 struct ServeArguments {
-  std::string address, timeout = "10min";  // "" = nobody is served
+  std::string address, timeout = "10min";  // "" = serves no client
   bool once = false;
 };
 
-constexpr std::size_t kShortestToken = 16;  // characters: nobody guesses that many at 5 tries a second
+constexpr std::size_t kShortestToken = 16;  // characters: cannot be guessed at 5 tries a second
 
 bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address.starts_with("[::1]") || address.starts_with("::1") ||
@@ -58,7 +58,7 @@ bool is_loopback(std::string_view address) {
 
 void on_serve_signal(int number) { stop_signal = number; }
 
-/// Serves who has `token`, until nobody comes. Returns the exit code.
+/// Serves each client that has `token`, until no client comes. Returns the exit code.
 int serve(const ServeArguments& arguments, const std::string& token, const Shared& shared) {
   const peer::Endpoint at = peer::parse_endpoint(arguments.address, "--serve");
   const double timeout_s = time_option("--timeout", arguments.timeout, "10min");
@@ -83,7 +83,7 @@ int serve(const ServeArguments& arguments, const std::string& token, const Share
         fmt::format("serve: --token TEXT (or HEADRACE_TOKEN) must have at least {} characters, {} are given; make one "
                     "with `export HEADRACE_TOKEN=$(openssl rand -hex 16)`, and give it to `headrace run --peer`, too",
                     kShortestToken, token.size()));
-  // For those who start it: where it listens, once it does.
+  // For its callers: the address, once it listens.
   print_line(Text::format("listening on {}", listener.address()));
   if (const int code = delivered(0)) return code;
   unsigned served = 0;
@@ -138,7 +138,7 @@ results::Remark remark_on(const RunResult& run) {
   return thin ? results::Remark::thin : results::Remark::none;
 }
 
-/// What would help, ranked by the sizing of this run alone: what a run of a job reports is the same by either verb.
+/// Possible improvements, ranked by the sizing of this run alone. Both verbs report the same for a run of a job.
 struct Help {
   std::vector<results::StoredRun> runs;  // of the sizing, which points at them
   std::optional<sizing::Sizing> sizing;  // none where nothing would help, or nothing was measured that one is made of
@@ -219,7 +219,7 @@ class RunShown final : public TerminalAudience {
     return all;
   }
 
-  /// Of the point that kept one. Reports what became of it.
+  /// The trace of the point that kept one. Reports the outcome.
   Text write_trace(const RunResult& run) const {
     if (arguments_.trace.empty()) return {};
     for (const PointResult& point : run.points) {
@@ -285,7 +285,7 @@ int compare_with(const RunArguments& arguments, const Shared& shared) {
 
 enum class Kind { run, qualify, rehearse };
 
-/// What a rehearsal is made of follows from the job.
+/// The parts of a rehearsal follow from the job.
 PlanOptions rehearsal_options(const RunArguments& arguments) {
   if (!arguments.rules.empty()) check_rules_name(arguments.rules);
   if (!arguments.rules.empty() && arguments.tune)
@@ -324,9 +324,9 @@ Plan rehearsal_plan(const RunArguments& arguments) {
   return plan;
 }
 
-/// What a run would do, or only that its files are right.
+/// A run's plan, or only that its files are right.
 void print_plan(const RunArguments& arguments, const Plan& plan, const Shared& shared) {
-  if (ranks::launched().rank > 0) return;  // rank 0 says it for all
+  if (ranks::launched().rank > 0) return;  // rank 0 prints it for all
   if (arguments.json)
     print_document(plan_json(plan) + "\n");
   else if (arguments.check)

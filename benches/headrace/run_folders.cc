@@ -29,7 +29,7 @@ void find_below(const fs::path& folder, const std::vector<std::string>& wanted, 
                 std::vector<std::string>& files) {
   std::vector<std::string> names;
   const int code = system::list_names(AT_FDCWD, folder.c_str(), names);
-  if (code == ENOENT) return;  // removed meanwhile
+  if (code == ENOENT) return;  // another process removed it
   if (code != 0) throw UsageError(fmt::format("{}: list {}: {}", verb, folder.string(), errno_text(code)));
   for (const std::string& name : names) {
     const fs::path path = folder / name;

@@ -15,12 +15,11 @@
 
 namespace headrace::cli {
 
-/// What else than runs is taken.
+/// The kinds of files that are taken in addition to runs.
 enum class Also { nothing, bringups };
 
-/// Run files that `path` stands for: itself (a run.json, a report page, a run folder), or all
-/// run.json below the folder, however deep, sorted. Throws UsageError, which names `verb`, when
-/// there is none.
+/// The run files of `path`, sorted: a run.json, a report page or a run folder. For another folder, all run.json below
+/// it. Throws UsageError, which names `verb`, when there is none.
 std::vector<std::string> run_files_below(const std::string& path, const std::string& verb, Also also = Also::nothing);
 
 /// A run file that could not be used.
@@ -28,23 +27,23 @@ struct Unreadable {
   std::string path, why;
 };
 
-/// Reads them on all cores, in the order given, of a bring-up each session; what cannot be read is reported in `unreadable`.
-/// `slim`: pairs become metrics, and repetitions and histograms are dropped, as soon as a run is read.
+/// Reads them on all cores, in the order given, for a bring-up each session; unreadable files are listed in
+/// `unreadable`. `slim`: pairs become metrics, and repetitions and histograms are dropped, as soon as a run is read.
 std::vector<results::StoredRun> read_runs(const std::vector<std::string>& files, std::vector<Unreadable>& unreadable,
                                           bool slim);
 
-// What a verb says that judges many runs: files, a page, and words.
+// The output of a verb that judges many runs: files, a page, and words.
 
 struct Findings {
   const char* name;                          // "fleet": its files are fleet.json and fleet.csv
-  std::function<std::string()> json, csv{};  // documents; csv: not everybody has one
+  std::function<std::string()> json, csv{};  // documents; csv: not every kind has one
   Answer answer;                             // for people, and the evidence below it
   std::function<Text(const Terminal&)> text;
   Text last_line;
 };
 
-/// Writes the documents into `folder`, if there is one, and draws the page where it is wanted; then prints what `format`
-/// says: text, json or csv.
+/// Writes the documents into `folder`, if there is one, and draws the page where it is wanted. Then prints text, json
+/// or csv, by `format`.
 void print_findings(const Findings& findings, const std::optional<MarkedFolder>& folder, bool draw,
                     const std::string& format, const Shared& shared);
 

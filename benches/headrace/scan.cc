@@ -130,19 +130,27 @@ std::string beside(const Scan& scan, const ScanRow& row) {
   return text;
 }
 
-/// One row as people read it: point, mean, median, bounds, min, max, relative.
+/// One row as people read it: point, mean, median, bounds, min, max. Several rows also have relative.
 std::vector<std::string> cells(const Scan& scan, const ScanRow& row) {
-  if (!row.missing.empty()) return {row.point, "-", "-", "", "-", "-", ""};
-  return {row.point,
-          human(scan, row.mean),
-          human(scan, row.median),
-          row.low == row.high ? "" : fmt::format("[{}, {}]", human(scan, row.low), human(scan, row.high)),
-          human(scan, row.least),
-          human(scan, row.most),
-          row.relative > 0 ? fmt::format("{:.2f}", row.relative) : ""};
+  std::vector<std::string> all{row.point, "-", "-", "", "-", "-", ""};
+  if (row.missing.empty())
+    all = {row.point,
+           human(scan, row.mean),
+           human(scan, row.median),
+           row.low == row.high ? "" : fmt::format("[{}, {}]", human(scan, row.low), human(scan, row.high)),
+           human(scan, row.least),
+           human(scan, row.most),
+           row.relative > 0 ? fmt::format("{:.2f}", row.relative) : ""};
+  if (scan.rows.size() == 1) all.pop_back();
+  return all;
 }
 
-const char* const kHeads[] = {"mean", "median", "bounds", "min", "max", "relative"};
+/// The columns of `cells` after the point.
+std::vector<std::string> heads(const Scan& scan) {
+  std::vector<std::string> all{"mean", "median", "bounds", "min", "max", "relative"};
+  if (scan.rows.size() == 1) all.pop_back();
+  return all;
+}
 
 const char* better_word(Better better) {
   return better == Better::higher ? "higher" : better == Better::lower ? "lower" : "neither";
@@ -182,13 +190,9 @@ Answer scan_answer(const Scan& scan) {
 }
 
 Text scan_text(const Scan& scan, const Terminal& terminal) {
-  Table table({{Text(scan.workload), false},
-               {"mean", true},
-               {"median", true},
-               {"bounds", false},
-               {"min", true},
-               {"max", true},
-               {"relative", true}});
+  std::vector<Table::Column> columns{{Text(scan.workload), false}};
+  for (const std::string& head : heads(scan)) columns.push_back({Text(head), head != "bounds"});
+  Table table(std::move(columns));
   for (const ScanRow& row : scan.rows) {
     std::vector<Text> texts;
     for (const std::string& cell : cells(scan, row)) texts.emplace_back(cell);
@@ -205,7 +209,7 @@ Text scan_text(const Scan& scan, const Terminal& terminal) {
 
 std::string scan_markdown(const Scan& scan) {
   std::string text = fmt::format("| {} ({}) |", scan.workload, scan.metric), line = "|:---|";
-  for (const char* head : kHeads) {
+  for (const std::string& head : heads(scan)) {
     text += fmt::format(" {} |", head);
     line += "---:|";
   }

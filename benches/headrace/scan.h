@@ -1,4 +1,4 @@
-// The points of a run side by side by one metric: mean, bounds, least, most, and how far from the best.
+// The points of a run, compared by one metric: mean, bounds, minimum, maximum, distance from the best.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 namespace headrace::cli {
 
 struct ScanRow {
-  std::string point;            // "workers:4", what was swept; the workload's name when nothing was
+  std::string point;            // "workers:4", the swept parameter; the workload's name without a sweep
   std::string missing;          // why there are no values; "" = there are
   std::string unproven;         // why the values may be of another cache state than declared: then none is the best
   std::size_t repetitions = 0;  // that count
@@ -21,9 +21,9 @@ struct ScanRow {
   double relative = 0;                   // how many times better the best point's is: 1 = the best; 0 = not known
   std::vector<double> values;            // of the repetitions, in their order
   std::size_t taken = 0, disturbed = 0;  // repetitions that ran to their ends, and that something else disturbed
-  std::vector<std::pair<std::string, double>> others;  // medians of what people look for beside it: name and value
+  std::vector<std::pair<std::string, double>> others;  // medians of the metrics shown next to it: name and value
   std::string retried;                                 // answers of a store that asked for fewer requests, and retries
-  std::string partial;                                 // what an interrupted first repetition gave until then
+  std::string partial;                                 // the value of an interrupted first repetition until then
 };
 
 struct Scan {
@@ -32,7 +32,7 @@ struct Scan {
   std::vector<ScanRow> rows;
 };
 
-/// Of every point of `run`, which are of one workload. `metric`: one that it reports, "" = its first. Throws UsageError
+/// The points of `run`, which all have one workload. `metric`: one that it reports, "" = its first. Throws UsageError
 /// with the nearest name when the workload has none of that name.
 Scan scan_of(const RunResult& run, const std::string& metric);
 

@@ -10,7 +10,7 @@
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/simulate_text.h"
 #include "benches/headrace/verb.h"
-#include "harness/analysis/scale/measured_system.h"
+#include "harness/analysis/simulate/measured_system.h"
 #include "harness/base/clock.h"
 #include "harness/base/config/sweep.h"
 #include "harness/base/diagnostics.h"
@@ -59,7 +59,7 @@ std::set<unsigned> counts_of(const std::string& text) {
   return counts;
 }
 
-/// The job with each number of nodes; all numbers that it cannot have are named, with the nearest that it can.
+/// The job with each number of nodes. All numbers that it cannot have are named, with the nearest that it can.
 std::vector<job::Job> jobs_of(const SimulateArguments& arguments) {
   const std::string path = system::find_shipped(arguments.job);
   const auto job_on = [&](unsigned nodes) {
@@ -86,7 +86,7 @@ std::vector<job::Job> jobs_of(const SimulateArguments& arguments) {
           } catch (const UsageError&) {  // neither
           }
         }
-      if (near.empty()) throw;  // the nodes are not what is wrong with it
+      if (near.empty()) throw;  // the fault is not in the nodes
       const std::string why = e.what();
       refused +=
           fmt::format("{}--nodes: {}: {}{}", refused.empty() ? "" : "\n", nodes, why.substr(0, why.find('\n')), near);
@@ -116,7 +116,7 @@ simulate::SimulationPlan simulation_plan_of(const SimulateArguments& arguments) 
     std::string problems;
     for (const Unreadable& one : unreadable) problems += (problems.empty() ? "" : "\n") + printable(one.why);
     if (!problems.empty()) throw UsageErrors(problems);
-    plan.system = scale::measured_system(plan.jobs.back(), runs);
+    plan.system = simulate::measured_system(plan.jobs.back(), runs);
     for (const auto& [key, value] : plan.system.sheet.values) sheet.values.try_emplace(key, value);
   }
   plan.system.add_sheet(std::move(sheet));
@@ -165,8 +165,8 @@ int simulate_verb(const SimulateArguments& arguments, const Shared& shared) {
     simulation = simulate::simulate(plan, [&](double share) { progress(share); });
   }
   print_findings({.name = "simulation",
-                  .json = [&] { return scale::simulation_json(plan, simulation); },
-                  .csv = [&] { return scale::simulation_csv(simulation); },
+                  .json = [&] { return simulate::simulation_json(plan, simulation); },
+                  .csv = [&] { return simulate::simulation_csv(simulation); },
                   .answer = simulation_answer(plan, simulation),
                   .text = [&](const Terminal& terminal) { return simulation_text(plan, simulation, terminal); },
                   .last_line = simulation_last_line(plan, simulation)},

@@ -5,12 +5,20 @@
 #include <algorithm>
 
 #include "benches/headrace/table.h"
+#include "harness/analysis/simulate/sheet.h"
 #include "harness/base/units.h"
 
 namespace headrace::cli {
 namespace {
 
 constexpr std::size_t kMostGains = 5;
+
+/// Is the value divided by 1.1, and not multiplied?
+bool is_lowered(const simulate::Gain& gain) {
+  return std::ranges::find(simulate::sheet_keys(), gain.key, &simulate::SheetKey::path)->less_helps;
+}
+
+Text nodes_text(double nodes) { return Text::format("{:.0f} node{}", nodes, nodes == 1 ? "" : "s"); }
 
 Text share_text(const simulate::Spread* s) {
   if (s == nullptr) return "-";
@@ -51,7 +59,7 @@ Text scales_text(const simulate::Simulation& s, const Terminal& terminal) {
                misses ? terminal.paint(Text(simulate::to_string(tight->limit)), Ink::bad) : Text()});
   }
   Text out = table.text(terminal);
-  out += in_lines("expected values: of the seeds the median [and where 5 % and 95 % lie]", terminal, 0) + "\n";
+  out += in_lines("expected values: median over all seeds [5th to 95th percentile]", terminal, 0) + "\n";
   if (extrapolated)
     out +=
         in_lines("* extrapolated: no run and no sheet shows the store with this number of nodes", terminal, 2) + "\n";
@@ -62,10 +70,10 @@ Text breaks_text(const simulate::Simulation& s, const Terminal& terminal) {
   Text out;
   for (const simulate::Break& b : s.breaks) {
     const simulate::FigureKind& kind = simulate::kind_of(b.figure);
-    const Text where = b.nodes <= 0 ? Text::format("needs at least {:.0f} nodes", b.holds_from)
-                       : b.holds_to > 0
-                           ? Text::format("misses from {:.0f} nodes on, holds to {:.0f}", b.nodes, b.holds_to)
-                           : Text("misses on any number of nodes");
+    const Text where = b.nodes <= 0     ? Text::format("needs at least {}", nodes_text(b.holds_from))
+                       : b.holds_to > 0 ? Text::format("is missed from {} on; {} still meet{} it", nodes_text(b.nodes),
+                                                       nodes_text(b.holds_to), b.holds_to == 1 ? "s" : "")
+                                        : Text("is missed on any number of nodes");
     out += in_lines(Text::format("limit      {}, {}: {}; cause: {}", kind.scenario, kind.title, where,
                                  simulate::to_string(b.limit)),
                     terminal, 11) +
@@ -75,8 +83,8 @@ Text breaks_text(const simulate::Simulation& s, const Terminal& terminal) {
   for (std::size_t i = 0; i < std::min(kMostGains, s.gains.size()); ++i) {
     const simulate::Gain& g = s.gains[i];
     const Text price = g.price > 0 ? Text::format(" for {:.0f} USD", g.price) : Text();
-    out += in_lines(Text::format("helps      a tenth on {}{}: {} ({}) better by {}", g.key, price, kind.title,
-                                 kind.scenario, format_percent(g.gain)),
+    out += in_lines(Text::format("helps      {} {}{}: {} better ({}, {})", g.key, is_lowered(g) ? "- 9 %" : "+ 10 %",
+                                 price, format_percent(g.gain), kind.title, kind.scenario),
                     terminal, 11) +
            "\n";
   }
@@ -88,7 +96,8 @@ Text breaks_text(const simulate::Simulation& s, const Terminal& terminal) {
 Answer simulation_answer(const simulate::SimulationPlan&, const simulate::Simulation& s) {
   Answer answer{.word = s.word, .sentence = s.sentence, .cause = s.cause};
   if (!s.gains.empty() && !s.breaks.empty())
-    answer.next = Text::format("a tenth on {} helps most", s.gains.front().key);
+    answer.next = Text::format("{} {} by {} % helps most", is_lowered(s.gains.front()) ? "lowering" : "raising",
+                               s.gains.front().key, is_lowered(s.gains.front()) ? 9 : 10);
   else
     answer.next = "measure with more nodes at once; a simulation never passes";
   return answer;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "benches/headrace/answer.h"
-#include "harness/simulate/simulation.h"
+#include "harness/analysis/simulate/simulation.h"
 
 namespace headrace::cli {
 

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 struct SizeArguments {
   std::string job, out, format = "text";
-  std::string at, data, max_write, budget;  // of what is measured where there are no runs
+  std::string at, data, max_write, budget;  // for measuring where there are no runs
   std::vector<std::string> runs, overrides;
   bool no_report = false;
 };
@@ -44,7 +44,7 @@ std::vector<results::StoredRun> all_runs(const SizeArguments& arguments) {
   return runs;
 }
 
-/// Holds the runs against the job, and reports and writes what comes of it.
+/// Sizes the job by the runs, and prints and writes the result.
 int size(const SizeArguments& arguments, const std::vector<results::StoredRun>& runs, const Shared& shared) {
   const auto job = job::load_job(system::find_shipped(arguments.job), arguments.overrides);
   sizing::Sizing sizing = sizing::size(job, arguments.job, runs);
@@ -60,7 +60,7 @@ int size(const SizeArguments& arguments, const std::vector<results::StoredRun>& 
   return sizing.exit_code;
 }
 
-/// What was measured for it is sized at once.
+/// Sizes the job with a result as soon as it is measured.
 class Sized final : public TerminalAudience {
  public:
   Sized(const SizeArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
@@ -80,10 +80,10 @@ class Sized final : public TerminalAudience {
   const Shared& shared_;
 };
 
-/// Measures what the job does, as qualify does.
+/// Measures the job, as qualify does.
 int measure_and_size(const SizeArguments& arguments, const Shared& shared) {
   job::load_job(system::find_shipped(arguments.job),
-                arguments.overrides);  // what is wrong with it is reported first
+                arguments.overrides);  // its errors are reported first
   PlanArguments wanted;
   wanted.job = arguments.job;
   wanted.at = arguments.at;

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "benches/headrace/table.h"
+#include "harness/base/escape.h"
 #include "harness/base/units.h"
 
 namespace headrace::cli {
@@ -23,16 +24,19 @@ Text count(const Bounded& b, double gpus) {
 }
 
 Text percent(double ratio) {
-  return ratio > kMany ? Text::format(">{:.0f}x", kMany) : Text::format("{:+.0f} %", (ratio - 1) * 100);
+  constexpr double kTimes = 10;  // percentages above are hard to read
+  return ratio > kMany    ? Text::format(">{:.0f} x", kMany)
+         : ratio > kTimes ? Text::format("{:.0f} x", ratio)
+                          : Text::format("{:+.0f} %", (ratio - 1) * 100);
 }
 
-/// Of the phase's nodes, as many as its supply feeds.
+/// The phase's nodes that its supply feeds.
 Text fed(const Phase& p) {
   if (!p.gpus_fed) return Text();
   return p.whole ? count(*p.gpus_fed, p.gpus) : count(*p.gpus_fed, p.gpus) + Text::format(" of {:.0f}", p.gpus);
 }
 
-/// The point that answered, and in what it is not as the job plans.
+/// The point that answered, and its differences from the job's plan.
 Text answered_by(const Phase& p) {
   Text out = p.supply.point;
   if (p.supply.sessions > 1) out += Text::format(", {} sessions", p.supply.sessions);
@@ -83,7 +87,7 @@ Text calendar_text(const Calendar& c, const Terminal& terminal) {
 
 Text cost_text(const Starvation& s, const Terminal& terminal) {
   Text out =
-      Text::format("starvation accelerators are busy at most {:.0f} % of the time ({})", s.utilization * 100, s.phase);
+      Text::format("starvation GPUs are busy for at most {:.0f} % of the time ({})", s.utilization * 100, s.phase);
   if (s.wall_clock)
     out += Text::format(
         ", which MLPerf's rule counts after the first step; of an epoch's wall clock {:.3g} %, as filling "
@@ -110,7 +114,7 @@ Text fixes_text(const Sizing& s, const Terminal& terminal) {
         : f.phase_gpus_fed && f.gpus_fed
             ? Text::format("GPUs fed: {}{}", count(*f.gpus_fed, s.job.cluster.gpus()), f.capped ? " (all)" : "")
             : Text::format("{}: headroom {}", kind_title(s, f.phase), percent(f.phase_headroom->mean));
-    // Another phase may hold the job back whatever is done here.
+    // Another phase may limit the job despite any change here.
     const bool held_back = f.phase_gpus_fed && f.gpus_fed && f.phase_gpus_fed->mean > f.gpus_fed->mean;
     const Text alone = held_back ? Text::format("; {} alone: {}", kind_title(s, f.phase),
                                                 count(*f.phase_gpus_fed, s.job.cluster.gpus()))
@@ -147,7 +151,14 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
 
 Answer sizing_answer(const Sizing& s) {
   Answer all = answer_of(s.word, s.sentence);
-  if (!s.fixes.empty() && s.word != Outcome::pass) all.next = s.fixes.front().title + ": " + s.fixes.front().command;
+  if (s.limiting == "capacity") {
+    all.next = Text::format("headrace qualify {} --at DIR  # DIR: on storage with {} free", shell_word(s.job_file),
+                            format_quantity(s.capacity.needed, Dimension::bytes));
+    return all;
+  }
+  if (s.fixes.empty() || s.word == Outcome::pass) return all;
+  const Fix& first = s.fixes.front();
+  all.next = first.command.empty() ? Text(first.title) : Text::format("{}  # {}", first.command, first.title);
   return all;
 }
 

@@ -7,13 +7,13 @@
 
 namespace headrace::cli {
 
-/// What the sizing says, and the change that helps most.
+/// The text of a sizing, and the change that helps most.
 Answer sizing_answer(const sizing::Sizing& sizing);
 
 Text sizing_text(const sizing::Sizing& sizing, const Terminal& terminal);
 
-/// What would feed more GPUs, best first, each with how that is known and the command that makes or measures it; "" where
-/// nothing is short.
+/// Changes that would feed more GPUs, best first, each with its basis and the command that makes or measures it. ""
+/// where nothing is short.
 Text fixes_text(const sizing::Sizing& sizing, const Terminal& terminal);
 
 /// "VERDICT FAIL gpus_fed=192 gpus=256 phase=checkpoint_save basis=extrapolated exit=10".

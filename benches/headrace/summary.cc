@@ -36,7 +36,7 @@ Text bounds(const Judgement& j) {
   return Text::format("[{}, {}]", low, high);
 }
 
-/// " -28 %"; " 8.1 x" of what is many times the need.
+/// " -28 %"; " 8.1 x" from a multiple of the need on.
 Text headroom_text(const Judgement& j) {
   constexpr double kMany = 3;
   if (!j.headroom) return "";
@@ -46,13 +46,13 @@ Text headroom_text(const Judgement& j) {
   return Text::format(" {:+.0f} %{}", (*j.headroom - 1) * 100, j.thin ? ", thin" : "");
 }
 
-/// A fact is the same on another day; what was measured need not be.
+/// A fact is the same on another day; a measured value may change.
 bool holds_for_a_session(const Judgement& j) {
   return (j.outcome == Outcome::pass || j.outcome == Outcome::fail) && j.low != j.high;
 }
 
-/// What operators look at first: the workload's own values and the middle and tail of the whole
-/// operation, or the tail of each where there are several. The rest is in the report.
+/// The values that operators look at first: the workload's own, and the middle and tail of the whole operation. Several
+/// operations have the tail of each. The rest is in the report.
 bool shown(const PointResult& point, std::string_view metric) {
   if (metric == "latency_p50_ns" || metric == "latency_p99_ns") return true;
   if (phases_differ(*point.point->workload) && metric.ends_with("_latency_p99_ns")) return true;
@@ -60,7 +60,7 @@ bool shown(const PointResult& point, std::string_view metric) {
                      [&](const Metric& m) { return m.name == metric; });
 }
 
-/// "377 Gbit/s" of what is measured on networks' lines, whose rates are reported so.
+/// "377 Gbit/s" for rates of network links, which are reported in bits.
 std::string in_bits(const PointResult& point, const MetricSummary& metric) {
   const auto& all = point.point->info->metrics;
   const auto found = std::find_if(all.begin(), all.end(), [&](const Metric& m) { return m.name == metric.name; });
@@ -68,7 +68,7 @@ std::string in_bits(const PointResult& point, const MetricSummary& metric) {
   return "  " + format_quantity(metric.shown() * 8, Dimension::bits_per_second);
 }
 
-/// A metric's name without the unit that files need and the value beside it shows.
+/// A metric's name without the unit, which files need and which its value already shows.
 std::string_view without_unit(std::string_view metric) {
   for (const std::string_view unit : {"_ns", "_s"}) {
     if (metric.size() > unit.size() && metric.substr(metric.size() - unit.size()) == unit) {
@@ -108,7 +108,7 @@ std::vector<std::vector<const Judgement*>> rows_of(std::span<const Judgement> ju
   return rows;
 }
 
-/// Of the needs with this outcome the one that is missed by most; nothing when there is none.
+/// The judgement with this outcome that misses its need by most; nothing when there is none.
 const Judgement* worst_of(std::span<const Judgement> judgements, Outcome outcome) {
   const Judgement* worst = nullptr;
   for (const Judgement& j : judgements)
@@ -293,7 +293,7 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
     const auto remark = [&](const Text& text) {
       if (said.insert(text.str()).second) table.remark(text);
     };
-    // What disturbed a point, and why it is not known, is the same of all needs that it answers.
+    // A point's disturbance, and why it is not known, is the same for all needs that it answers.
     const bool explains = j.outcome != Outcome::pass || j.lost_to_stalls || j.disturbed > 0;
     const bool known = j.reason != Reason::none || (j.outcome == Outcome::pass && !j.lost_to_stalls);
     if (explains && !j.explanation.empty() &&
@@ -311,7 +311,7 @@ Text verdict_text(const RunResult& run, const Shared& shared) {
   std::set<std::string> reported;
   for (const Judgement& j : run.judgements) {
     if (j.outcome == Outcome::pass || j.next_step.empty() || !reported.insert(j.next_step).second) continue;
-    out += Text::format("{} {}\n", reported.size() == 1 ? "next  " : "      ", wrap(j.next_step, width - 7, 7));
+    out += step_text(reported.size() == 1 ? "next   " : "       ", j.next_step, width);
   }
   std::vector<std::string> left;
   std::string why;

@@ -1,5 +1,4 @@
-// What a finished run prints on standard output: measured values, needs and verdicts, the next
-// step, the files.
+// The output of a finished run on standard output: measured values, needs and verdicts, the next step, the files.
 #pragma once
 
 #include <optional>
@@ -15,10 +14,10 @@ namespace headrace::cli {
 /// The measured values of every point: its workload's own metrics with interval or range.
 Text measured_text(const RunResult& run, const Shared& shared);
 
-/// `gpus_fed` of `gpus` are those that a sizing of the run says; nothing = it says none. Empty where nothing was asked.
+/// `gpus_fed` of `gpus`: by a sizing of the run; nothing = it gives none. Empty where nothing was asked.
 Answer answer_of(const RunResult& run, std::optional<double> gpus_fed, double gpus);
 
-/// One line per judged need, worst first; explanation and next step for what did not pass.
+/// One line per judged need, worst first; explanation and next step for each that did not pass.
 Text verdict_text(const RunResult& run, const Shared& shared);
 
 /// "VERDICT FAIL needs=9 pass=7 fail=1 inconclusive=1 skipped=0 error=0 exit=10": always the last line. Where parts are

@@ -1,4 +1,4 @@
-// A table as wide as the terminal: columns, or where they do not fit, each row in lines of its own.
+// A table as wide as the terminal. Where columns do not fit, each row has lines of its own.
 #pragma once
 
 #include <string>

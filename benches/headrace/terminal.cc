@@ -24,7 +24,7 @@ bool utf8_locale() {
   return false;
 }
 
-/// COLUMNS, where somebody exported it: shells keep it to themselves.
+/// COLUMNS, where it is exported: shells keep it to themselves.
 int columns_in_environment() {
   const char* value = std::getenv("COLUMNS");
   const int columns = value == nullptr ? 0 : std::atoi(value);

@@ -1,4 +1,4 @@
-// What the terminal can show: colours, symbols, width. Decided once from flags and environment.
+// The terminal's abilities: colours, symbols, width. Decided once from flags and environment.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class Terminal {
   bool interactive() const { return interactive_; }
   bool ascii() const { return ascii_; }
   int width() const { return width_; }
-  /// Of running text: the terminal's, at most 100 columns.
+  /// The width of running text: the terminal's, at most 100 columns.
   std::size_t text_width() const { return static_cast<std::size_t>(std::clamp(width_, 30, 100)); }
   /// `text` in a colour, or as it is where there are no colours.
   Text paint(const Text& text, Ink ink) const;

@@ -1,4 +1,4 @@
-// What every verb that measures reports in the same way, whatever it shows of the results.
+// The common output of all verbs that measure; results are shown by each verb.
 #pragma once
 
 #include <exception>

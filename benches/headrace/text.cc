@@ -3,7 +3,7 @@
 namespace headrace::cli {
 namespace {
 
-/// Where the character or colour that begins at `at` ends; `counts` says whether it takes a column.
+/// The end of the character or colour that begins at `at`; `counts`: whether it takes a column.
 std::size_t after(std::string_view text, std::size_t at, bool& counts) {
   counts = text[at] != '\033';
   if (!counts) return std::min(text.find('m', at), text.size() - 1) + 1;

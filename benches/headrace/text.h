@@ -1,6 +1,5 @@
-// What is said to people. Words that headrace wrote itself stand as they are, with its line breaks
-// and colours; whatever comes from elsewhere is made printable on its way in, so that only harmless
-// text can come out.
+// Text for people. Words that headrace wrote itself stay unchanged, with its line breaks and colours. Text from
+// elsewhere is made printable when it is added, so that only harmless text can come out.
 //
 //   Text out = Text::format("{} on {}: {}\n", terminal.paint(point.id, Ink::strong), run.node,
 //   why); print(out);
@@ -38,7 +37,7 @@ class Text {
   template <std::same_as<const char*> T>
   Text(T foreign) : Text(std::string_view(foreign)) {}
 
-  /// What may come from outside, in lines of its own.
+  /// Text that may come from outside, in lines of its own.
   static Text lines(std::string_view foreign) { return own(printable_lines(foreign)); }
   /// Made by this program at run time: blanks, symbols, colours. Nothing foreign may be in it.
   static Text own(std::string made) {

@@ -21,9 +21,9 @@ struct Shared {
   std::vector<std::string> command;                        // the command line as given, for run files
 };
 
-/// Called once at start; adds the verb to `app`. The verb's callback stores what to do: run() is
-/// called after parsing and its result is the exit code. UsageError thrown from it is printed and
-/// becomes exit code 2, any other exception 1.
+/// Called once at start; adds the verb to `app`. The verb's callback stores the action: run() is called after parsing
+/// and its result is the exit code. UsageError thrown from it is printed and becomes exit code 2, any other exception
+/// 1.
 using AddVerb = void (*)(Verbs& verbs, Shared& shared);
 
 /// `const RegisterVerb registered_verb.h{40, add_require};` - the number orders the verbs in --help.

@@ -25,7 +25,7 @@ class Option {
   Option& required();
   /// Anything else is a usage error that names these and the nearest of them.
   Option& one_of(const std::vector<std::string>& words);
-  /// What it is likely to be, for completion.
+  /// Its likely values, for completion.
   Option& suggests(std::vector<std::string> words);
   Option& between(unsigned least, unsigned most);
   /// The value that it has now is in --help.
@@ -44,13 +44,13 @@ class Option {
   OptionDescription* described_;
 };
 
-/// One verb. What options are parsed into must live until the verb has run.
+/// One verb. Variables that options are parsed into must live until the verb has run.
 class Verb {
  public:
   Verb(CLI::App* app, std::function<int()>* run, std::deque<OptionDescription>* options, std::vector<Example>* examples)
       : app_(app), run_(run), options_(options), examples_(examples) {}
 
-  /// `names`: "-o,--out FILE", the names and what it takes, or "RUN" for one without dashes. FILE, DIR, JOB, RUN and PATH
+  /// `names`: "-o,--out FILE", the names and its value, or "RUN" for one without dashes. FILE, DIR, JOB, RUN and PATH
   /// are completed with names of files or folders.
   Option option(const std::string& names, std::string& into, const std::string& help);
   Option option(const std::string& names, std::vector<std::string>& into, const std::string& help);
@@ -60,20 +60,20 @@ class Verb {
   /// `--format`, one of `words`, "json" among them, and `--json` for short.
   void format(std::string& into, const std::vector<std::string>& words, const std::string& help);
   Option flag(const std::string& names, bool& into, const std::string& help);
-  /// Sets `into` to "true", or to what follows: `--direct`, `--direct=false`.
+  /// Sets `into` to "true", or to the given value: `--direct`, `--direct=false`.
   Option flag(const std::string& names, std::string& into, const std::string& help);
   void flag(const std::string& names, std::function<void()> given, const std::string& help);
 
   /// A heading for the options that follow; rare ones are only in --help-all, as --help is one screen. With `of`, each of
   /// them without that option is a usage error.
   void group(const char* name, bool rare = false, const char* of = "") { group_ = {name, rare, of}; }
-  /// `option` goes with those of its group and with `others`; any other option that was added before is a usage error.
+  /// `option` goes with those of its group and with `others`. Any other option that was added before is a usage error.
   void alone(const std::string& option, const std::vector<std::string>& others);
 
-  /// A command line that shows what the verb is for, and `what` it does; the tests run it.
+  /// A command line that shows the verb's purpose, and `what` it does; the tests run it.
   Verb& example(const std::string& command, const std::string& what);
 
-  /// What the verb does, called after parsing; returns the exit code.
+  /// The verb's action, called after parsing; returns the exit code.
   void does(std::function<int()> what);
 
  private:

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "benches/headrace/bringup_text.h"
 #include "benches/headrace/compare_options.h"
 #include "benches/headrace/console.h"
 #include "benches/headrace/expect.h"
@@ -14,6 +15,7 @@
 #include "benches/headrace/verb.h"
 #include "harness/analysis/comparison/past_sessions.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 #include "harness/base/file_text.h"
 #include "harness/base/system/installation.h"
 #include "harness/base/units.h"
@@ -35,7 +37,7 @@
 namespace headrace::cli {
 namespace {
 
-// headrace verdict --job: a stored run compared with another job, where its points do what that job does.
+// headrace verdict --job: a stored run compared with another job, where its points are like that job.
 
 struct JobArguments {
   std::string job, history;  // "" = the stored verdict is asked for
@@ -49,11 +51,11 @@ nlohmann::ordered_json unanswered_json(const std::vector<Judgement>& unanswered)
   return all;
 }
 
-/// What past sessions say of each judgement, where there are enough of them.
+/// The report of past sessions on each judgement, where there are enough.
 void hold_across(const std::string& history, const std::string& path, std::vector<Judgement>& judgements) {
   const results::StoredRun run = results::read_run_file(path);
   std::vector<results::StoredRun> past = past_runs(history);
-  // What is judged is no history of itself.
+  // A judged run is not part of its own history.
   std::erase_if(past, [&](const auto& one) { return one.id == run.id && one.started_utc == run.started_utc; });
   const comparison::PastSessions sessions(run, past);
   for (Judgement& j : judgements)
@@ -103,7 +105,8 @@ int verdict_by_job(const std::string& file, const JobArguments& a, bool json, co
   if (!unanswered.empty()) out += terminal.paint("not answered by this run", Ink::strong) + "\n";
   for (const Judgement& j : unanswered)
     out += "  " + wrap(Text::format("{}: {}", j.id, j.explanation), width - 4, 4) + "\n";
-  if (!unanswered.empty()) out += Text::format("next   headrace qualify {} measures what the job does\n", a.job);
+  if (!unanswered.empty())
+    out += Text::format("next   headrace qualify {} measures what the job does\n", shell_word(a.job));
   print_line(out + last_line(reported.summary, reported.judgements));
   return reported.summary.exit_code;
 }
@@ -150,7 +153,7 @@ double max_age(const std::string& text) {
   return time_option("--max-age", text, "24h");
 }
 
-/// Of a run that was compared with no needs, who asks for a verdict gets none.
+/// A run without needs gets no verdict.
 Summary of_asker(Summary summary) {
   if (summary.needs == 0 && summary.exit_code == 0) summary.exit_code = exit_code(Outcome::incomplete);
   return summary;
@@ -217,7 +220,7 @@ std::string reported_json(const Reported& reported) {
                              {"thin", v.thin()}});
 }
 
-/// For callers that map exit codes, a file that cannot be used is a line and a code like any other.
+/// For callers that map exit codes, an unusable file is a line and a code like any other.
 int unusable(const UsageError& problem, ExitMap map) {
   std::string first = problem.what();
   first = first.substr(0, first.find('\n'));
@@ -240,7 +243,7 @@ int judge_again(const VerdictArguments& arguments) {
   return again.differences.empty() ? summary.exit_code : kDiffers;
 }
 
-/// The file of a bring-up where that is what is asked about; "" = it is not.
+/// The file of a bring-up where `path` is one; "" = it is not.
 std::string bringup_file(const std::string& path) {
   std::error_code ignored;
   const std::string within = path + "/" + bringup::kFile;
@@ -272,7 +275,9 @@ NodeVerdict verdict_on(const bringup::Record& record, const bringup::NodeRecord&
                       : bringup::is_bad(node.state)    ? Outcome::fail
                       : node.missing                   ? Outcome::incomplete
                                                        : Outcome::inconclusive,
-                      fmt::format("{} is {}", node.host.name, node.word())};
+                      node.word() == to_string(bringup::NodeState::retested)
+                          ? fmt::format("{} passed its retest", node.host.name)
+                          : fmt::format("{} is {}", node.host.name, word_of(node.word()))};
   const auto number = static_cast<unsigned>(&node - record.nodes.data());
   for (const bringup::NamedFault& fault : record.faults)
     if (fault.of_node(number)) verdict.what += "; " + fault.text;
@@ -280,7 +285,7 @@ NodeVerdict verdict_on(const bringup::Record& record, const bringup::NodeRecord&
   return verdict;
 }
 
-/// Of a bring-up, or of one of its nodes.
+/// The verdict of a bring-up, or of one of its nodes.
 int verdict_of_bringup(const VerdictArguments& arguments, const std::string& file, const Shared& shared) {
   const bringup::Record record = bringup::concluded_from(file_text(file, std::size_t{1} << 30), file);
   NodeVerdict reported = arguments.node.empty() ? NodeVerdict{record.word, record.sentence}

@@ -1,4 +1,4 @@
-// What `headrace --version` prints, and the parts of it that run files keep.
+// The output of `headrace --version`, and the parts of it that run files keep.
 #pragma once
 
 #include "benches/headrace/text.h"

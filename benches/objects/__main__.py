@@ -1,4 +1,4 @@
-"""What asking an object store costs, and whether a known store is measured right: headrace beside a minimal libcurl program.
+"""The cost and accuracy of requests to an object store, by headrace and a minimal libcurl program.
 
     python3 benches/objects cost [--turns 9] [--headrace build/release/headrace]     objects of 130 kB from nginx on loopback
     python3 benches/objects ranges                                              1 MiB of larger ones
@@ -7,7 +7,8 @@
     python3 benches/objects throttled [--turns 20]                              is throttling named in every verdict?
     python3 benches/objects listing                                             a bucket of a million keys
 
-`cost`: requests of headrace, signed and not, of the program, and of obstore and s3torchconnector where --python has them, by turns; the server's processor time is not counted. Needs nginx, a C++ compiler and libcurl's header. Nothing of the user's AWS settings is read.
+`cost`: requests by turns of headrace, signed and not, of the program, and of obstore and s3torchconnector (--python). The server's
+processor time is not counted. Needs nginx, a C++ compiler and libcurl's header. Nothing of the user's AWS settings is read.
 """
 
 import argparse
@@ -33,6 +34,6 @@ arguments = parser.parse_args()
 arguments.headrace = os.path.abspath(arguments.headrace)
 part, turns = PARTS[arguments.what]
 arguments.turns = arguments.turns or turns
-# In memory, where there is such a folder: disks would decide over what is sent to nginx.
+# In memory, where there is such a folder: otherwise disks would limit uploads to nginx.
 with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as name:
     part(arguments, pathlib.Path(name))

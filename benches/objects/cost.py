@@ -1,4 +1,4 @@
-"""What a request costs: headrace beside a minimal program over libcurl, and beside clients of Python's, by turns."""
+"""The cost of a request: headrace compared with a minimal program over libcurl, and with Python clients, by turns."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def ranges(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
 
 
 def puts(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
-    """Parts are written by nginx below `folder`; their checksums are counted before the clock starts, on both sides not at all."""
+    """Parts are written by nginx below `folder`. Their checksums are counted before the clock starts, on both sides not at all."""
     program = built(folder, "put_objects")
     parts = 32
     entry = {"use": "checkpoint_write", "ranks": 1, "shard_size": f"{parts * PART}B", "block_size": f"{PART}B", "queue_depth": 1,
@@ -119,7 +119,7 @@ def puts(arguments: argparse.Namespace, folder: pathlib.Path) -> None:
         def own(keys: bool) -> tuple[float, float]:
             run, _ = headrace(arguments.headrace, folder, endpoint, entry, keys=keys, at="s3://bucket/mine")
             values = [r["metrics"] for r in run["points"][0]["repetitions"]]
-            # The upload is begun and completed elsewhere: parts alone are beside parts.
+            # The upload is begun and completed elsewhere: parts alone are compared with parts.
             took = sum(parts * PART / v["write_bandwidth"] - 1e-9 * v["create_latency_max_ns"] for v in values)
             return parts * len(values) / took, sum(v["cpu_s"] for v in values) / parts / len(values)
 

@@ -1,4 +1,4 @@
-"""Is a known store measured right: one that holds a rate, one that begins to answer after a known time, one of many keys?"""
+"""Is a known store measured right? One that holds a rate, one that begins to answer after a known time, one of many keys?"""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ http {{
 OBJECTS = """\
 location = /bucket {{ default_type application/xml; alias {folder}/list.xml; }}
     location /bucket/ {{ {more} }}"""
-# Parts go to nginx, and all that is asked beside them to a store of the tests.
+# Parts go to nginx, and all other requests to a store of the tests.
 PARTS = """\
 location /bucket {{ if ($arg_partNumber) {{ rewrite ^ /parts/$arg_partNumber last; }}
       proxy_pass {store}; proxy_set_header Host $http_host; }}
@@ -72,7 +72,7 @@ def nginx(folder: pathlib.Path, sizes: list[int], more: str = ""):
 
 def headrace(binary: str, folder: pathlib.Path, endpoint: str, workload: dict, needs: list | None = None, keys: bool = True,
              at: str | None = None) -> tuple[dict, str]:
-    """The run file, and what was reported. `at`: where it writes; else it reads s3://bucket/set."""
+    """The run file, and the printed output. `at`: where it writes; else it reads s3://bucket/set."""
     place = {"target": {"path": at}} if at else {}
     entry = workload if at else {"path": "s3://bucket/set", **workload}
     config = folder / "config.yaml"

@@ -1,4 +1,4 @@
-"""Is throttling named in every verdict of a bucket that throttles, read or written, and in none of one that does not?"""
+"""Is throttling named in every verdict of a bucket that throttles, read or written, and in no other?"""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from measured import headrace
 from faulty_store import FaultyStore
 
 MARK = "The store throttled"
-BEST = "1e15"  # that nothing reaches: the verdict has to show what is in the way
-# Of each way: what is asked, by which metric it is judged, what makes the store refuse, and where it writes.
+BEST = "1e15"  # out of reach: the verdict has to show the obstacle
+# For each case: the workload, the metric that judges it, the setting for refusals, and where it writes.
 WAYS = {
     "objects read": ({"use": "small_file_read"}, "small_file_read.file_rate", f"{BEST}/s", "refuse_each", None),
     "ranges read": ({"use": "random_read", "block_size": "10kB"}, "random_read.read_bandwidth", f"{BEST}B/s", "refuse_each", None),

@@ -1,4 +1,4 @@
-"""Runs headrace beside its peers: the same work on the same files in the same cache state, in turns, and prints ratios.
+"""Runs headrace and its peers by turns. They do the same work on the same files in the same cache state; prints ratios.
 
     python3 benches/peers --headrace build/release/headrace --scratch DIR [--turns 7] [--only GLOB] [--results FILE]
                           [--minimal build/release] [--elbencho PATH] [--list | --table]
@@ -53,7 +53,7 @@ def huge_pages(pages=64):
 
 
 def warm(place, work):
-    """Data into the page cache, where headrace left it unless somebody emptied it meanwhile."""
+    """Reads data into the page cache, where headrace left it unless another process emptied it."""
     buffer = bytearray(1 << 20)
     for file in place.data(work):
         with open(file, "rb", buffering=0) as data:
@@ -62,7 +62,7 @@ def warm(place, work):
 
 
 def settle():
-    """Lets the file system finish what the turn before left to it: freeing the blocks of what was deleted."""
+    """Lets the file system finish the work of the turn before: freeing the blocks of deleted files."""
     os.sync()
     time.sleep(SETTLE_S)
 
@@ -128,7 +128,7 @@ def main():
         return 0
     if not chosen or not (args.table or args.scratch):
         parser.error("--scratch is needed, and --only must fit a contest (see --list)")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # what was lent out is taken back
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # returns what the run borrowed
     results = Results(args.results)
     if not args.table:
         with tempfile.TemporaryDirectory() as temporary, huge_pages():

@@ -1,4 +1,4 @@
-"""The rows of the table: which work, how headrace does it, whom it meets, and what it is to reach."""
+"""The rows of the table: the work, how headrace does it, its peer, and the required ratio."""
 
 from dataclasses import dataclass, replace
 from typing import Optional
@@ -17,8 +17,8 @@ HUGE = {"iomem": "mmaphuge"}
 
 @dataclass(frozen=True)
 class Opponent:
-    """`rate`: what headrace's rate divided by the peer's is to reach at least; `cpu`: what its processor time per
-    operation divided by the peer's may be at most. Of those with the same `group` only the fastest counts."""
+    """`rate`: the lowest allowed ratio of headrace's rate to the peer's. `cpu`: the highest allowed ratio of processor time per operation.
+    Of those with the same `group` only the fastest counts."""
 
     peer: Peer
     rate: Optional[float] = None

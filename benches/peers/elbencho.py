@@ -1,4 +1,4 @@
-"""Runs elbencho, where somebody has it: options made from the work, results from its JSON."""
+"""Runs elbencho, where it is installed: options made from the work, results from its JSON."""
 
 import json
 import os
@@ -43,8 +43,8 @@ def run(work: Work, peer: Peer, place: Place) -> Measured:
 
 
 def measured(passes: list, reported: str, work: Work, cpu_s: float) -> Measured:
-    """elbencho counts in whole milliseconds and whole operations per second; percentiles stand in its text alone, with
-    a few buckets per power of two."""
+    """elbencho counts in whole milliseconds and whole operations per second. Only its text has percentiles, with a few
+    buckets per power of two."""
     kind = "Files" if work.pattern == "files" else "IO"
     key = "entries/s" if work.pattern == "files" else "bytes/s" if work.pattern == "stream" else "iops"
     rate = statistics.harmonic_mean(float(one["last_done"][key]) for one in passes)  # over all, as of the others

@@ -31,7 +31,7 @@ def job_file(work: Work, peer: Peer, place: Place) -> str:
     lines = ["[global]"] + [f"{key}={value}" for key, value in (options | peer.settings).items()]
     for job in range(work.threads):
         mine = files[job :: work.threads]
-        # A folder when there are too many names for a line; fio then also reads two small files of the data set.
+        # A folder when there are too many names for a line. fio then also reads two small files of the data set.
         names = f"opendir={place.folder(work)}" if len(mine) > 32 else "filename=" + ":".join(map(str, mine))
         lines += [f"[job{job}]", names]
     return "\n".join(lines) + "\n"

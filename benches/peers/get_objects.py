@@ -1,8 +1,8 @@
-"""Gets whole objects with a client of Python's, one after the other; prints what it took. Run by benches/objects.
+"""Gets whole objects with a client of Python's, one after the other; prints the times. Run by benches/objects.
 
     get_objects.py obstore|s3torchconnector ENDPOINT BUCKET PASSES < KEYS
 
-Signed, as the environment's AWS keys say; the first pass, in which connections are opened, does not count.
+Signed with the environment's AWS keys; the first pass, in which connections are opened, does not count.
 """
 
 import json

@@ -1,12 +1,12 @@
 """PyTorch's DataLoader over torchvision's ImageFolder, with its consumer: images are read by Pillow, cropped, resized, flipped and
-normalized. Its GPU is emulated by deadlines: it computes while the host takes the next batch, as CUDA's streams do; or the host
+normalized. Its GPU is emulated by deadlines. It computes while the host takes the next batch, as CUDA's streams do. Or the host
 waits for each step to end, as a loop does that reads the loss.
 
     image_folder.py FOLDER WORKERS BATCH PREFETCH [waits]
 
-Prints "ready". Then for each line `STEP_S EPOCHS COLD` on standard input, of the last of that many epochs, read cold where COLD is 1:
-accelerator utilization (A21: the first step left out), samples per second with the first step, samples, and the processor time that
-a sample took its worker and a batch this process [s]. Ends with its input.
+Prints "ready". Then for each line `STEP_S EPOCHS COLD` on standard input a line of the last epoch, read cold where COLD is 1. It has the
+accelerator utilization (A21: without the first step), samples per second with the first step, and samples. Then the processor time of a
+sample in its worker and of a batch in this process [s]. Ends with its input.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Runs headrace's network workloads beside iperf3 and a minimal MPI program, in turns, and prints ratios.
+"""Runs headrace's network workloads, iperf3 and a minimal MPI program by turns, and prints ratios.
 
     python3 benches/peers/network.py --headrace build/release/headrace [--minimal build/release] [--turns 7]
 
-TCP over loopback, by either engine, against iperf3 with the same number of streams and the same block size: rates, more
-is better. MPI all-reduce against the target minimal_mpi_all_reduce, the same calls: times, less is better. A turn runs
-all, the order changes from turn to turn, and ratios are of the same turn. Needs mpirun, iperf3, and Python's standard
+TCP over loopback, by either engine, and iperf3 with the same number of streams and the same block size. Rates: more is better.
+MPI all-reduce and the target minimal_mpi_all_reduce, the same calls: times, less is better. A turn runs all,
+the order changes from turn to turn, and ratios are of the same turn. Needs mpirun, iperf3, and Python's standard
 library.
 """
 
@@ -72,7 +72,7 @@ def reduce_minimal(minimal, size, calls):
 
 
 def contest(title, ours, theirs, turns, shown):
-    """`ours`: name -> call, all against the same peer of the same turn; the order goes round."""
+    """`ours`: name -> call, all compared with the same peer of the same turn; the order rotates."""
     calls = [*ours.items(), (None, theirs)]
     reported = {name: [] for name, _ in calls}
     for turn in range(turns):

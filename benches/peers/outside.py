@@ -1,4 +1,4 @@
-"""A save as seen from outside the process that does it: from the creation of the file until the last call that makes
+"""A save as seen from outside the process that does it. It lasts from the creation of the file until the last call that makes
 it durable has returned. Whatever a program counts or leaves out of its own figure does not matter here."""
 
 from __future__ import annotations

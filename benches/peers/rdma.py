@@ -1,10 +1,10 @@
-"""Runs headrace beside perftest on soft-RoCE, both in one boot of the virtual machine, in turns, and prints ratios.
+"""Runs headrace and perftest on soft-RoCE by turns, in one boot of the virtual machine, and prints ratios.
 
     python3 benches/peers/rdma.py [--headrace build/release/headrace] [--turns 7] [--only write|send|PART] [--limit 900]
 
-Both move the same messages between the same two devices with as many in flight, from one buffer of a message's size.
+Both move the same messages between the same two devices with equally many in flight, from one buffer.
 Everything takes about six minutes; `--only write` and `--only send` are the halves. Ratios are headrace / perftest of the
-same turn; of bandwidths at least 0.95 is to be reached, of latencies at most 1.05. Needs perftest and what
+same turn; bandwidths should reach at least 0.95, latencies at most 1.05. Needs perftest and what
 tests/rdma/vm/run-in-rdma-vm needs; no RDMA hardware.
 """
 

@@ -1,4 +1,4 @@
-"""A real loader with its consumer, over samples of a few kinds: what `headrace rehearse` predicts, for real.
+"""A real loader with its consumer, over samples of a few kinds: the job that `headrace rehearse` predicts.
 
     rehearsed_job.py LOADER DATA FOLDER WORKERS BATCH PREFETCH
     rehearsed_job.py modules LOADER DATA          ends with the error where a module is missing
@@ -6,12 +6,13 @@
 
 LOADER: `map`, `iterable` and `main` are PyTorch's DataLoader with worker processes, over an IterableDataset, and with
 num_workers=0. `threads` is a ThreadPoolExecutor; `webdataset`, `streaming` (Mosaic), `tfdata`, `grain`, `dali` and `spdl` are those
-libraries. DATA: `images` (Pillow and torchvision's RandomResizedCrop, flip and normalization, as ImageFolder has them; DALI by its
-own decoder), `files` (read whole, not decoded), `tar`, `tarimages`, `mds` or `records` (TFRecord).
+libraries. DATA is `images` (Pillow and torchvision's RandomResizedCrop, flip and normalization; DALI by its own decoder). Or it is
+`files` (read whole, not decoded), `tar`, `tarimages`, `mds` or `records` (TFRecord).
 
-Prints "ready". Then for each line `STEP_S COLD` on standard input, of one epoch, read cold where COLD is 1: accelerator utilization
-and samples per second of the steps after those that the start of the pipeline prepared, the processor time of the main thread for a
-batch, and of workers or threads for a sample [s]. The GPU is emulated by deadlines: it computes while the host takes the next batch. Ends with its input.
+Prints "ready". Then for each line `STEP_S COLD` on standard input a line of one epoch, read cold where COLD is 1. It has accelerator
+utilization and samples per second, without the steps that the start of the pipeline prepared. Then the processor time of the main thread
+for a batch, and of workers or threads for a sample [s]. The GPU is emulated by deadlines: it computes while the host takes the next batch.
+Ends with its input.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What headrace and its peers are asked to do, in words that belong to none of them, and what came of it."""
+"""A request to headrace and its peers, in neutral terms, and its result."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Place:
 
 
 def succeed(command: list, **options) -> str:
-    """What the command prints; an error that shows what it said when it fails."""
+    """The output of the command; on failure an error with its messages."""
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, **options)
     if done.returncode != 0:
         raise RuntimeError(f"{command[0]} ended with {done.returncode}:\n{done.stderr or done.stdout}")

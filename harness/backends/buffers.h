@@ -1,5 +1,5 @@
-// Memory that reads go to: aligned for direct I/O, in huge pages where there are any, touched
-// before the clock starts. Header-only, so that plugins can use it.
+// Memory for reads: aligned for direct I/O, in huge pages if possible, touched before the clock starts. Header-only, so
+// that plugins can use it.
 #pragma once
 
 #include <errno.h>
@@ -19,9 +19,9 @@ inline constexpr std::uint64_t kHugePage = std::uint64_t{2} << 20;
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) noexcept { return (value + to - 1) / to * to; }
 
-/// `count` buffers of `size` bytes in one mapping. Direct I/O from 4 KiB pages is cut into many
-/// segments; from huge pages it is not, which is worth a factor. Memory is touched at once: on a
-/// virtual machine the first touch of a page may cost more than the read into it.
+/// `count` buffers of `size` bytes in one mapping. Direct I/O from 4 KiB pages is cut into many segments. From huge
+/// pages it is not, which is worth a factor. Memory is touched at once. On a virtual machine the first touch of a page
+/// may cost more than the read.
 class Buffers {
  public:
   enum class Pages { huge, transparent_huge, ordinary };
@@ -66,8 +66,8 @@ class Buffers {
     pages_ = advised ? Pages::transparent_huge : Pages::ordinary;
     return true;
   }
-  /// Makes the kernel gather huge pages now and show whether it could; a kernel without the call
-  /// (before 6.1) is believed.
+  /// Makes the kernel gather huge pages now and show whether it could. A kernel without the call (before 6.1) is
+  /// believed.
   bool is_collapsed() const noexcept {
     constexpr int kCollapse = 25;  // MADV_COLLAPSE
     return ::madvise(begin_, length_, kCollapse) == 0 || errno == EINVAL;

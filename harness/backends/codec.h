@@ -13,13 +13,13 @@
 
 namespace headrace {
 
-/// What was wrong with one sample, and how many of its bytes were taken when that was found. No allocation: it is filled
-/// where samples are decoded.
+/// An error of one sample, and how many of its bytes were taken before it was found. No allocation: it is filled where
+/// samples are decoded.
 struct DecodeError {
   std::uint64_t offset = 0;
   std::array<char, 160> what{};
 
-  /// False, for what returns it.
+  /// False, for its caller to return.
   bool set(std::uint64_t at, std::string_view text) noexcept {
     offset = at;
     const std::size_t length = std::min(text.size(), what.size() - 1);
@@ -49,12 +49,12 @@ struct Pixels {
   std::uint32_t width = 0, height = 0;
 };
 
-/// What is refused before memory is taken for it: an image or frame of few bytes may say that it is huge.
+/// Refused before memory is taken for it: an image or frame of few bytes may claim to be huge.
 struct DecodeLimits {
   std::uint64_t pixels = 178'956'970;  // where Pillow 9.4 refuses: twice its MAX_IMAGE_PIXELS
   std::uint64_t bytes = std::uint64_t{1} << 30;
 
-  /// Of what a file of `size` bytes may unpack to: 1,024 times its size, as deflate does at most, and 256 MiB in any case.
+  /// The limit for unpacking a file of `size` bytes: 1,024 times its size, deflate's maximum, and at least 256 MiB.
   std::uint64_t unpacked(std::uint64_t size) const noexcept {
     return std::min(bytes, std::max(std::uint64_t{256} << 20, 1024 * std::min(size, bytes)));
   }
@@ -65,9 +65,9 @@ class ImageDecoder {
   virtual ~ImageDecoder() = default;
   /// Reads the head of `file`, which stays where it is until decode() has returned.
   virtual bool open(std::span<const unsigned char> file, ImageSize& size, DecodeError& error) noexcept = 0;
-  /// Once for what was opened: the pixels of `region`, whatever else it takes to get them. `scale`: 1; or 2, 4, 8 where
-  /// scales(): then of the image made so much smaller, each side rounded up, and `region` is a part of that one. What
-  /// lies behind the region is not looked at. `pixels` are valid until the next open().
+  /// Once after open(): the pixels of `region`. `scale`: 1; or 2, 4, 8 where scales(). Each side of the image is then
+  /// divided by it and rounded up. `region` is a part of that image. Bytes behind the region are not looked at.
+  /// `pixels` are valid until the next open().
   virtual bool decode(const Region& region, unsigned scale, Pixels& pixels, DecodeError& error) noexcept = 0;
   /// Can it leave out what a smaller image does not show, before it makes pixels?
   virtual bool scales() const noexcept { return false; }

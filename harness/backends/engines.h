@@ -1,4 +1,4 @@
-// What every backend is and can do, known without loading it: one table, to which each backend's folder gives its rows.
+// Every backend's kind and abilities, known without loading it: one table, with rows from each backend's folder.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace headrace {
 class StorageEngine;
 class StreamEngine;
 
-/// What is asked of a backend. Storage and sockets have several engines, and samples several codecs, chosen by name; of the
-/// others there is one each.
+/// The service that a backend gives. Storage and sockets have several engines, and samples several codecs, chosen by
+/// name; each other service has one backend.
 enum class Gives { engines, gpus, gpu_collectives, rdma, messages, codecs, tables };
 
-/// What a storage engine can do: what `engine:` offers, and what is refused beside it.
+/// The abilities of a storage engine: the names that `engine:` offers, and the options that are refused with them.
 struct StorageTraits {
   const char* how;                   // "each worker reads and waits"
   std::uint32_t most_in_flight = 1;  // requests of one worker
@@ -37,25 +37,25 @@ struct StorageTraits {
 /// One backend.
 struct BackendTraits {
   const char* name;             // "io_uring"; of its plugin and of its .cmake, too
-  const char* needs = nullptr;  // what a build must find to have it; nullptr = it is always built
+  const char* needs = nullptr;  // the dependency of a build; nullptr = it is always built
   Gives gives = Gives::engines;
   bool late = false;  // loaded only when it is asked for: starting it takes time, and most runs need none
   std::optional<StorageTraits> storage{};
   const char* streams = nullptr;                               // how it moves bytes over sockets, if it does
-  std::unique_ptr<StorageEngine> (*make_storage)() = nullptr;  // of what is always built
+  std::unique_ptr<StorageEngine> (*make_storage)() = nullptr;  // for engines that are always built
   std::unique_ptr<StreamEngine> (*make_streams)() = nullptr;
 };
 
-/// All of them, in the order in which they are reported. The first is always there, and what engines default to.
+/// All of them, in the order in which they are reported. The first is always there, and the default of engines.
 std::span<const BackendTraits> known_backends();
 
-/// Of a storage engine that the table has; another name is our own bug.
+/// The traits of a storage engine in the table; another name is our own bug.
 const StorageTraits& storage_traits(std::string_view engine);
 /// Names of the storage engines that `fit`.
 std::vector<std::string> storage_engines(bool (*fit)(const StorageTraits&));
 /// "posix: each worker reads and waits; io_uring: each keeps ...", of these.
 std::string list_storage_engines(const std::vector<std::string>& engines);
-/// The first whose reads return with the data, the first that keeps more than one in flight, and the first that maps files.
+/// The first engine whose reads return with the data, the first with several in flight, the first that maps files.
 std::string blocking_engine();
 std::string queueing_engine();
 std::string mapping_engine();

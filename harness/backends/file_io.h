@@ -30,16 +30,15 @@ struct ReaderOptions {
   bool direct = false;                 // O_DIRECT: offsets, lengths and buffers aligned to 4096
   Advice advice = Advice::none;        // for buffered blocks
   bool huge_pages = true;              // buffers in huge pages where there are any
-  // io_uring: a kernel thread takes requests without being called; completions are asked for at the
-  // device instead of waited for (direct blocks only). What is refused is noted and done without.
+  // io_uring: a kernel thread takes requests without being called. Completions are asked for at the device instead of
+  // waited for (direct blocks only). A refused option is noted and left out.
   bool poll_submission = false, poll_completion = false;
   unsigned retries = 0;    // of objects: how often a request is sent again whose failure may pass
   bool keep_data = false;  // the caller will look at the data: data(slot) stays valid until reuse
 };
 
-/// One whole file: opened, read to its known size, closed. Times are CLOCK_MONOTONIC [ns]; two that
-/// are equal came back together and cannot be distinguished (linked requests of io_uring that found
-/// everything in memory).
+/// One whole file: opened, read to its known size, closed. Times are CLOCK_MONOTONIC [ns]. Two that are equal came back
+/// together and cannot be distinguished (linked requests of io_uring that found everything in memory).
 struct FileCompletion {
   std::uint32_t file = 0;
   std::uint32_t slot = 0;
@@ -51,19 +50,18 @@ struct FileCompletion {
   std::uint64_t begin_ns = 0, opened_ns = 0, read_ns = 0, end_ns = 0;  // of an object, opened: its first byte came
 };
 
-/// Reads whole files: what a data loader does with one sample per file.
+/// Reads whole files, as a data loader does with one sample per file.
 class WholeFileReader {
  public:
   virtual ~WholeFileReader() = default;
-  /// Called untimed on the thread that is going to call exchange(), and again when another thread
-  /// takes over while nothing is in flight. Throws RunError when the engine cannot be set up.
+  /// Called untimed on the thread that is going to call exchange(). Called again when another thread takes over with
+  /// nothing in flight. Throws RunError when the engine cannot be set up.
   virtual void attach() {}
-  /// Starts reading `files` (at most free_slots() of them; indices into the table) and returns what
-  /// has finished: at least `wait_for` completions, fewer only if fewer are in flight. The span is
-  /// valid until the next call.
+  /// Starts reading `files` (at most free_slots() of them; indices into the table) and returns the finished ones. At
+  /// least `wait_for` completions; fewer only if fewer are in flight. The span is valid until the next call.
   virtual std::span<const FileCompletion> exchange(std::span<const std::uint32_t> files, unsigned wait_for) = 0;
-  /// Between the requests of an open loop: returns what has finished as soon as something has, and
-  /// at `until_ns` (CLOCK_MONOTONIC) at the latest; maybe nothing. The span is as of exchange().
+  /// Between the requests of an open loop: returns finished ones as soon as there is one. It returns at `until_ns`
+  /// (CLOCK_MONOTONIC) at the latest, maybe with none. The span is as of exchange().
   virtual std::span<const FileCompletion> wait_until(std::uint64_t until_ns) {
     sleep_until(until_ns);
     return {};
@@ -97,8 +95,7 @@ class BlockReader {
   virtual ~BlockReader() = default;
   /// As WholeFileReader::attach().
   virtual void attach() {}
-  /// Called after the last exchange() of a phase: lets go of what would keep data in the page cache
-  /// (a mapping).
+  /// Called after the last exchange() of a phase: releases mappings that would keep data in the page cache.
   virtual void detach() noexcept {}
   /// Submits `requests` (each with a free slot) and returns at least `wait_for` completions, fewer
   /// only if fewer are in flight. The span is valid until the next call.
@@ -113,7 +110,7 @@ class BlockReader {
 
 struct WriterOptions {
   std::uint32_t queue_depth = 1;            // requests in flight; more than 1 for engines that queue
-  std::span<const unsigned char> memory{};  // in which all that is written lies: registered where that helps
+  std::span<const unsigned char> memory{};  // the source of all writes: registered where that helps
 };
 
 /// Writes blocks to files that the caller has open: BlockRequest::file is the descriptor.
@@ -143,10 +140,10 @@ class StorageEngine {
   /// Fall-backs taken since the last call ("no huge pages: ordinary pages"), each once: reported,
   /// never silent.
   virtual std::vector<std::string> take_notes() = 0;
-  /// Of an engine that reads objects: their store. nullptr = it reads files.
+  /// The store of an engine that reads objects. nullptr = it reads files.
   virtual ObjectStore* object_store() { return nullptr; }
-  /// Waits that nothing else ends (for a store's answer) are given up soon after `stop`, which outlives the engine, is no
-  /// longer 0. Of readers made from then on.
+  /// Waits for a store's answer are given up soon after `stop` is no longer 0. `stop` outlives the engine. Of readers
+  /// made from then on.
   virtual void stop_with(const std::atomic<int>& /*stop*/) {}
 };
 

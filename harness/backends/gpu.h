@@ -1,8 +1,8 @@
-// GPUs as workloads see them: memory, streams of copies, a gate that holds copies back, a kernel
-// that keeps a GPU busy. No vendor's header is here; harness/backends/cuda implements it.
-// Header-only, so that plugins can use it.
+// GPUs as workloads see them: memory, streams of copies, a gate for copies, a kernel that keeps a GPU busy. No vendor's
+// header is here; harness/backends/cuda implements it. Header-only, so that plugins can use it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/backends/expected_sums.h"
 #include "harness/backends/gpu_pattern.h"
 #include "harness/record/file_table.h"
 
@@ -54,11 +55,12 @@ struct GpuFacts {
   bool coherent = false;        // reads pageable host memory by itself, over the host's page tables
   NvLinks nvlinks{};
   C2cLinks c2c{};
-  std::string refuses{};       // who may not use it: "all processes", "a second process"; "" = nobody is refused
+  std::string refuses{};       // the processes that may not use it: "all processes", "a second process"; "" = none are
+                               // refused
   std::string fabric_group{};  // of NVLink over several nodes: "CLUSTER/CLIQUE"; "" = it ends at this node
-  std::string fabric{};        // what is wrong with the switches between GPUs; "" = nothing is, or there are none
+  std::string fabric{};        // the fault of the switches between GPUs; "" = none, or there are no switches
 
-  /// Of `fabric`: the switches are not set up yet.
+  /// The state of `fabric`: the switches are not set up yet.
   static constexpr const char *kFabricNotStarted = "not started", *kFabricInProgress = "in progress";
   /// They are set up, and this GPU is not part of them as it should be.
   bool fabric_failed() const { return !fabric.empty() && fabric != kFabricNotStarted && fabric != kFabricInProgress; }
@@ -78,14 +80,14 @@ struct GpuState {
   std::optional<double> power_limit_w{};  // that the driver enforces
   std::string held_back;  // why its clocks are held back ("power limit", "power brake"); "" = they are not
   std::optional<std::uint64_t> replays;                         // PCIe packets sent again, since the driver was loaded
-  std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  // memory errors, likewise
-  std::optional<std::uint64_t> nvlink_errors{};  // replays, recoveries and CRC errors of all NVLinks, likewise
+  std::optional<std::uint64_t> ecc_corrected, ecc_uncorrected;  // memory errors since then
+  std::optional<std::uint64_t> nvlink_errors{};  // replays, recoveries and CRC errors of all NVLinks since then
   std::optional<unsigned> nvlinks_up{};
-  std::optional<std::uint64_t> remapped_rows{};    // of its memory, that spare ones stand for
+  std::optional<std::uint64_t> remapped_rows{};    // of its memory, replaced by spare ones
   bool remap_pending = false;                      // the next reset remaps a row
   bool remap_failed = false;                       // no spare row was left
   std::optional<std::uint64_t> link_recoveries{};  // NVLinks that went down and came back, since the driver was loaded
-  std::optional<std::uint64_t> c2c_errors{};       // of NVLink-C2C, likewise
+  std::optional<std::uint64_t> c2c_errors{};       // of NVLink-C2C since then
   std::string recovery{};                          // what the driver wants done before it is used on; "" = nothing
   std::vector<unsigned> xids{};                    // errors that the driver reported since this was last asked
 };
@@ -97,9 +99,9 @@ struct Xid {
   const char* words;
 };
 
-/// By NVIDIA's catalogue of Xid errors (docs.nvidia.com/deploy/xid-errors, Ampere and later). Fatal are those whose immediate
-/// action is a reset or a restart or a check of NVLinks, and those that report on a memory error which could not be corrected
-/// or of a row to be remapped. Not 109: NVIDIA's device plugin takes it for a fault of the program, as 13, 31, 43, 45 and 68.
+/// By NVIDIA's catalogue of Xid errors (docs.nvidia.com/deploy/xid-errors, Ampere and later). Fatal Xids: the immediate
+/// action is a reset, a restart or a check of NVLinks. Also an uncorrectable memory error, or a row to be remapped. Not
+/// 109: NVIDIA's device plugin takes it for a fault of the program, as 13, 31, 43, 45 and 68.
 inline constexpr Xid kXids[] = {
     {13, false, "a fault of a kernel, or of memory"},
     {31, false, "an invalid access to memory"},
@@ -150,6 +152,9 @@ inline std::string xid_in_words(unsigned number) {
   return "Xid " + std::to_string(number) + (known == nullptr ? "" : " (" + std::string(known->words) + ")");
 }
 
+/// By which other processes, of this node and others of the same NVLink fabric, map a GPU's memory.
+using GpuFabricHandle = std::array<unsigned char, 64>;
+
 enum class CopyKind { h2d, d2h, d2d };
 
 /// Memory of a device, or pinned memory of the host. Given back with the object.
@@ -186,22 +191,26 @@ class GpuStream {
   /// host, and is added to.
   virtual void check_and_fill(void* at, std::uint64_t bytes, const GpuPattern& is, const GpuPattern& next,
                               GpuWrongWords& found) = 0;
-  /// Loads pointers by one thread of the GPU, `loads` of them, each from where the one before points to; the first is at `at`.
+  /// Writes what a rank brings to a collective, to memory of this GPU.
+  virtual void bring(void* in, const ExpectedSums& data, bool in_place) = 0;
+  /// Compares what a rank got, in memory of this GPU. `found` is pinned memory of the host, and is added to.
+  virtual void check(const void* out, const ExpectedSums& data, GpuWrongElements& found) = 0;
+  /// Loads pointers by one thread of the GPU, `loads` of them, each from where the one before points to. The first is
+  /// at `at`.
   virtual void follow(const void* const* at, std::uint64_t loads) = 0;
-  /// What is queued from here on waits for release(). Not with copies of pageable memory, which
-  /// would wait in copy(). A gate that stays closed for kGateTime_s opens by itself, and wait()
-  /// says so.
+  /// Work that is queued from here on waits for release(). Not with copies of pageable memory, which would wait in
+  /// copy(). A gate that stays closed for kGateTime_s opens by itself, and wait() says so.
   virtual void hold() = 0;
   virtual void release() noexcept = 0;
-  /// A kernel that keeps one multiprocessor busy for so long.
+  /// A kernel that keeps one multiprocessor busy for `ns`.
   virtual void keep_busy(std::uint64_t ns) = 0;
   /// Remembers when everything queued before was done. `mark` < kMarks; may be used again.
   virtual void mark(unsigned mark) = 0;
-  /// What is queued from here on waits until `other` reaches the mark.
+  /// Work that is queued from here on waits until `other` reaches the mark.
   virtual void after(const GpuStream& other, unsigned mark) = 0;
   virtual bool reached(unsigned mark) = 0;
-  /// Waits for a mark, or for everything. Throws RunError when the GPU was lost, or did not get
-  /// there within kPatience_s: then it is given up, and every later call of this GPU throws, too.
+  /// Waits for a mark, or for everything. Throws RunError when the GPU was lost, or was not ready within kPatience_s.
+  /// Then it is given up, and every later call of this GPU throws.
   virtual void wait_mark(unsigned mark) = 0;
   virtual void wait() = 0;
   /// Device time between two reached marks of streams of this GPU [s].
@@ -229,8 +238,8 @@ class HeldStream {
   bool released_ = false;
 };
 
-/// One read of a file into a GPU's memory. `file` is a position in the list that the reader was given; `offset`, `length` and
-/// `to` in bytes, `to` from the beginning of the memory given.
+/// One read of a file into a GPU's memory. `file` is a position in the list that the reader was given. `offset`,
+/// `length` and `to` in bytes, `to` from the beginning of the memory given.
 struct GpuRead {
   std::uint32_t file = 0;
   std::uint64_t offset = 0, length = 0, to = 0;
@@ -251,14 +260,14 @@ class GpuReadBatch {
 class GpuFileReader {
  public:
   virtual ~GpuFileReader() = default;
-  /// Bytes read, or -errno. `file` is a position in the list given; `offset` and `to` in bytes,
-  /// `to` from the beginning of the memory given. Any thread.
+  /// Bytes read, or -errno. `file` is a position in the list given. `offset` and `to` in bytes, `to` from the beginning
+  /// of the memory given. Any thread.
   virtual std::int64_t read(std::uint32_t file, std::uint64_t offset, std::uint64_t length,
                             std::uint64_t to) noexcept = 0;
   /// For `most` reads at once. Throws Unsupported where the library is too old.
   virtual std::unique_ptr<GpuReadBatch> batch(unsigned most) = 0;
-  /// Queues a read in the order of `stream`: `read` lives, and its result is there, when the stream has got past it, where
-  /// a negative one is the library's own code. Throws RunError; Unsupported where the library is too old.
+  /// Queues a read in the order of `stream`. `read` lives, and has its result, when the stream has passed it; a
+  /// negative result is the library's code. Throws RunError; Unsupported where the library is too old.
   virtual void queue(GpuRead& read, GpuStream& stream) = 0;
   /// How it does that: "direct (nvidia-fs 2.24), as cuFile counted", "through host memory ...".
   virtual std::string mode() const = 0;
@@ -272,7 +281,7 @@ constexpr std::uint64_t bytes_of(GpuNumber number) {
          : number == GpuNumber::fp64                              ? 8
                                                                   : 4;
 }
-/// Of an element of their products: single precision, of fp64 double.
+/// The size of an element of their products: single precision, for fp64 double.
 constexpr std::uint64_t result_bytes_of(GpuNumber number) { return number == GpuNumber::fp64 ? 8 : 4; }
 /// Libraries multiply fp8 only if the first matrix is stored row by row. All others are stored column by column.
 constexpr bool first_by_rows(GpuNumber number) { return number == GpuNumber::fp8; }
@@ -285,7 +294,7 @@ struct GpuMatrices {
   const unsigned char* first = nullptr;  // that every product is compared with
 };
 
-/// Multiplies them by the library that training uses, in the order of the stream that it was made for, and on its thread.
+/// Multiplies them with the library that training uses, on its stream and thread.
 class GpuMultiplier {
  public:
   virtual ~GpuMultiplier() = default;
@@ -298,21 +307,21 @@ class GpuMultiplier {
   virtual std::string library() const = 0;  // "cuBLAS 13.0.2"
 };
 
-/// A JPEG image in host memory, and where its pixels go in a GPU's: interleaved RGB of 8 bits a channel, row by row.
+/// A JPEG image in host memory, and the place of its pixels in GPU memory. They are interleaved RGB, 8 bits a channel,
+/// row by row.
 struct GpuImage {
   std::span<const unsigned char> stored;
   std::uint32_t width = 0, height = 0;  // as GpuImageDecoder::size() reports [pixels]
   unsigned char* to = nullptr;
 };
 
-/// Decodes JPEG images by the library that training's loaders use, in the order of the stream that it was made for, and on
-/// its thread.
+/// Decodes JPEG images with the library that training's loaders use, on its stream and thread.
 class GpuImageDecoder {
  public:
   virtual ~GpuImageDecoder() = default;
   /// Untimed: width and height into `image`. "" or why the library cannot decode it.
   virtual std::string size(GpuImage& image) = 0;
-  /// Queues one batch, as large as the decoder was made for. What is done on the host is done when it returns. Throws RunError.
+  /// Queues one batch, as large as the decoder was made for. The host's part is done when it returns. Throws RunError.
   virtual void decode(std::span<const GpuImage> batch) = 0;
   virtual std::string library() const = 0;  // "nvJPEG 12.4.0 by the decoders of the GPU"
 };
@@ -324,14 +333,16 @@ class Gpu {
   virtual const GpuFacts& facts() const = 0;
   /// Untimed: asks the driver. Never throws.
   virtual GpuState state() = 0;
-  /// Why this process cannot use it any more, where the hardware is the reason, or its work does not end; "" = it can, or a
-  /// program is the reason. Never throws.
+  /// Why this process cannot use it any more, where the hardware is the reason, or its work does not end. "" = it can,
+  /// or a program is the reason. Never throws.
   virtual std::string lost() const { return ""; }
-  /// Device memory. Throws RunError with what was asked for and what is free.
+  /// Free device memory [B]; nothing: not reported.
+  virtual std::optional<std::uint64_t> free_memory() { return std::nullopt; }
+  /// Device memory. Throws RunError with the requested and the free size.
   virtual std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) = 0;
   virtual std::unique_ptr<GpuStream> stream() = 0;
-  /// Host memory that every GPU can copy to and from by itself, pinned by way of this one: no other is touched, which may
-  /// be another process's alone. Write-combined: not cached, for the GPU to read. Lies where the calling thread's memory
+  /// Host memory that every GPU can copy to and from, pinned through this one. No other GPU is touched: it may be
+  /// another process's alone. Write-combined: not cached, for the GPU to read. Lies where the calling thread's memory
   /// policy says. Throws RunError when it is refused.
   virtual std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool write_combined) = 0;
   /// Pins memory that is there, as long as the object lives. `memory` is whole pages. Throws RunError.
@@ -351,6 +362,10 @@ class Gpu {
   /// Opens `selected` of `files` for reads into `memory`. Throws RunError.
   virtual std::unique_ptr<GpuFileReader> file_reader(const FileTable& files, std::span<const std::uint32_t> selected,
                                                      const GpuMemory& memory) = 0;
+  /// Device memory that others may map by `handle`. nullptr: there is no such memory here. Throws Unsupported, RunError.
+  virtual std::unique_ptr<GpuMemory> share(std::uint64_t /*bytes*/, GpuFabricHandle& /*handle*/) { return nullptr; }
+  /// Another GPU's, of as many bytes, as this GPU reaches it. It lives on as long as this. Throws Unsupported, RunError.
+  virtual std::unique_ptr<GpuMemory> map(const GpuFabricHandle& /*handle*/, std::uint64_t /*bytes*/) { return nullptr; }
 };
 
 /// The GPUs of this machine that this process may use.
@@ -361,8 +376,8 @@ class GpuBackend {
   virtual std::optional<std::string> unusable() const = 0;
   virtual unsigned count() const = 0;
   virtual Gpu& gpu(unsigned index) = 0;
-  /// PCI addresses of the GPUs that the driver can use, those too that this process may not; nothing: it reports none but
-  /// the addresses of the GPUs above.
+  /// PCI addresses of the GPUs that the driver can use, those too that this process may not. nothing: it reports none
+  /// but the addresses of the GPUs above.
   virtual std::optional<std::vector<std::string>> listed() const { return std::nullopt; }
   /// Why files cannot be read straight into GPUs ("libcufile.so.0 not found"), or nothing.
   virtual std::optional<std::string> no_file_reader() const = 0;

@@ -1,4 +1,4 @@
-// What of a GPU's facts and state is a fault: for runs, doctor and bring-up alike. Header-only, as gpu.h is.
+// The faults in a GPU's facts and state: for runs, doctor and bring-up alike. Header-only, as gpu.h is.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// Of the Xids that were reported, the fatal ones: "Xid 79 (the GPU has fallen off the bus), Xid 74 (an NVLink failed)".
+/// The fatal ones of the reported Xids: "Xid 79 (the GPU has fallen off the bus), Xid 74 (an NVLink failed)".
 inline std::string fatal_xids(const std::vector<unsigned>& xids, double& count) {
   std::string all;
   for (const unsigned xid : xids) {
@@ -40,8 +40,8 @@ inline std::vector<PartFault> gpu_faults(const std::string& name, const GpuFacts
   return all;
 }
 
-/// PCI addresses of the GPUs that the driver can use; "" where it does not report one. Nothing where what it lists is a part of
-/// them: slices, or those that this process was given.
+/// PCI addresses of the GPUs that the driver can use; "" where it does not report one. Nothing where it lists only a
+/// part of them: slices, or those that this process was given.
 inline std::optional<std::vector<std::string>> listed_gpus(GpuBackend& backend) {
   if (auto all = backend.listed()) return all;
   std::vector<std::string> own;
@@ -53,7 +53,7 @@ inline std::optional<std::vector<std::string>> listed_gpus(GpuBackend& backend) 
   return std::getenv("CUDA_VISIBLE_DEVICES") == nullptr ? std::optional(own) : std::nullopt;
 }
 
-/// Of a GPU at a PCI address that system::lost_gpus() reports.
+/// The fault of a GPU at a PCI address that system::lost_gpus() reports.
 inline PartFault lost_gpu(const std::string& address) {
   return {"GPU at " + address, "lost", 1, "it is on the PCI bus, but the driver cannot use it"};
 }

@@ -27,8 +27,7 @@ std::optional<fs::path> find_plugin(const std::string& name) {
   return file;
 }
 
-/// The plugin in `file`; on failure null, and `why` says what was wrong. It stays loaded until the
-/// program ends.
+/// The plugin in `file`; on failure null, and `why` gives the reason. It stays loaded until the program ends.
 Plugin* load_plugin(const fs::path& file, std::string& why) {
   for (const fs::path& path : {file.parent_path(), file})
     if (why = system::foreign_writer(path); !why.empty()) return nullptr;
@@ -68,7 +67,7 @@ struct Backends::Impl {
   std::unique_ptr<MessagePassing> mpi;
   std::unique_ptr<NcclBackend> nccl;
   std::unique_ptr<TableFormat> tables;
-  const std::atomic<int>* stop = nullptr;  // what engines that are still to come are reported
+  const std::atomic<int>* stop = nullptr;  // the stop flag for engines that are created later
 
   template <class Fits>
   std::size_t first(Fits fits) const {
@@ -128,7 +127,7 @@ struct Backends::Impl {
     load(i);
     return status[i].usable ? "" : status[i].name + ": " + status[i].reason;
   }
-  /// Throws RunError where what gives it cannot be used.
+  /// Throws RunError where its plugin cannot be used.
   void require(Gives what) {
     if (const std::string why = why_not(find(what)); !why.empty()) throw RunError(why);
   }

@@ -28,23 +28,23 @@ struct BackendStatus {
   std::string reason;  // why not built or not usable; "" when usable
 };
 
-/// Looks for plugins beside the binary: EXE/plugins, then EXE/../lib/headrace/plugins. What the table of engines.h says to
-/// be always built is there without.
+/// Looks for plugins next to the binary: EXE/plugins, then EXE/../lib/headrace/plugins. Backends that the table of
+/// engines.h marks as always built need none.
 class Backends {
  public:
   Backends();
   ~Backends();
   Backends(const Backends&) = delete;
 
-  /// All known backends in a fixed order, also those that this build does not have.
-  /// Starts the GPU driver if nobody did before.
+  /// All known backends in a fixed order, also those that this build does not have. Starts the GPU driver if it has not
+  /// been started.
   const std::vector<BackendStatus>& status() const;
   /// The engine of that name. Throws UsageError for an unknown name and RunError for one that is
   /// not usable.
   StorageEngine& storage(const std::string& name);
   /// StorageEngine::stop_with() for all of them, those too that are loaded later.
   void stop_with(const std::atomic<int>& stop);
-  /// Likewise over sockets.
+  /// The same over sockets.
   StreamEngine& streams(const std::string& name);
   /// The codec of that name. Throws as storage() does.
   const Codec& codec(const std::string& name);
@@ -54,11 +54,11 @@ class Backends {
   const TableFormat& tables();
   /// The GPUs of this machine. Throws RunError when there are none that can be used: why_not(Gives::gpus).
   GpuBackend& gpu();
-  /// Puts `gpu` in the place of the plugin: what tests copy with where there is no GPU.
+  /// Replaces the plugin by `gpu`: tests copy with it where there is no GPU.
   void replace_gpu(std::unique_ptr<GpuBackend> gpu);
   /// The RDMA devices of this machine. Throws RunError when there are none that can be used: why_not(Gives::rdma).
   RdmaBackend& rdma();
-  /// Puts `rdma` in the place of the plugin: what tests connect with where there is no device.
+  /// Replaces the plugin by `rdma`: tests connect with it where there is no device.
   void replace_rdma(std::unique_ptr<RdmaBackend> rdma);
   /// The MPI library, loaded when this is first asked for. Throws RunError when there is none: why_not(Gives::messages).
   MessagePassing& mpi();

@@ -1,9 +1,8 @@
-// Collective operations of GPUs, as workloads see them: this process's GPUs as members of one group, operations queued
-// on all of them, and a wait that ends. No vendor's header is here; harness/backends/nccl implements it. Header-only,
-// so that plugins can use it.
+// Collective operations of GPUs, as workloads see them. This process's GPUs are members of one group, with operations
+// queued on all of them, and a wait that ends. No vendor's header is here; harness/backends/nccl implements it.
+// Header-only, so that plugins can use it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,7 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "harness/backends/collective.h"
+#include "harness/backends/expected_sums.h"
+#include "harness/backends/gpu.h"
 
 namespace headrace {
 
@@ -28,22 +28,23 @@ struct NcclBuffers {
   void* out = nullptr;
 };
 
-/// Types of numbers, in the order of kNcclElements.
-enum class NcclElement { f32, f16, bf16, f8e4m3, f8e5m2 };
-inline constexpr std::array<const char*, 5> kNcclElements{"f32", "f16", "bf16", "f8e4m3", "f8e5m2"};
-/// What is made of the ranks' numbers, in the order of kNcclReductions.
-enum class NcclReduction { sum, max, min };
-inline constexpr std::array<const char*, 3> kNcclReductions{"sum", "max", "min"};
+/// What of a member is registered: whole allocations.
+using NcclMemory = std::vector<std::span<unsigned char>>;
+/// `windows`: all ranks' buffers as one symmetric memory, which kernels of their own use.
+enum class NcclRegistration { none, buffers, windows };
 
 /// Operations in a row.
 struct NcclCalls {
   Collective what = Collective::all_reduce;
   NcclElement element = NcclElement::f32;
   NcclReduction reduction = NcclReduction::sum;
-  /// Elements of one operation; of operations with parts, of the whole buffer of size() parts (in place: a member's own part of it
-  /// is what all_gather sends and reduce_scatter leaves). send_recv sends to the next rank and receives from the one
-  /// before; broadcast is from rank 0, scatter too; reduce and gather are to it.
+  /// Elements of one operation. The whole buffer of size() parts, for operations with parts. In place, all_gather sends
+  /// and reduce_scatter leaves a member's own part of it. send_recv sends to the next rank and receives from the one
+  /// before. Broadcast is from rank 0, scatter too. Reduce and gather are to it.
   std::uint64_t count = 0;
+  /// For all_to_all_v, in elements: where the part for each rank begins in the sent elements, and the end. The same of
+  /// all ranks.
+  std::vector<std::uint64_t> parts{};
   std::uint64_t times = 1;
   std::uint64_t batch = 1;  // queued before they are waited for
   double patience_s = 30;   // for a batch to end
@@ -66,9 +67,9 @@ class NcclGroup {
   virtual unsigned size() const = 0;  // ranks of all processes
   /// Begins operations on every member, and returns; `buffers` in the order of the members.
   virtual void start(const NcclCalls& calls, std::span<const NcclBuffers> buffers) = 0;
-  /// Untimed, once: the library learns each member's buffers of `bytes`, in the order of the members, so that it moves them
-  /// without copies of its own where it can. They must outlive the group.
-  virtual void register_buffers(std::span<const NcclBuffers> buffers, std::uint64_t bytes) = 0;
+  /// Untimed, once, by all ranks: the library learns the buffers in the order of the members. It then moves them
+  /// without its own copies where it can. They must outlive the group. False: it took none of some member's.
+  virtual bool register_buffers(std::span<const NcclMemory> buffers, NcclRegistration how) = 0;
   /// Until all of them are done on every member.
   virtual NcclTimes wait() = 0;
   /// How many of them are, reported at any time.
@@ -84,12 +85,16 @@ class NcclBackend {
   virtual ~NcclBackend() = default;
   /// Why it cannot be used ("libnccl.so.2 not found ..."), or nothing.
   virtual std::optional<std::string> unusable() const = 0;
-  /// Of the library that is loaded: "2.28.9".
+  /// The version of the loaded library: "2.28.9".
   virtual std::string version() const = 0;
   /// Why the library that is loaded cannot calculate with such numbers, or "".
   virtual std::string why_not(NcclElement) const { return ""; }
-  /// Why the library that is loaded registers no buffers, or "".
-  virtual std::string why_no_registration() const { return ""; }
+  /// Why the library that is loaded registers no buffers in this way, or "".
+  virtual std::string why_not(NcclRegistration) const { return ""; }
+  /// Why the library that is loaded has no memory of its own kind (ncclMemAlloc), or "".
+  virtual std::string why_no_memory() const { return ""; }
+  /// Memory of this kind, on a GPU as GpuBackend counts them. Throws RunError.
+  virtual std::unique_ptr<GpuMemory> allocate(unsigned gpu, std::uint64_t bytes) = 0;
   /// Names a new group: made by one process, handed to all by other means.
   virtual std::string make_id() = 0;
   /// Has NCCL write down what it decides: before join(), until heard(), which must come before anything is timed.

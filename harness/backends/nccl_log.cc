@@ -7,6 +7,7 @@
 #include <charconv>
 #include <optional>
 #include <set>
+#include <span>
 
 namespace headrace {
 namespace {
@@ -74,10 +75,12 @@ class Reader {
   /// "Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(8)/GDRDMA/Shared": kinds alone, not which device.
   void connection(std::string_view line) {
     const bool sends = line.find(" -> ") != std::string_view::npos || line.find("[send]") != std::string_view::npos;
-    if (!sends || line.find("[receive]") != std::string_view::npos) return;
+    const bool receives = line.find("[receive]") != std::string_view::npos;
     const auto via = behind(line, " via ");
-    if (!via) return;
+    if (!via || (!sends && !receives)) return;
     const std::string_view path = until(*via, " \r");
+    if (path.starts_with("NET/") && !path.starts_with("NET/Socket")) pair(line, path, receives);
+    if (receives) return;
     std::string kind;
     if (path.starts_with("NET/")) {
       const std::string_view plugin = until(path.substr(4), "/");
@@ -93,6 +96,26 @@ class Reader {
       kind = std::string(until(path, "["));
     }
     say("connections", kind);
+  }
+
+  /// The line "nodea:26799:27030 [4] NCCL INFO Channel 00/0 : 4[4] -> 12[4] [send] via NET/IB/0(4)/GDRDMA" gives gpu4
+  /// and device 0.
+  void pair(std::string_view line, std::string_view path, bool receives) {
+    const auto ranks = behind(line, " : ");
+    const auto own = ranks ? behind(*ranks, receives ? " -> " : "") : std::nullopt;
+    const auto gpu = own ? behind(*own, "[") : std::nullopt;
+    const auto device = behind(path.substr(4), "/");
+    if (!gpu || !device) return;
+    const auto index = number(*device);
+    const auto name = index ? devices_.find(*index) : devices_.end();
+    const std::string words =
+        fmt::format("gpu{} by {}", until(*gpu, "]"),
+                    name != devices_.end() ? name->second : fmt::format("NIC {}", until(*device, "(/")));
+    if (path.find("/GDRDMA") != std::string_view::npos) return say("gpu_direct_pairs", words);
+    std::string_view host = line.substr(0, line.find(" NCCL INFO"));
+    host = host.substr(0, host.rfind(" ["));
+    for (unsigned i = 0; i < 2; ++i) host = host.substr(0, host.rfind(':'));
+    say("pairs_by_host_memory", fmt::format("{} of {}", words, host.substr(host.find_last_of(":> ") + 1)));
   }
 
   /// "AllReduce: 4194304 Bytes -> Algo Ring proto LL128 channel{Lo..Hi}={0..7}"; before 2.24 "... Algo 1 proto 2 time 3.9".
@@ -122,20 +145,27 @@ class Reader {
       for (std::size_t at = rest.find('['); at != std::string_view::npos; at = rest.find('[')) {
         rest.remove_prefix(at + 1);
         const std::size_t close = rest.find(']');
-        if (close == std::string_view::npos || !number(rest)) continue;  // [RO]: relaxed ordering
+        const auto index = number(rest);
+        if (close == std::string_view::npos || !index) continue;  // [RO]: relaxed ordering
         rest.remove_prefix(close + 1);
         std::string_view device = until(rest, " ");
+        devices_[*index] = until(device, "/");
         say(net.starts_with("NET/IB") ? "devices" : "interfaces", device);
       }
     }
     if (const auto direct = behind(line, "GPU Direct RDMA ")) {
       const auto device = behind(*direct, "'");
       const char* const word = until(*direct, " ") == "Enabled" ? "enabled" : "disabled";
-      // "Enabled for GPU 0 / HCA 0 (distance 4 <= 5)": of each pair; far ones are disabled everywhere.
-      if (!device && direct->find(" / HCA ") != std::string_view::npos) return say("gpu_direct_pairs", word);
+      // "Disabled for GPU 0 / HCA 4 (distance 9 > 5)": of each pair, far ones too; which carry data their channels say.
+      if (!device && direct->find(" / HCA ") != std::string_view::npos) return;
       say("gpu_direct", fmt::format("{} for {}", word, device ? until(*device, "'") : "all"));
     }
+    // "NET/IB : Made virtual device [4] name=mlx5_0+mlx5_1 speed=400000 ndevs=2"
+    if (const auto made = behind(line, "Made virtual device ["))
+      if (const auto name = behind(*made, "name="); name && number(*made)) devices_[*number(*made)] = until(*name, " ");
   }
+
+  std::map<unsigned, std::string> devices_;  // of this process, as its channels number them
 
   void topology(std::string_view line) {
     if (const auto nodes = number_behind(line, " nNodes ")) {
@@ -167,14 +197,17 @@ class Reader {
   }
 };
 
+/// The first of them.
 std::string list(const std::map<std::string, unsigned>& values, bool counts) {
+  constexpr std::size_t kMost = 64;
   std::vector<std::pair<unsigned, std::string>> sorted;
   for (const auto& [value, count] : values) sorted.emplace_back(count, value);
   if (counts)
     std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::string text;
-  for (const auto& [count, value] : sorted)
+  for (const auto& [count, value] : std::span(sorted).first(std::min(kMost, sorted.size())))
     text += (text.empty() ? "" : ", ") + value + (counts ? fmt::format(" x{}", count) : "");
+  if (sorted.size() > kMost) text += fmt::format(" and {} more", sorted.size() - kMost);
   return text;
 }
 
@@ -257,12 +290,11 @@ NcclLog from_words(std::string_view words) {
 std::vector<std::pair<std::string, std::string>> facts_of(const NcclLog& log) {
   std::vector<std::pair<std::string, std::string>> facts;
   if (std::string text = transport(log); !text.empty()) facts.emplace_back("transport", std::move(text));
-  for (const char* thing :
-       {"algorithm", "protocol", "channels", "connections", "network", "devices", "interfaces", "gpu_direct",
-        "gpu_direct_pairs", "topology", "nvlink_over_nodes", "paths", "channels_made", "ring", "nvls"}) {
+  for (const char* thing : {"algorithm", "protocol", "channels", "connections", "network", "devices", "interfaces",
+                            "gpu_direct", "gpu_direct_pairs", "pairs_by_host_memory", "topology", "nvlink_over_nodes",
+                            "paths", "channels_made", "ring", "nvls"}) {
     if (const auto* values = find(log, thing))
-      facts.emplace_back(thing, list(*values, thing == std::string_view("connections") ||
-                                                  thing == std::string_view("gpu_direct_pairs")));
+      facts.emplace_back(thing, list(*values, thing == std::string_view("connections")));
   }
   return facts;
 }

@@ -1,6 +1,6 @@
-// What NCCL says in its debug log (NCCL_DEBUG=INFO; subsystems INIT, GRAPH, NET, P2P, SHM, TUNING) of what it decided:
-// by which transport ranks are connected, with which algorithm and protocol an operation is done, over which topology.
-// There is no call that reports these. Reads the logs of NCCL 2.18 to 2.30; lines that it does not know say nothing.
+// The decisions in NCCL's debug log (NCCL_DEBUG=INFO; subsystems INIT, GRAPH, NET, P2P, SHM, TUNING). They are
+// transports between ranks, algorithm and protocol of operations, and the topology. There is no call that reports
+// these. Reads the logs of NCCL 2.18 to 2.32; lines that it does not know say nothing.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ struct NcclLog {
   bool empty() const { return said.empty(); }
 };
 
-/// Any text; other lines may stand between.
+/// Any text; other lines may be in between.
 NcclLog read_nccl_log(std::string_view text);
 
 NcclLog merged(const NcclLog& a, const NcclLog& b);
@@ -26,7 +26,7 @@ std::string to_words(const NcclLog& log);
 NcclLog from_words(std::string_view words);
 
 /// By name, for the run file: "transport", "connections", "algorithm", "protocol", "channels", "network", "devices",
-/// "gpu_direct", "topology", "paths", "ring", "nvls". Only what was said.
+/// "gpu_direct", "gpu_direct_pairs", "pairs_by_host_memory", "topology", "paths", "ring", "nvls". Only reported facts.
 std::vector<std::pair<std::string, std::string>> facts_of(const NcclLog& log);
 
 /// "NVLink + RoCE, GPUDirect; Ring LL128".

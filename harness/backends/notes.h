@@ -1,4 +1,4 @@
-// What an engine could not do as asked, and did otherwise: each thing reported once, from any thread.
+// Requests that an engine could not meet, and did otherwise: each reported once, from any thread.
 #pragma once
 
 #include <algorithm>

@@ -19,8 +19,8 @@
 
 namespace headrace {
 
-/// Reading is to change nothing, so access times are left alone where the owner of the file allows
-/// it. A file in whose place a symbolic link lies by now is not read.
+/// Reading is to change nothing, so access times are left alone where the owner of the file allows it. A file that was
+/// replaced by a symbolic link is not read.
 inline constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NOATIME | O_NOFOLLOW;
 
 /// A descriptor, or -1 with errno.
@@ -49,7 +49,7 @@ inline void require_storage(int fd, const std::string& path) {
     throw Unsupported("direct I/O needs storage: " + path + " is kept in memory (tmpfs)");
 }
 
-/// Throws when direct I/O of `multiple` bytes, what files' ends are rounded to among them, is none to this storage.
+/// Throws when this storage does not accept direct I/O of `multiple` bytes, to which files' ends are rounded, too.
 inline void require_multiple(int fd, const std::string& path, std::uint64_t multiple) {
   const std::uint64_t wanted = system::direct_alignment(fd);
   if (wanted <= kPage || multiple % wanted == 0) return;
@@ -59,7 +59,7 @@ inline void require_multiple(int fd, const std::string& path, std::uint64_t mult
                   path, wanted, multiple));
 }
 
-/// Throws what a failed open means: for direct I/O, EINVAL says that this file system has none.
+/// Throws the error of a failed open: for direct I/O, EINVAL means that this file system has none.
 [[noreturn]] inline void throw_open_error(const std::string& operation, const std::string& path, bool direct,
                                           int code) {
   if (direct && code == EINVAL)
@@ -77,7 +77,7 @@ inline std::uint64_t whole_file_block(const FileTable& files, const ReaderOption
 inline void require_direct(const FileTable& files, const ReaderOptions& options) {
   if (!options.direct || files.count() == 0) return;
   const int fd = open_for_reading(files.root_fd(), files.path(0), kReadFlags);
-  if (fd < 0) return;  // reading says why
+  if (fd < 0) return;  // reading reports why
   const system::UniqueFd closes(fd);
   require_multiple(fd, files.full_path(0), kPage);
 }

@@ -1,5 +1,4 @@
-// The door through which an optional backend enters: a shared object beside the binary with one C
-// function.
+// The interface of an optional backend: a shared object next to the binary with one C function.
 #pragma once
 
 #include <memory>
@@ -18,10 +17,10 @@ namespace headrace {
 
 /// Bumped when any interface a plugin implements changes; a plugin of another number is refused,
 /// with the reason.
-inline constexpr int kPluginInterface = 19;
+inline constexpr int kPluginInterface = 20;
 
-/// What a plugin hands over; what it is and can do is in the table of engines.h. A new kind of backend adds a virtual
-/// function here and a header beside file_io.h.
+/// The object that a plugin hands over; the table of engines.h has its kind and abilities. A new kind of backend adds a
+/// virtual function here and a header next to file_io.h.
 class Plugin {
  public:
   virtual ~Plugin() = default;

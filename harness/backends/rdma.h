@@ -28,7 +28,8 @@ struct RdmaPort {
   bool ethernet = false;  // RoCE; else InfiniBand
   bool active = false;
   std::string state;                      // "ACTIVE", "DOWN"
-  double rate = 0;                        // of the line, one way [B/s]; 0 = not reported
+  double rate = 0;                        // of the line, one way, of one leg [B/s]; 0 = not reported
+  unsigned lag_legs = 0;                  // of the bond that the card's driver runs in hardware; 0 = none is reported
   unsigned mtu = 0;                       // of a packet's payload, as the port is set: 256 .. 4096 [B]
   unsigned most_mtu = 0;                  // that it can be set to [B]
   std::uint16_t lid = 0;                  // InfiniBand: its address in the subnet
@@ -45,7 +46,7 @@ struct RdmaPort {
   std::string name() const { return device + "/" + std::to_string(number); }
 };
 
-/// What the other end must know of one endpoint.
+/// The facts of one endpoint that the other end must know.
 struct RdmaAddress {
   bool ethernet = false;
   std::array<std::uint8_t, 16> gid{};
@@ -59,7 +60,7 @@ struct RdmaAddress {
   std::vector<std::uint32_t> queue_pairs;
 };
 
-/// What queue pairs are of.
+/// The kind of queue pairs.
 enum class RdmaTransport : std::uint8_t {
   reliable,  // RC: connections; all operations
   datagram,  // UD: a message is one packet, which arrives or does not; sends alone
@@ -81,8 +82,9 @@ struct RdmaSettings {
   unsigned flow_label = 0;  // RoCE: chooses the packets' UDP source port, and so their way; InfiniBand: of the route
   unsigned partition_index = 0;  // of the port's table of P_Keys
   bool managed = false;          // connected by the kernel's connection manager (rdma_cm), which then chooses the route
-  // Bytes may reach memory in another order than they were sent, completions last: not where their arrival is looked for
-  // in memory. Without it, some hosts (EPYC) carry three quarters of a fast port. Cards that cannot leave it out.
+  // Bytes may reach memory in another order than they were sent, completions last. Not used where their arrival is
+  // looked for in memory. Without it, some hosts (EPYC) carry three quarters of a fast port. Cards that cannot leave it
+  // out.
   bool relaxed_ordering = false;
 };
 
@@ -102,7 +104,7 @@ class RdmaMemory {
 /// One request.
 struct RdmaWork {
   RdmaOp op = RdmaOp::write;
-  bool signaled = true;  // ends with a completion; what lies before it on its queue pair is then done, too
+  bool signaled = true;  // ends with a completion; earlier work of its queue pair is then done, too
   bool inlined = false;  // length <= settings.inline_size; the memory may be used again at once
   std::uint32_t length = 0;
   const void* local = nullptr;
@@ -128,15 +130,15 @@ class RdmaEndpoint {
   static constexpr unsigned kMostPosted = 64;  // requests in one call
   virtual ~RdmaEndpoint() = default;
   virtual const RdmaAddress& address() const = 0;
-  /// Of the packets, once connected [B].
+  /// The size of packets, once connected [B].
   virtual unsigned mtu() const = 0;
-  /// Queue pair i talks to queue pair i of `other`; of several others, each is connected to its own queue pairs by a
-  /// call with the first of them and of the other's. Throws RunError.
+  /// Queue pair i talks to queue pair i of `other`. With several other endpoints, each is connected to its own queue
+  /// pairs, by a call with its first one. Throws RunError.
   virtual void connect(const RdmaAddress& other, unsigned first = 0, unsigned others_first = 0, unsigned count = 0) = 0;
-  /// Gives `count` queue pairs up for good, connected or failed: nothing comes by them, and nothing posted to them
-  /// completes any more; what had before may still be polled. The others go on. Throws RunError.
+  /// Gives up `count` queue pairs for good, connected or failed. They receive nothing, and nothing posted to them
+  /// completes any more. Earlier completions may still be polled. The others go on. Throws RunError.
   virtual void give_up(unsigned first, unsigned count) = 0;
-  /// Registers memory for local and remote use. Throws RunError: memlock too small says the number needed.
+  /// Registers memory for local and remote use. Throws RunError: too small a memlock with the number needed.
   virtual std::unique_ptr<RdmaMemory> enroll(std::span<unsigned char> memory) = 0;
   /// A device's memory by its dma-buf: `length` bytes from `offset` of `fd`, known to the other end by `address`.
   virtual std::unique_ptr<RdmaMemory> enroll_dma_buf(int fd, std::uint64_t offset, std::uint64_t length,
@@ -149,7 +151,7 @@ class RdmaEndpoint {
   /// One receive of `length` bytes. 0 or an errno.
   virtual int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
                       std::uint32_t id) noexcept = 0;
-  /// What has ended since the last call: how many, or -errno.
+  /// The completions since the last call: how many, or -errno.
   virtual int poll(std::span<RdmaCompletion> done) noexcept = 0;
   virtual int poll_received(std::span<RdmaCompletion> done) noexcept = 0;
 
@@ -165,7 +167,7 @@ class RdmaBackend {
   virtual ~RdmaBackend() = default;
   /// Why there is none ("no RDMA device: ..."), or nothing.
   virtual std::optional<std::string> unusable() const = 0;
-  /// Of all devices, by name and number, also those that are down.
+  /// The ports of all devices, by name and number, also those that are down.
   virtual const std::vector<RdmaPort>& ports() const = 0;
   /// Queue pairs on `port`, one of ports(), not yet connected. Throws RunError.
   virtual std::unique_ptr<RdmaEndpoint> open(const RdmaPort& port, const RdmaSettings& settings) = 0;

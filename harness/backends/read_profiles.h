@@ -1,5 +1,5 @@
-// The calls by which data loaders read their data: system calls, sizes and order as traced with strace of the real ones,
-// so that storage is asked what a training job asks of it.
+// The calls of data loaders when they read: system calls, sizes and order, as traced with strace. Storage so gets a
+// training job's requests.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ enum class ReadProfile {
   mds,        // a sample of a shard as Mosaic Streaming does: open, 8 bytes of index, the sample, close
   mmap,       // mapped files, copied out: page faults
   row_group,  // a row group as pyarrow does: open, the footer at the end, the group, close
-  npz,        // a file as numpy.load() reads an array of it: the directory at the end, headers, then 256 KiB at a time
+  npz,        // a file as numpy.load() reads an array: the directory at the end, headers, then 256 KiB at a time
 };
 
 /// As configurations write it.
 ReadProfile read_profile(std::string_view word);
 
-/// What a buffered file of Python gives to tarfile in one piece [B].
+/// The piece that a buffered file of Python gives to tarfile [B].
 inline constexpr std::uint64_t kTarRecord = 10240;
 
 /// Reads whole files by `profile`: pil, mmap or npz. `keep_data`: data() gives all bytes of the file until the next read.
 std::unique_ptr<WholeFileReader> profile_file_reader(ReadProfile profile, const FileTable& files,
                                                      bool keep_data = false);
 
-/// Reads blocks by `profile`: wds (blocks of kTarRecord, asked for in the files' order), mds or row_group (each of at most
-/// `block_size`). Files are opened when they are read, each time anew.
+/// Reads blocks by `profile`. It is wds (blocks of kTarRecord, in the files' order), mds or row_group (at most
+/// `block_size` each). Files are opened when they are read, each time anew.
 std::unique_ptr<BlockReader> profile_block_reader(ReadProfile profile, const FileTable& files,
                                                   std::span<const std::uint32_t> selected, std::uint64_t block_size);
 

@@ -20,9 +20,8 @@ class StreamMover {
   /// Called untimed on the thread that is going to move bytes. Throws RunError when the engine
   /// cannot be set up.
   virtual void attach() {}
-  /// Bytes moved, at least one and maybe fewer than asked for; or 0 when the other end closed the
-  /// connection; or -errno. -EAGAIN: nothing moved for a fifth of a second, and the caller may call
-  /// again with the same arguments, or give up.
+  /// Bytes moved: at least one, maybe fewer than requested. 0 when the other end closed the connection, or -errno.
+  /// -EAGAIN: nothing moved for a fifth of a second. The caller may repeat the call, or give up.
   virtual std::int64_t send(int socket, std::span<const char> data) = 0;
   virtual std::int64_t receive(int socket, std::span<char> data) = 0;
 };

@@ -15,8 +15,8 @@ inline std::uint64_t now_ns() noexcept {
   return static_cast<std::uint64_t>(t.tv_sec) * 1'000'000'000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-/// Waking up takes longer than a request should start late: so long before the moment a sleeper
-/// wakes, and spends the rest looking at the clock [ns].
+/// Waking up takes longer than the allowed lateness of a request. A sleeper wakes this long before, then polls the
+/// clock [ns].
 constexpr std::uint64_t kWakeEarly = 50'000;
 
 /// Returns at `until_ns`, at once when that is past, or when a signal comes.

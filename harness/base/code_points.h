@@ -17,8 +17,8 @@ struct Character {
 /// `text` has one byte at least.
 Character first_character(std::string_view text);
 
-/// The characters of a file name as Python has them: bytes that are no UTF-8 become U+DC80 to U+DCFF (PEP 383). Names
-/// compare as Python's sorted() compares them.
+/// The characters of a file name as in Python: bytes that are no UTF-8 become U+DC80 to U+DCFF (PEP 383). Names compare
+/// as Python's sorted() compares them.
 std::u32string python_name(std::string_view name);
 
 }  // namespace headrace

@@ -21,7 +21,7 @@ constexpr std::string_view kSpecial = "{*?[";
 constexpr std::string_view kWildcards = "*?[";
 constexpr std::size_t kMost = 1'000'000;
 
-/// What to give in the place of addresses of these schemes; {} stands for the bucket and what follows.
+/// What to give in place of addresses of these schemes; {} is replaced by the bucket and the rest.
 struct Schemes {
   std::string_view names, instead;
 };
@@ -113,7 +113,7 @@ bool spread_first(const std::string& pattern, std::vector<std::string>& into) {
   return true;
 }
 
-/// What a wildcard matches.
+/// The matches of a wildcard.
 std::vector<std::string> matches_of(const std::string& pattern) {
   glob_t found{};
   const int code = ::glob(pattern.c_str(), GLOB_ERR, nullptr, &found), why = errno;

@@ -1,4 +1,4 @@
-// Where users say that their data lie: a path, a pattern of shells or WebDataset, an address.
+// The user's place of data: a path, a pattern of shells or WebDataset, an address.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ std::string folder_of_pattern(std::string_view pattern);
 /// Braces spread as WebDataset and shells do; wildcards stay. Throws UsageError for more than a million.
 std::vector<std::string> spread_braces(const std::string& pattern);
 
-/// What is there of it, each once, in the pattern's order. Throws UsageError where something that it names without a wildcard
-/// is not there, as WebDataset stops there, and RunError where a folder cannot be listed.
+/// The existing paths of the pattern, each once, in its order. Throws UsageError where a name without a wildcard does
+/// not exist, as WebDataset does. Throws RunError where a folder cannot be listed.
 std::vector<std::string> paths_of_pattern(const std::string& pattern);
 
 /// Is a file, a folder, or something that a pattern names there?

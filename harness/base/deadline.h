@@ -9,13 +9,13 @@
 
 namespace headrace {
 
-/// So long ago it was `begin_ns` (CLOCK_MONOTONIC) [s].
+/// The time since `begin_ns` (CLOCK_MONOTONIC) [s].
 inline double seconds_since(std::uint64_t begin_ns) noexcept { return static_cast<double>(now_ns() - begin_ns) * 1e-9; }
 inline double seconds_since(std::chrono::steady_clock::time_point begin) noexcept {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// A moment by which something is done; all steps of it share what is left.
+/// The time by which an operation ends; all its steps share the rest.
 class Deadline {
  public:
   /// `timeout_s` from now; at most 30 years.

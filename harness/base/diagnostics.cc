@@ -52,8 +52,7 @@ void Diagnostics::error(Location where, const std::string& text) {
 
 void Diagnostics::throw_if_any() const {
   if (errors_.empty()) return;
-  // In the order of the file, so that a reader mends it from top to bottom; files in the order they
-  // were met.
+  // In the order of the file, so that a reader mends it from top to bottom. Files in the order they were met.
   const auto file_rank = [&](const Diagnostic& d) {
     return std::find_if(errors_.begin(), errors_.end(),
                         [&](const Diagnostic& e) { return e.where.file == d.where.file; }) -

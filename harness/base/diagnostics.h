@@ -1,4 +1,4 @@
-// Problems found in what the user wrote: where, what, what is allowed. All of them are reported at once.
+// Problems in the user's files: where, what, and the allowed values. All of them are reported at once.
 #pragma once
 
 #include <span>
@@ -16,7 +16,7 @@ struct Location {
   int column = 0;
 };
 
-/// One problem. `text` starts with the key's path ("step.time: ...") and ends with what is allowed.
+/// One problem. `text` starts with the key's path ("step.time: ...") and ends with the allowed values.
 struct Diagnostic {
   Location where;
   std::string text;

@@ -7,13 +7,13 @@
 
 namespace headrace {
 
-/// Thrown by prepare, run and the backends; caught once, in the engine: the repetition is `error`, the next goes on.
+/// Thrown by prepare, run and the backends; caught once, in the engine: the repetition is `error`, the next one runs.
 class RunError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Thrown instead of it by prepare, and what it calls, when this machine lacks what is asked for: the point is skipped
+/// Thrown instead of it by prepare and its callees when this machine lacks a requested feature. The point is skipped
 /// with this reason.
 class Unsupported : public RunError {
  public:

@@ -1,5 +1,7 @@
 #include "harness/base/escape.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <iterator>
@@ -26,11 +28,25 @@ bool begins_formula(std::string_view text) {
                      [&](std::string_view one) { return text.starts_with(one); });
 }
 
+/// In the quotes of bash, zsh and ksh that take escapes.
+std::string escaped_word(std::string_view text) {
+  std::string out = "$'";
+  for (const char c : text) {
+    if (c == '\n')
+      out += "\\n";
+    else if (c < ' ' || c > '~')  // all bytes of UTF-8, too
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", static_cast<unsigned char>(c));
+    else
+      out += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string{c};
+  }
+  return out + "'";
+}
+
 }  // namespace
 
 std::string csv_field(std::string_view text) {
   if (is_number(text)) return std::string(text);
-  // Where the list separator is ';' or a tab, a new cell begins behind one, whatever the quotes.
+  // Where the list separator is ';' or a tab, a new cell begins behind one, even within quotes.
   constexpr std::string_view kCellEnds = ";\t\r\n";
   std::string cell;
   bool begins = true;
@@ -43,13 +59,15 @@ std::string csv_field(std::string_view text) {
   return text.find_first_of(",\"\r\n") == text.npos ? cell : '"' + cell + '"';
 }
 
-std::string shell_word(std::string_view text) {
+std::string sh_word(std::string_view text) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,=";
   if (!text.empty() && text.find_first_not_of(kPlain) == std::string_view::npos) return std::string(text);
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
 }
+
+std::string shell_word(std::string_view text) { return printable(text) == text ? sh_word(text) : escaped_word(text); }
 
 std::string prometheus_label(std::string_view text) {
   std::string out;

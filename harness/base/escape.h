@@ -10,8 +10,11 @@ namespace headrace {
 /// begin with = + - @, a tab or a carriage return: those get a ' in front, numbers do not.
 std::string csv_field(std::string_view text);
 
-/// One word that a shell takes as it is, in quotes where it has to be.
+/// One word that bash takes as it is, in quotes where it has to be. Control characters are escaped, as in $'a\nb'.
 std::string shell_word(std::string_view text);
+
+/// The same for a command that /bin/sh runs, which may know no escapes.
+std::string sh_word(std::string_view text);
 
 /// The value of a label in Prometheus's text format.
 std::string prometheus_label(std::string_view text);

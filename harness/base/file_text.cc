@@ -33,7 +33,7 @@ class File {
     struct stat status;
     return ::fstat(fd_, &status) == 0 && S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0;
   }
-  /// 0 = it is over. A pipe that nobody writes to is given up.
+  /// 0 = it is over. A pipe without a writer is given up.
   std::size_t read(char* to, std::size_t most) const {
     for (;;) {
       struct pollfd wait {

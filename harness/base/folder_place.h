@@ -1,4 +1,4 @@
-// Which folder one is, beside its path: a copy of it, or one that was unpacked, is another.
+// The identity of a folder in addition to its path: a copy, or one that was unpacked, is another folder.
 #pragma once
 
 #include <string>

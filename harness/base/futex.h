@@ -11,7 +11,7 @@
 
 namespace headrace {
 
-/// Until `word` is no longer `value`; `most_ns` at most, so that who waits can look whether to stop.
+/// Until `word` is no longer `value`; `most_ns` at most, so that the waiter can check for a stop.
 inline void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, std::uint64_t most_ns) noexcept {
   const timespec most{.tv_sec = static_cast<time_t>(most_ns / 1'000'000'000u),
                       .tv_nsec = static_cast<long>(most_ns % 1'000'000'000u)};

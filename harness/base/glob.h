@@ -5,7 +5,7 @@
 
 namespace headrace {
 
-/// Does all of `text` match? `*` stands for any characters, or none; `?` for one.
+/// Does all of `text` match? `*` matches any characters, or none; `?` matches one.
 bool glob_match(std::string_view pattern, std::string_view text);
 
 }  // namespace headrace

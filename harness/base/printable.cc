@@ -16,8 +16,7 @@ struct Range {
   std::uint32_t first, last;
 };
 
-/// Unicode's controls (Cc), formats (Cf) that nobody sees, separators of lines and paragraphs, and
-/// fillers.
+/// Unicode's controls (Cc), invisible formats (Cf), separators of lines and paragraphs, and fillers.
 constexpr std::array kHidden{
     Range{0x0000, 0x001f},   Range{0x007f, 0x009f},   Range{0x00ad, 0x00ad}, Range{0x034f, 0x034f},
     Range{0x061c, 0x061c},   Range{0x115f, 0x1160},   Range{0x17b4, 0x17b5}, Range{0x180b, 0x180f},

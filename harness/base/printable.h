@@ -1,6 +1,5 @@
-// Text from outside, as it may stand on a terminal: names, labels and messages of files, users and
-// other hosts can hold commands to the terminal, and characters that reverse or hide what is
-// beside them.
+// Text from outside, made safe for a terminal. Names, labels and messages of files, users and hosts can hold terminal
+// commands, and characters that reverse or hide others.
 #pragma once
 
 #include <string>
@@ -8,9 +7,9 @@
 
 namespace headrace {
 
-/// `text` with every control character, line breaks too, every character that directs the order of
-/// writing, and every invisible one as an escape: "\n", "\u001b", "\u202e"; bytes that are no UTF-8
-/// as "\xff". What is printable already stays as it is, so that doing it twice changes nothing.
+/// `text` with escapes for control characters, line breaks, characters for the writing direction and invisible ones:
+/// "\n", "\u001b", "\u202e". Bytes that are no UTF-8 as "\xff". Printable text stays as it is, so that a second call
+/// changes nothing.
 std::string printable(std::string_view text);
 
 /// The same for a text whose line breaks are its own. JSON stays the same value.

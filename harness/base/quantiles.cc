@@ -1,5 +1,5 @@
-// Quantiles by Newton's method on distribution functions that are exact to rounding: the t distribution by a continued fraction
-// of the incomplete beta function (Abramowitz and Stegun 26.5.8, 26.7.1).
+// Quantiles by Newton's method on distribution functions that are exact to rounding. The t distribution uses a
+// continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8, 26.7.1).
 #include "harness/base/quantiles.h"
 
 #include <algorithm>
@@ -105,14 +105,14 @@ double t_quantile(double p, double degrees) {
 }
 
 double binomial_term(double n, double k, double p) {
-  // By logarithms: 2^-n cannot be held from n = 1075 on.
+  // By logarithms: 2^-n underflows from n = 1075 on.
   return std::exp(log_gamma(n + 1) - log_gamma(k + 1) - log_gamma(n - k + 1) + k * std::log(p) +
                   (n - k) * std::log1p(-p));
 }
 
 double binomial_rank(double n, double alpha) {
-  const double limit = alpha * (1 + 1e-12);  // 1 - 0.96875 is 1/32 whatever the last bit says
-  const double start = std::max(0.0, std::floor(n / 2 - 20 * std::sqrt(n)));  // what lies below is less than 1e-300
+  const double limit = alpha * (1 + 1e-12);                                   // 1 - 0.96875 is 1/32 despite rounding
+  const double start = std::max(0.0, std::floor(n / 2 - 20 * std::sqrt(n)));  // terms below are less than 1e-300
   double sum = 0;
   for (double k = start; k <= n; ++k) {
     sum += binomial_term(n, k, 0.5);

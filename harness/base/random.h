@@ -9,8 +9,8 @@
 
 namespace headrace {
 
-/// One step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014): a bijection whose
-/// results look random even for neighbouring values.
+/// One step of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014). A
+/// bijection whose results look random even for neighbouring values.
 constexpr std::uint64_t mix(std::uint64_t value) noexcept {
   value += 0x9e3779b97f4a7c15u;
   value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;

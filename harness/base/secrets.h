@@ -1,4 +1,4 @@
-// What this process sent to another machine as a secret: nothing that comes back may carry it into a file or onto a terminal.
+// Secrets that this process sent to another machine: no answer may carry them into a file or onto a terminal.
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ class Secrets {
   /// characters are ignored: they would be found everywhere.
   explicit Secrets(const std::vector<std::string>& secrets, std::size_t window = 8);
 
-  /// `text` with a '*' for each character that belongs to such a part of a secret, in lower or upper case, plain or as URLs
-  /// (%2B), XML (&#43;) and JSON (\u002b) escape it. Its length stays the same.
+  /// `text` with a '*' for each character of such a part of a secret. It finds lower and upper case, plain or escaped
+  /// by URLs (%2B), XML (&#43;) and JSON (\u002b). Its length stays the same.
   std::string struck_out(std::string_view text) const;
   /// Is one of at least 16 characters in it, whole?
   bool whole_one_in(std::string_view text) const;
@@ -27,8 +27,8 @@ class Secrets {
   std::size_t window_ = 0;
 };
 
-/// `text` with a '*' for each character of a run of hexadecimal digits that may be a signature or a piece of one: 40 or more, or
-/// 12 or more without upper-case ones. Escaped digits count as digits.
+/// `text` with a '*' for each character of a run of hexadecimal digits that may be from a signature. That is 40 or
+/// more, or 12 or more without upper-case ones. Escaped digits count as digits.
 std::string signatures_struck_out(std::string_view text);
 
 }  // namespace headrace

@@ -50,8 +50,7 @@ constexpr Unit kUsdPerHour[] = {{"", 1}, {"USD/h", 1}};
 constexpr Unit kUsdPerMonth[] = {{"", 1}, {"USD/month", 1}};
 constexpr Unit kBare[] = {{"", 1}};
 
-/// All that is known of a dimension: its base unit, what it is called in messages, and how it may
-/// be written.
+/// The facts of a dimension: its base unit, its name in messages, and the allowed spellings.
 struct Kind {
   Dimension dimension;
   std::string_view unit;    // as in the vectors
@@ -203,7 +202,7 @@ Scaled scaled(double value, const Kind& kind, bool binary, int digits) {
   return {value / best.factor, std::string(best.text) + std::string(unit)};
 }
 
-/// Is a size a power of two, or reported in full by a binary prefix and not by a decimal one?
+/// Is a size a power of two, or exact with a binary prefix and not with a decimal one?
 bool prefers_binary(double value, Dimension dimension, int digits) {
   if (dimension != Dimension::bytes || value < 1024) return false;
   int exponent = 0;

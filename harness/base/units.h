@@ -1,4 +1,4 @@
-// Quantities with units: parsing what people write, formatting what people read. Values are SI inside: B, s, B/s, 1/s.
+// Quantities with units: parses input, formats output. Values are SI inside: B, s, B/s, 1/s.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// What a value measures. Everything is stored in the base unit named here.
+/// The dimension of a value. Everything is stored in the base unit named here.
 enum class Dimension {
   count,                 // bare number
   ratio,                 // bare number
@@ -38,11 +38,10 @@ struct Parsed {
   explicit operator bool() const { return error.empty(); }
 };
 
-/// Parses "130kB", "1MiB", "200ms", "400Gbit/s", "1.5TB", "10240/s", "30min". Prefixes k, M, G, T, P are powers of
-/// 1000 and Ki, Mi, Gi, Ti, Pi of 1024. A missing unit, a unit of another dimension, a non-finite number or
-/// trailing text is an error; counts, ratios and prices are bare numbers. No fraction of a byte is refused (a mean
-/// may have one); rates take a size followed by /s, or bit/s with a decimal prefix. Signs are kept: ranges are the
-/// caller's.
+/// Parses "130kB", "1MiB", "200ms", "400Gbit/s", "1.5TB", "10240/s", "30min". Prefixes k, M, G, T, P are powers of 1000
+/// and Ki, Mi, Gi, Ti, Pi of 1024. A missing unit, a unit of another dimension, a non-finite number or trailing text is
+/// an error. Counts, ratios and prices are bare numbers. No fraction of a byte is refused (a mean may have one). Rates
+/// take a size followed by /s, or bit/s with a decimal prefix. Signs are kept: ranges are the caller's.
 Parsed parse_quantity(std::string_view text, Dimension dimension);
 
 /// The value in its base unit with as many digits as parse_quantity needs to read the same double: "130000B".

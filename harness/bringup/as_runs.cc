@@ -16,7 +16,7 @@ namespace {
 using results::RatedPairs;
 using results::StoredMetric;
 
-/// What is reported about pairs, by TCP and by RDMA.
+/// The report about pairs, by TCP and by RDMA.
 struct OfPairs {
   const char *by_tcp, *by_rdma, *unit;
   Better better;
@@ -28,7 +28,7 @@ constexpr std::array kOfPairs{
     OfPairs{"resent", "rdma_resent", "ratio", Better::lower,
             [](const PairMeasured& one) { return one.more_resent(); }}};
 
-/// Of the middle pair of each round.
+/// The metric of the middle pair of each round.
 StoredMetric of_rounds(const OfPairs& of, bool by_rdma, const Record& record, const SessionRecord& session) {
   StoredMetric one;
   one.name = by_rdma ? of.by_rdma : of.by_tcp;
@@ -46,13 +46,13 @@ StoredMetric of_rounds(const OfPairs& of, bool by_rdma, const Record& record, co
   return one;
 }
 
-/// What met in each round, over each rail: a round is a repetition.
+/// The pairs of each round, over each rail: a round is a repetition.
 std::vector<RatedPairs> rounds_of(const Record& record, const SessionRecord& session) {
   const unsigned by_tcp = tcp_rails(record);
   unsigned count = by_tcp;
   for (const RoundRecord& round : session.rounds)
     for (const PairMeasured& one : round.pairs) count = std::max(count, one.rail + 1);
-  // What one rail by TCP is called does not hang on what else was measured.
+  // The name of a rail by TCP does not depend on other measurements.
   const auto name = [&](unsigned node, unsigned rail) {
     return rail == 0 && by_tcp == 1 ? record.nodes[node].host.name : end_name(record, node, rail);
   };
@@ -60,6 +60,7 @@ std::vector<RatedPairs> rounds_of(const Record& record, const SessionRecord& ses
   for (const RoundRecord& round : session.rounds)
     for (unsigned rail = 0; rail < count; ++rail) {
       RatedPairs& met = all.emplace_back();
+      if (rail < record.usual_rate.size()) met.usual = record.usual_rate[rail];
       for (unsigned node = 0; node < record.nodes.size(); ++node) met.names.push_back(name(node, rail));
       for (const PairMeasured& one : round.pairs)
         if (one.rail == rail) met.all.push_back({one.a, one.b, one.slower()});

@@ -9,8 +9,8 @@
 
 namespace headrace::bringup {
 
-/// Sessions in which a pair was measured, oldest first; each has one point, "bringup", with the usual rate, latency and
-/// share of segments sent again, and what each node and pair reached of the usual rate. `path`: of the record.
+/// Sessions in which a pair was measured, oldest first. Each has one point, "bringup", with the usual rate, latency and
+/// share of resent segments. It also has the share of the usual rate of each node and pair. `path`: of the record.
 std::vector<results::StoredRun> as_runs(const Record& record, const std::string& path);
 
 /// The same of bringup.json. Throws UsageError: "cluster/bringup.json:3:7: ...".

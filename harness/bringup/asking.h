@@ -11,7 +11,7 @@
 
 namespace headrace::bringup {
 
-/// What a node answered; `why` where it could not.
+/// A node's answer; `why` where it could not.
 struct Answer {
   std::shared_ptr<const nlohmann::json> json;  // an object, where there is no `why`
   std::string why;
@@ -24,7 +24,7 @@ class Asking {
   /// `part`: nodes, as the crowd numbers them.
   Asking(agents::Crowd& crowd, const std::vector<unsigned>& part);
 
-  /// Asks these nodes at once. Who does not answer in time is given up.
+  /// Asks these nodes at once. A node that does not answer in time is given up.
   std::map<unsigned, Answer> operator()(const std::map<unsigned, nlohmann::json>& requests, double timeout_s);
   /// As the crowd numbers it.
   std::size_t member(unsigned node) const { return member_.at(node); }

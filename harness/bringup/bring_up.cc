@@ -47,10 +47,8 @@ class Session {
 
   void run() {
     choose();
-    for (NodeRecord& node : record_.nodes) {
-      node.missing = {};
-      node.differences.clear();
-    }
+    for (NodeRecord& node : record_.nodes) node.differences.clear();
+    for (const unsigned node : part_) record_.nodes[node].missing = {};  // the others were not asked
     record_.headrace = kVersion;
     record_.signal = 0;
     record_.skipped.clear();
@@ -87,7 +85,7 @@ class Session {
   }
 
  private:
-  /// Who takes part; of a retest as many accepted ones as report enough.
+  /// The participants; in a retest enough accepted ones.
   void choose() {
     if (start_.retest.empty()) {
       part_.resize(record_.nodes.size());
@@ -123,7 +121,7 @@ class Session {
       if (agents::Failure& missing = record_.nodes[part_[i]].missing; !missing) missing = crowd_->failure(i);
   }
 
-  /// What each host reports on itself, compared with the others.
+  /// Each host's facts, compared with the others.
   void look() {
     note_missing();
     std::map<unsigned, nlohmann::json> facts, clocks;
@@ -171,8 +169,8 @@ class Session {
     }
   }
 
-  /// Repaired nodes are compared with accepted ones: with those that are there, and where these are few with what the
-  /// others reported when they were accepted.
+  /// Repaired nodes are compared with accepted ones that are there. Where these are few, the others' facts from their
+  /// acceptance are used.
   void add_accepted(std::vector<Answered>& reported) const {
     if (reported.empty()) return;
     for (Answered& one : reported) one.accepted = !is_retested(static_cast<unsigned>(one.host));
@@ -188,7 +186,7 @@ class Session {
     }
   }
 
-  /// What nodes measure by themselves.
+  /// The nodes' own measurements.
   void test() {
     if (record_.measuring.pairs_only) return skip("node tests", "--pairs-only");
     std::vector<unsigned> nodes;
@@ -199,7 +197,7 @@ class Session {
     start_.keep(record_);
   }
 
-  /// What nodes that passed measure together.
+  /// Group measurements of nodes that passed.
   void together() {
     measure_groups(record_, *ask_, audience_);
     start_.keep(record_);
@@ -210,7 +208,7 @@ class Session {
 
   void skip(const char* step, const std::string& why) { record_.skipped.push_back({step, why}); }
 
-  /// What earlier sessions measured counts again.
+  /// Results of earlier sessions count again.
   void replay() {
     std::size_t rounds = 0;
     for (std::size_t s = 0; s + 1 < record_.sessions.size(); ++s) rounds += record_.sessions[s].rounds.size();
@@ -235,7 +233,7 @@ class Session {
     for (const auto& [a, b, rail] : avoided_) evidence_->avoid(a, b, rail);
   }
 
-  /// Pairs that failed in earlier sessions, and did not get through since: what was measured may clear both, and not the way
+  /// Pairs that failed in earlier sessions and did not connect since. Rates may clear both nodes, and not the path
   /// between them.
   void meet_again() {
     std::set<std::pair<unsigned, unsigned>> failed;
@@ -251,7 +249,7 @@ class Session {
     again_.assign(failed.begin(), failed.end());
   }
 
-  /// What nobody gets through, or nobody gets through to, is measured no more, and waited for no more.
+  /// Nodes and NICs without any connection are no longer measured or waited for.
   void give_up() {
     bool is_new = false;
     const auto one = [&](unsigned node, unsigned rail) {
@@ -274,7 +272,7 @@ class Session {
     const auto measured = [&](unsigned a, unsigned b, unsigned rail) { return is_measured(a, b, rail); };
     const auto caller = [&](unsigned a, unsigned b, unsigned rail) { return unreached_->caller(a, b, rail); };
     RoundRecord result = measure_round(record_, round, measured, caller, *ask_);
-    if (stopped()) return true;  // half a round says nothing of who failed
+    if (stopped()) return true;  // half a round does not show which nodes failed
     for (const PairMeasured& one : result.pairs) unreached_->measured(one, is_one_way(result, one));
     for (const auto& [a, b] : round) {
       met_[a].insert(b);
@@ -311,7 +309,7 @@ class Session {
     return sum / static_cast<double>(rounds.size());
   }
 
-  /// Pairs that failed, in this session once, then what the search asks for.
+  /// Pairs that failed, in this session once, then the pairs that the search requests.
   Round next_round() {
     Round round;
     std::vector<bool> taken(record_.nodes.size(), false);
@@ -327,7 +325,7 @@ class Session {
     }
     again_ = std::move(later);
     for (const auto& [a, b] : evidence_->next()) meet(a, b);
-    // One rate may clear a node that is most likely well; one that was bad meets as many as it takes to accuse it.
+    // One rate may clear a node that is most likely well. One that was bad meets as many as it takes to accuse it.
     for (const unsigned node : start_.retest)
       for (const unsigned partner : part_)
         if (met_[node].size() < kFewestMet && !met_[node].contains(partner) && !is_retested(partner))
@@ -349,7 +347,7 @@ class Session {
         return (crowd_->*are)(ask_->member(one.a)) && (crowd_->*are)(ask_->member(one.b));
       };
       if (!both(&agents::Crowd::there)) continue;
-      // One that went silent may have been kept busy by the other: it meets somebody else before it is missing.
+      // One that went silent may have been kept busy by the other: it meets a third before it is missing.
       const bool answered = both(&agents::Crowd::answers);
       if (answered) unreached_->failed(one);
       if (answered && unreached_->failures(one) < kTwice) {

@@ -1,5 +1,5 @@
-// Brings real hosts up: looks at all of them, measures pairs round by round as the search asks for them, goes on without
-// who fails, and judges. docs/reference/bring-up.md shows what a user sees.
+// Brings up real hosts. It looks at all of them, measures the pairs that the search requests, skips failed nodes, and
+// judges. docs/reference/bring-up.md shows what a user sees.
 #pragma once
 
 #include <functional>
@@ -29,12 +29,12 @@ struct Start {
   double start_s = 30;                      // for its first word
   std::string job_file;                     // the record's job; "" = none
   std::vector<unsigned> retest;             // nodes that were repaired; none: all take part
-  std::function<int()> signal;              // asked often; not 0: end, and keep what was measured
+  std::function<int()> signal;              // asked often; not 0: end, and keep the results
   std::function<void(const Record&)> keep;  // after each round
 };
 
-/// Adds a session to `record`, whose nodes and ways of measuring are set; what earlier sessions measured counts. Throws
-/// RunError where a retest has nobody to be paired with.
+/// Adds a session to `record`, whose nodes and kinds of measurement are set; results of earlier sessions count. Throws
+/// RunError where a retest has no partner.
 void bring_up(Record& record, const Start& start, Audience& audience);
 
 /// How many rounds it may need.

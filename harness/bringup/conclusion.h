@@ -1,4 +1,4 @@
-// What a finished bring-up concluded, for who shows it and concludes nothing anew.
+// The conclusions of a finished bring-up, to be shown without judging again.
 #pragma once
 
 #include <string>

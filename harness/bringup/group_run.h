@@ -1,4 +1,4 @@
-// What nodes measured together: collectives of a group, the job's storage load of all of them.
+// Group measurements of nodes: collectives of a group, the job's storage load of all of them.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct LoadPhase {
   std::string phase, title, unit, outcome, explanation, next_step;
   unsigned clients = 1;  // that measured at once
   double per_node = 0;   // of each of them
-  double in_all = 0;     // what the job's nodes get together, as far as that follows
+  double in_all = 0;     // the rate of the job's nodes together, as far as that follows
   double need = 0;       // of the whole job
 };
 

@@ -69,7 +69,7 @@ class PlacedThere {
   std::map<unsigned, std::string> failed_;
 };
 
-/// Who passed so far and is there.
+/// The nodes that passed so far and are there.
 std::vector<unsigned> passed(const Record& record, const Asking& ask) {
   std::vector<unsigned> nodes;
   for (const unsigned node : ask.part())
@@ -89,8 +89,8 @@ std::vector<std::vector<unsigned>> groups_of(const std::vector<unsigned>& nodes)
   return groups;
 }
 
-/// Who can take part in a run on several hosts. A node that cannot, where most others can, is named with its reason; where most
-/// cannot, nobody is at fault, the step is skipped, and nobody is left.
+/// The nodes that can take part in a run on several hosts. A node that cannot, where most others can, is named with its
+/// reason. Where most cannot, none is at fault, the step is skipped, and no node is left.
 std::vector<unsigned> with_mpi(Record& record, std::vector<unsigned> nodes, const char* step) {
   const auto why = [&](unsigned node) { return record.nodes[node].facts ? record.nodes[node].facts->no_mpi : ""; };
   const auto first_without =
@@ -112,7 +112,7 @@ void leave_out_unplaced(Record& record, const char* step, const PlacedThere& pla
   std::erase_if(nodes, [&](unsigned node) { return placed.failed().contains(node); });
 }
 
-/// All groups at once, each asked of its first node. What each run said.
+/// All groups at once, each requested from its first node. Returns the output of each run.
 std::vector<std::optional<StoredRun>> run_groups(std::vector<GroupRun>& groups, const agents::RunWanted& wanted,
                                                  const Record& record, Asking& ask) {
   std::map<unsigned, nlohmann::json> requests;
@@ -157,7 +157,7 @@ std::vector<std::string> take_values(const StoredRun& run, GroupRun& group) {
   return skipped;
 }
 
-/// What the job's nodes get of what was measured, or why that is not known.
+/// The rate that the job's nodes get by the measurement, or why that is not known.
 void take_load(Record& record, const StoredRun& run, const std::string& job_file, GroupRun& load) {
   for (const std::string& point : take_values(run, load)) skip(record, kLoad, point);
   load.values.clear();

@@ -44,7 +44,7 @@ std::vector<std::string> scheduler_names(const Record& record, std::span<const u
 }
 
 bool drains(const NodeRecord& node) { return is_bad(node.state) && node.state != NodeState::drained; }
-/// Nobody heard from it. Where that is half of all nodes, it is more likely that the launcher is wrong.
+/// No node heard from it. Where that is half of all nodes, it is more likely that the launcher is wrong.
 bool is_down(const Record& record, const NodeRecord& node) {
   return node.missing.unreachable && !is_bad(node.state) && 2 * record.missing() < record.nodes.size();
 }
@@ -79,7 +79,7 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
     }
     if (resumes(record.nodes[node])) back.push_back(node);
   }
-  if (!record.simulated.empty()) return commands;  // nobody's nodes
+  if (!record.simulated.empty()) return commands;  // not real nodes
   if (scheduler == Scheduler::slurm) {
     for (const auto& [reason, nodes] : by_reason)
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=drain reason={}",
@@ -153,7 +153,7 @@ std::string junit_xml(const Record& record) {
       result = fmt::format("<error type=\"missing\" message=\"{}\"/>", xml_escaped(one.missing.why));
       ++errors;
     } else if (result.empty() && (one.state == NodeState::suspect || one.state == NodeState::fresh)) {
-      result = "<error type=\"inconclusive\" message=\"the measurements do not decide it\"/>";
+      result = "<error type=\"inconclusive\" message=\"too few measurements to decide\"/>";
       ++errors;
     }
     ++tests;

@@ -1,5 +1,5 @@
-// What others do with a verdict on a cluster: commands that take bad nodes out and let repaired ones back in, and files for
-// continuous integration and monitoring.
+// The uses of a verdict on a cluster: commands that drain bad nodes and resume repaired ones. Also files for continuous
+// integration and monitoring.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ enum class Scheduler { slurm, kubernetes };
 
 /// Commands for a shell. They run nothing by themselves.
 struct Commands {
-  std::vector<unsigned> nodes;  // whom they concern
+  std::vector<unsigned> nodes;  // the nodes that they concern
   std::vector<std::string> drain, resume;
 };
-/// Nodes that are confirmed or flapping are drained, with what they lose in as the reason; unreachable ones are taken out, too,
-/// unless half of all are; those that were retested are resumed.
+/// Nodes that are confirmed or flapping are drained, with their loss as the reason. Unreachable ones are taken out,
+/// too, unless half of all are. Those that were retested are resumed.
 Commands commands_for(const Record& record, Scheduler scheduler);
 
-/// More than that many nodes are never drained by one command line: then it is likely that something else is wrong.
+/// One command line never drains more nodes than this: then something else is likely wrong.
 inline constexpr double kMostDrained = 0.25;
 
 /// What to do next, and when.

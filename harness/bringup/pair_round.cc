@@ -12,7 +12,7 @@ namespace headrace::bringup {
 namespace {
 
 constexpr double kOpen_s = 15, kConnect_s = 15, kMeet_s = 5;
-constexpr double kPairPatience_s = 60;          // beyond what a pair should take: addresses that are tried
+constexpr double kPairPatience_s = 60;          // beyond a pair's usual time: addresses that are tried
 constexpr double kBetween_s = 0.5;              // of a round: connections, and words to and fro
 constexpr std::size_t kLongestDoor = 16 << 10;  // some hundred addresses
 
@@ -98,7 +98,7 @@ class OneRail {
 
   std::string named(unsigned node, const std::string& why) const { return record_.nodes[node].host.name + ": " + why; }
 
-  /// What its partner is given unseen must not be what makes the partner fail.
+  /// Its answer is passed to the partner unread, and must not make the partner fail.
   static void check_door(Answer& answer) {
     if (!answer.why.empty()) return;
     const auto door = answer.json->find("door");
@@ -139,7 +139,7 @@ class OneRail {
     std::vector<unsigned> own;
     for (const unsigned node : {one.a, one.b})
       if (answers.at(node).own) own.push_back(node);
-    // The last bytes go to who called: where that one has them all, the other end failed by itself.
+    // The caller gets the last bytes: if it has them all, the other end failed by itself.
     if (own.empty() && caller && !fails(*caller)) own.push_back(one.called());
     if (!own.empty()) {
       fail_by_themselves(one, answers, std::move(own));
@@ -152,7 +152,7 @@ class OneRail {
     const Answer& answer = answers.at(reporter);
     std::string why = named(reporter, answer.why);
     if (answer.json && answer.json->contains("connected")) {
-      caller.reset();  // data stopped, whoever called
+      caller.reset();  // data stopped, whichever end called
       if (fails(other) && answers.at(other).why != answer.why) why += "; " + named(other, answers.at(other).why);
     }
     result_.failed.push_back({one.a, one.b, rail_, std::move(why), false, caller});

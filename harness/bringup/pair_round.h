@@ -14,8 +14,8 @@ using Measured = std::function<bool(unsigned a, unsigned b, unsigned rail)>;
 /// Which of both calls the other one; by RDMA: which one leads.
 using Caller = std::function<unsigned(unsigned a, unsigned b, unsigned rail)>;
 
-/// What the pairs reached over all rails that both have, and which could not be connected, each way. Takes as long as round_s()
-/// where nothing goes wrong.
+/// The rates of the pairs over all rails that both have, and the failed connections, each way. Takes as long as
+/// round_s() where nothing goes wrong.
 RoundRecord measure_round(const Record& record, const Round& round, const Measured& measured, const Caller& caller,
                           Asking& ask);
 

@@ -1,4 +1,4 @@
-// Which pairs to measure next: at first everybody with somebody, then undecided nodes with cleared ones.
+// Which pairs to measure next: at first every node with another, then undecided nodes with cleared ones.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -24,7 +24,7 @@ double entropy(const Weights& probability) {
 
 }  // namespace
 
-/// What a rate between both is expected to report about the first one [bit]; a round takes as long whoever meets.
+/// The expected information of a rate between both about the first one [bit]. A round takes the same time for any pair.
 double Search::information(unsigned about, unsigned with) const {
   const Topology& of = posterior_.topology();
   unsigned rail = 0;  // the one that least is known of
@@ -38,7 +38,7 @@ double Search::information(unsigned about, unsigned with) const {
     others.with(posterior_.leaf_switch(of.leaf(about)));
     others.with(posterior_.leaf_switch(of.leaf(with)));
   }
-  // Rates at the places of the grid stand for all.
+  // Rates at the places of the grid represent all.
   const Weights& own = posterior_.end(about, rail);
   std::array<Weights, kLosses.size()> reported{};  // [own loss][rate]
   for (std::size_t rate = 0; rate < own.size(); ++rate) {
@@ -55,7 +55,7 @@ double Search::information(unsigned about, unsigned with) const {
   return entropy(all) - known;
 }
 
-/// Everybody meets somebody new; by turns of another switch, and of the own one, for a slow switch and slow nodes look
+/// Every node meets a new one. Alternates between another switch and the own one: a slow switch and slow nodes look
 /// alike from outside.
 Round Search::random_matching() {
   const Topology& of = posterior_.topology();
@@ -82,7 +82,7 @@ Round Search::random_matching() {
   return round;
 }
 
-/// The one that reports most about the node, of some that are free; its own number: nobody is.
+/// The free node that reports most about `about`; `about` itself: none is free.
 unsigned Search::partner_of(unsigned node, const std::vector<bool>& taken) const {
   const Topology& of = posterior_.topology();
   Random draw(options_.seed ^ (std::uint64_t{node} << 32) ^ rounds_);
@@ -97,7 +97,7 @@ unsigned Search::partner_of(unsigned node, const std::vector<bool>& taken) const
         continue;
       unsigned& tried = of.apart(node, other) ? distant : near;
       if (tried >= kTried) continue;
-      // Whoever it met before reports less: what lies between both is the same.
+      // A partner that it met before reports less: the path between both is the same.
       const double gain = information(node, other) / (1.0 + static_cast<double>(posterior_.meetings(node, other)));
       ++tried;
       if (gain > most) best = other, most = gain;
@@ -160,7 +160,7 @@ Round Search::chosen_pairs() {
   return round;
 }
 
-/// Whoever is free meets somebody whom it never met; those first who have most of them left.
+/// Each free node meets one that it never met; those first who have most of them left.
 void Search::add_unmet(Round& round) const {
   const Topology& of = posterior_.topology();
   std::vector<bool> taken(of.nodes, false);
@@ -186,8 +186,8 @@ void Search::add_unmet(Round& round) const {
     }
 }
 
-/// What a switch or a link loses, its ends seem to lose: that takes longer to report apart, and so does what is low for once.
-/// Else few nodes are undecided after half of the rounds, and near delta the others report little of them.
+/// A loss of a switch or a link first looks like one of its ends. Separating them takes more rounds, and so does a low
+/// outlier. Else few nodes are undecided after half of the rounds, and near delta others report little of them.
 bool Search::rounds_left() const {
   const auto cleared = [](PartState state) { return state == PartState::cleared || state == PartState::slower; };
   const bool more_than_nodes = !std::all_of(switches_.begin(), switches_.end(), cleared) ||

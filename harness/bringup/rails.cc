@@ -15,7 +15,8 @@ using Places = std::vector<std::string>;
 
 constexpr const char* kStep = "pairs by RDMA";
 
-/// Where every node's ports are at the same places of its PCI tree, a rail is such a place; else it is the first, the second...
+/// Where every node's ports are at the same places of its PCI tree, a rail is such a place. Else it is the first, the
+/// second...
 std::string numbered(std::size_t number) { return fmt::format("port {}", number); }
 std::optional<std::size_t> number_in(const std::string& place, std::size_t count) {
   for (std::size_t number = 0; number < count; ++number)
@@ -34,14 +35,14 @@ void add(Places& all, const SessionRecord& session) {
     if (std::find(all.begin(), all.end(), place) == all.end()) all.push_back(place);
 }
 
-/// Of all sessions, in the order in which they came up.
+/// The places in all sessions, in the order in which they came up.
 Places rdma_places(const Record& record) {
   Places all;
   for (const SessionRecord& session : record.sessions) add(all, session);
   return all;
 }
 
-/// Who shows how many ports are usual.
+/// The nodes that show the usual number of ports.
 std::vector<unsigned> reporting(const Record& record, const std::vector<unsigned>& there) {
   const std::vector<unsigned>& retest = record.sessions.back().retest;
   std::vector<unsigned> some;
@@ -55,7 +56,7 @@ std::vector<unsigned> reporting(const Record& record, const std::vector<unsigned
   return some;
 }
 
-/// What more than half of them have.
+/// The ports that more than half of them have.
 template <class What>
 std::optional<What> usual(const std::map<What, std::size_t>& counts, std::size_t all) {
   for (const auto& [what, count] : counts)

@@ -1,5 +1,5 @@
-// The rails of a bring-up: first those by TCP, each a network interface of every node or whichever leads there, then those by
-// RDMA, each a port at the same place of every node. Pairs are measured over each, and each node's end of one is a NIC.
+// The rails of a bring-up. First those by TCP: a network interface of every node, or the route's. Then those by RDMA: a
+// port at the same place of every node. Pairs are measured over each, and each node's end of one is a NIC.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ inline bool is_rdma(const Record& record, unsigned rail) { return rail >= tcp_ra
 
 /// Does the last session measure it of this node?
 bool has_rail(const Record& record, unsigned node, unsigned rail);
-/// Of RDMA: the node's port there, "mlx5_0/1"; "" = it has none.
+/// The node's RDMA port there, "mlx5_0/1"; "" = it has none.
 std::string rdma_port(const Record& record, unsigned node, unsigned rail);
 
 /// "eth1", "mlx5_0/1", "TCP"; "" where there is but one, which needs no name.
@@ -27,8 +27,9 @@ std::string rail_name(const Record& record, unsigned node, unsigned rail);
 /// "node3 mlx5_0/1".
 std::string end_name(const Record& record, unsigned node, unsigned rail);
 
-/// Sets the rails by RDMA of the last session: the ports that more than half of the nodes `there` have, of those that may use
-/// them; in a retest of the accepted nodes. Who lacks one differs. Where there are none, the step is skipped, with the reason.
+/// Sets the RDMA rails of the last session. They are the ports that more than half of the nodes `there` have, where
+/// they may use them. In a retest of the accepted nodes. A node without one differs. Without rails the step is skipped,
+/// with the reason.
 void set_rdma_rails(Record& record, const std::vector<unsigned>& there);
 
 }  // namespace headrace::bringup

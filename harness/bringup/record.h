@@ -1,5 +1,5 @@
-// What is known of a cluster that is brought up: a state for each node, what was measured in each session, and what follows
-// from it. It is written after every round, and read to go on.
+// The record of a cluster's bring-up: a state for each node, the results of each session, and the conclusions. It is
+// written after every round, and read to resume.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@
 
 namespace headrace::bringup {
 
-/// new: nothing is decided; suspect: it may be bad, or could not be asked; confirmed: it is bad; accepted: it is not;
-/// drained: bad, and taken out by --drain; retested: it was bad, and passed when it was paired again; flapping: it passes now,
-/// failed after it had passed before, and has not passed often enough since (flapping.h).
+/// new: nothing is decided. suspect: it may be bad, or could not be asked. confirmed: it is bad. accepted: it is not.
+/// drained: bad, and taken out by --drain. retested: it was bad, and passed when it was paired again. flapping: it
+/// passes now, failed after it had passed before, and has not passed often enough since (flapping.h).
 enum class NodeState { fresh, suspect, confirmed, accepted, drained, retested, flapping };
 inline constexpr std::array kNodeStates{NodeState::fresh,    NodeState::suspect, NodeState::confirmed,
                                         NodeState::accepted, NodeState::drained, NodeState::retested,
@@ -50,7 +50,7 @@ struct NodeRecord {
 struct FailedPair {
   unsigned a = 0, b = 0, rail = 0;
   std::string why;
-  bool damaged = false;  // what came was not what was sent: once is enough
+  bool damaged = false;  // received data differed from sent data: once is enough
   std::optional<unsigned>
       caller{};  // the node whose call the other one did not get; none: it is not known, or both ways fail
   std::vector<unsigned> own{};  // nodes whose agents failed by themselves: nothing of the way between them
@@ -70,14 +70,14 @@ struct SessionRecord {
   double elapsed_s = 0;  // with starting the agents and looking at the hosts
   std::vector<NodeTests> tests{};
   std::vector<GroupRun> groups{};
-  std::vector<unsigned> passed{};            // who was measured in it, and found well
-  std::map<unsigned, std::string> failed{};  // or bad, and what was reported about it
+  std::vector<unsigned> passed{};            // the nodes that were measured in it, and found good
+  std::map<unsigned, std::string> failed{};  // or bad, and the report about it
   std::vector<std::string> rdma_rails{};     // places of the ports that were measured by RDMA (rails.h)
 };
 
 inline constexpr double kLeastTime_s = 1e-3, kMostTime_s = 3600;  // of one way of a pair
 
-/// What is measured, and how.
+/// The measurements, and how they are done.
 struct Measuring {
   double time_s = 1;  // of one way of a pair
   unsigned streams = 4;
@@ -103,8 +103,9 @@ struct NamedFault {
   double loss = 0;      // of the rate, where that is what it loses; else 0
   std::string brief{};  // in a word or two, where it is in no quality: "no connections"
   std::string title() const { return scope + " " + subject; }
+  std::string name() const { return scope == "node" ? subject : title(); }  // in a sentence
   bool of_a_node() const { return fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic; }
-  /// Of this one, or of a NIC of it.
+  /// A fault of this node, or of a NIC of it.
   bool of_node(unsigned number) const { return of_a_node() && fault.a == number; }
 };
 
@@ -114,10 +115,10 @@ inline constexpr const char* kFile = "bringup.json";
 struct Record {
   std::string headrace;  // its version
   std::string hosts_file;
-  std::string launch, remote;  // as --launch and --remote say; "" = as by default
+  std::string launch, remote;  // by --launch and --remote; "" = the default
   std::string place;           // of the folder that it was written into: in a copy, launch and remote are not believed
-  std::string again;           // the command that goes on with it, but for --resume or --retest
-  std::string simulated;       // what was made up; "": real hosts
+  std::string again;           // the command that continues it, but for --resume or --retest
+  std::string simulated;       // the invented cluster; "": real hosts
   Measuring measuring;
   std::vector<NodeRecord> nodes;
   std::vector<std::string> switches;  // names, as in topology_of()
@@ -125,7 +126,7 @@ struct Record {
   std::vector<NamedFault> faults;
   std::vector<Skipped> skipped;    // of this session
   std::vector<double> usual_rate;  // of each rail [B/s]; none where too few nodes met
-  bool running = false;            // a session goes on: this is what is known so far
+  bool running = false;            // a session goes on: this is its state so far
   Outcome word = Outcome::incomplete;
   std::string sentence;
   int signal = 0;  // that ended the session

@@ -186,6 +186,7 @@ Json fault_json(const NamedFault& one) {
   Json in = Json::array();
   for (const Quality quality : one.fault.in) in.push_back(to_string(quality));
   json["in"] = in;
+  if (!one.brief.empty()) json["brief"] = one.brief;
   return json;
 }
 
@@ -230,7 +231,7 @@ std::array<Value, N> some(const JsonPlace& place, const std::function<Value(cons
   return values;
 }
 
-/// What is read may be anybody's: nothing of it is believed that could not have been written.
+/// The file may be written by anyone: values that headrace cannot have written are rejected.
 double within(const JsonPlace& place, double least, double most) {
   const double value = place.number();
   if (!(value >= least && value <= most)) place.refuse(fmt::format("must be from {:g} to {:g}", least, most));
@@ -281,6 +282,10 @@ NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& befo
     }
   if (!before.empty() && before.front().host.rails.size() != node.host.rails.size())
     place.refuse("has not as many rails as the first one");
+  if (place.has("missing")) {
+    const JsonPlace missing = place.at("missing");
+    node.missing = {missing.at("why").text(), missing.at("fix").text(), missing.flag("unreachable", false)};
+  }
   return node;
 }
 
@@ -386,30 +391,46 @@ Record record_in(const nlohmann::json& json) {
   return record;
 }
 
-/// Faults as they were reported: of which node, its name says.
-void read_conclusion(const nlohmann::json& json, Record& record) {
-  record.word = outcome_named(json.at("word").get<std::string>()).value_or(Outcome::incomplete);
-  record.sentence = json.at("sentence").get<std::string>();
-  record.running = json.value("running", false);
-  for (const nlohmann::json& item : json.at("skipped"))
-    record.skipped.push_back({item.at("step").get<std::string>(), item.at("why").get<std::string>()});
-  for (const nlohmann::json& item : json.at("faults")) {
+/// Faults as they were reported, each with its node's name.
+void read_conclusion(const JsonPlace& place, Record& record) {
+  record.word = outcome_named(place.at("word").text()).value_or(Outcome::incomplete);
+  record.sentence = place.at("sentence").text();
+  record.running = place.flag("running", false);
+  place.at("skipped").each([&](const JsonPlace& item) {
+    record.skipped.push_back({item.at("step").text(), item.at("why").text()});
+  });
+  std::size_t number = 0;
+  place.at("nodes").each([&](const JsonPlace& item) {
+    NodeRecord& node = record.nodes.at(number);
+    if (item.has("differences"))
+      item.at("differences").each([&](const JsonPlace& one) {
+        node.differences.push_back({number, one.at("what").text(), one.at("told").text(), one.at("fix").text(),
+                                    one.at("fault").flag(), one.flag("tested", false)});
+      });
+    ++number;
+  });
+  place.at("faults").each([&](const JsonPlace& item) {
     NamedFault& one = record.faults.emplace_back();
-    one.scope = item.at("scope").get<std::string>();
-    one.subject = item.at("subject").get<std::string>();
-    one.text = item.at("told").get<std::string>();
-    one.fix = item.at("fix").get<std::string>();
-    one.loss = item.at("loss").get<double>();
-    one.fault.healthy = item.at("healthy").get<double>();
+    one.scope = item.at("scope").text();
+    one.subject = item.at("subject").text();
+    one.text = item.at("told").text();
+    one.fix = item.at("fix").text();
+    one.loss = item.at("loss").number();
+    one.fault.healthy = item.at("healthy").number();
+    item.at("in").each([&](const JsonPlace& quality) {
+      for (const Quality known : kQualities)
+        if (quality.text() == to_string(known)) one.fault.in.push_back(known);
+    });
+    one.brief = item.text("brief", "");
     one.fault.scope = Finding::Scope::shared;
-    if (one.scope != "node" && one.scope != "NIC") continue;
+    if (one.scope != "node" && one.scope != "NIC") return;
     const std::string name = one.subject.substr(0, one.subject.find(' '));
     for (unsigned node = 0; node < record.nodes.size(); ++node)
       if (record.nodes[node].host.name == name) {
         one.fault.scope = one.scope == "node" ? Finding::Scope::node : Finding::Scope::nic;
         one.fault.a = node;
       }
-  }
+  });
 }
 
 }  // namespace
@@ -455,24 +476,30 @@ std::string record_json(const Record& record) {
                              {"sessions", sessions}});
 }
 
-Record concluded_from(const std::string& text, const std::string& file) {
-  Record record = record_from(text, file);
-  try {
-    read_conclusion(results::parse_json(text), record);
-  } catch (const nlohmann::json::exception& e) {
-    throw UsageError(file + ": " + e.what());
-  }
-  return record;
-}
+namespace {
 
-Record record_from(const std::string& text, const std::string& file) {
+/// `read` of the file's JSON; its errors name the file, and the place in it.
+template <class Read>
+Record read_record(const std::string& text, const std::string& file, const Read& read) {
   try {
-    return record_in(results::parse_json(text));
+    return read(results::parse_json(text));
   } catch (const results::JsonError& e) {
     throw UsageError(e.place_in(file, text));
   } catch (const UsageError& e) {
     throw UsageError(file + ": " + e.what());
   }
 }
+
+}  // namespace
+
+Record concluded_from(const std::string& text, const std::string& file) {
+  return read_record(text, file, [](const nlohmann::json& json) {
+    Record record = record_in(json);
+    read_conclusion(JsonPlace(json), record);
+    return record;
+  });
+}
+
+Record record_from(const std::string& text, const std::string& file) { return read_record(text, file, record_in); }
 
 }  // namespace headrace::bringup

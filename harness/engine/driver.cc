@@ -11,8 +11,7 @@
 namespace headrace::engine {
 namespace {
 
-// Counters stand beside fields such as "threads" in Google Benchmark's own record: a prefix keeps
-// them apart.
+// Counters are stored next to fields such as "threads" in Google Benchmark's own record: a prefix keeps them apart.
 constexpr const char* kPrefix = "headrace.";
 
 [[noreturn]] void bug(const char* file, int line, const std::string& what) {
@@ -20,7 +19,7 @@ constexpr const char* kPrefix = "headrace.";
   std::abort();
 }
 
-/// Counts what ran; prints nothing. Aggregates are no repetitions; a label is an error's text.
+/// Counts the runs; prints nothing. Aggregates are no repetitions; a label is an error's text.
 class CountingReporter final : public benchmark::BenchmarkReporter {
  public:
   bool ReportContext(const Context&) override { return true; }
@@ -37,7 +36,7 @@ class CountingReporter final : public benchmark::BenchmarkReporter {
 void initialize_once() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // Fixed, so that neither our own arguments nor BENCHMARK_* in the environment change what runs.
+    // Fixed, so that neither our own arguments nor BENCHMARK_* in the environment change the run.
     static char program[] = "headrace", filter[] = "--benchmark_filter=.",
                 out[] = "--benchmark_out=", list[] = "--benchmark_list_tests=false",
                 interleaving[] = "--benchmark_enable_random_interleaving=false";

@@ -10,14 +10,14 @@
 
 namespace headrace::engine {
 
-/// What one call of the body hands to Google Benchmark.
+/// The values that one call of the body gives to Google Benchmark.
 struct Sample {
   double elapsed_s = 0;
   std::vector<MetricValue> values;  // finite; passed as plain counters under prefixed names
   std::string error;                // not "": the repetition is reported as failed
 };
 
-/// What Google Benchmark's reporter saw.
+/// The results of Google Benchmark's reporter.
 struct DriverReport {
   unsigned repetitions = 0, errors = 0;
 };

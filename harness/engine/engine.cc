@@ -70,7 +70,7 @@ class Run {
   }
 
  private:
-  /// Does what rank 0 says until the run is over, or rank 0 is lost.
+  /// Follows rank 0 until the run is over, or rank 0 is lost.
   void follow() {
     try {
       for (engine::Step step = rank_sync_.hear(); step.kind == engine::Step::Kind::open; step = rank_sync_.hear()) {
@@ -83,12 +83,12 @@ class Run {
   void end_together() {
     try {
       rank_sync_.say({.kind = engine::Step::Kind::end});
-    } catch (const RanksError&) {  // the points say it
+    } catch (const RanksError&) {  // the points report it
     }
     result_.lost = node_.ranks().lost();
   }
 
-  /// By what will stand in the run's file, and by nothing else.
+  /// Only by the values that the run's file will have.
   void judge_all() { result_.judgements = judging::judge_run(questions_, engine::recorded(result_.points)); }
 
   double elapsed_s() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
@@ -117,8 +117,8 @@ class Run {
     leave_out_the_rest();
   }
 
-  /// Of what is left of the plan's budget, without the time of making the point's data. A point that shares none gets no more
-  /// than the whole of it: on a busy machine it would be measured again and again.
+  /// The point's share of the rest of the plan's budget, without the time of making the point's data. A point that
+  /// shares none gets at most all of it. On a busy machine it would be measured again and again.
   std::optional<double> budget_of(const engine::NextPoint& next) const {
     if (plan_.budget_s <= 0) return std::nullopt;
     if (!next.share) return std::min(plan_.budget_s, plan_.points[next.index].repeat.budget_s);
@@ -126,7 +126,7 @@ class Run {
     return *next.share * std::max(0.0, plan_.budget_s - elapsed_s() - making_s);
   }
 
-  /// Says of each point that was not begun why not.
+  /// Gives each point that was not begun the reason.
   void leave_out_the_rest() {
     std::erase_if(result_.points, [](const PointResult& p) {
       return p.status == PointStatus::not_reached && engine::is_tried_on_demand(*p.point);
@@ -138,11 +138,9 @@ class Run {
       const std::string needless = engine::why_not_needed(plan_, known, *p.point);
       p.reason = hung_                     ? "the run ended: an earlier point hung, or lost a rank"
                  : stop_signal.load() != 0 ? "interrupted before"
-                 : !needless.empty()       ? needless
-                                           : fmt::format(
-                                                 "the {:.0f} s of --budget were used up before: a longer one "
-                                                       "measures it",
-                                                 plan_.budget_s);
+                 : !needless.empty()
+                     ? needless
+                     : fmt::format("--budget of {:.0f} s is exhausted: a longer one measures it", plan_.budget_s);
       if (!stopped) p.status = PointStatus::skipped;
     }
   }
@@ -158,9 +156,9 @@ class Run {
     return known;
   }
 
-  /// A FAIL is measured once more after a rest before it is final. Facts are not: they do
-  /// not change. Nor are counts of which one occurrence is a fault.
-  /// Beyond the budget too: a FAIL that a single bad moment may have made is worth more time than it costs.
+  /// A FAIL is measured once more after a rest before it is final. Facts are not: they do not change. Nor are counts of
+  /// which one occurrence is a fault. Also beyond the budget: a FAIL by a single bad moment is worth more time than it
+  /// costs.
   void confirm_failures() {
     std::vector<PointResult*> again;
     for (const Judgement& j : result_.judgements) {

@@ -11,8 +11,8 @@
 
 namespace headrace {
 
-/// Reported what goes on; implemented by the command line. Called between timed regions only, except
-/// live() from a separate thread while a phase runs.
+/// Gets the progress of a run; implemented by the command line. Called between timed regions only, except live() from a
+/// separate thread while a phase runs.
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
@@ -25,17 +25,15 @@ class RunObserver {
   virtual void message(std::string_view /*text*/) {}
 };
 
-/// Set from a signal handler: the number of the first signal; the engine ends the current phase and
-/// keeps what it has.
+/// Set from a signal handler: the number of the first signal. The engine ends the current phase and keeps its results.
 extern std::atomic<int> stop_signal;
 
-/// Runs every point and judges every need. Never throws for a failing workload (the point says so);
-/// throws UsageError if the target is not headrace's. Ends early when a phase hangs: that point is
-/// an error that says TIMEOUT.
+/// Runs every point and judges every need. Never throws for a failing workload (the point has the error); throws
+/// UsageError if the target is not headrace's. Ends early when a phase hangs: that point is an error with TIMEOUT.
 RunResult run_plan(const Plan& plan, Node& node, RunObserver& observer, const EngineLimits& limits = {});
 
-/// Worker threads that hung and were left behind. When there are any, the program must end by _Exit
-/// once its files are written: they still use the backends and the plan's workloads.
+/// Worker threads that hung and were left behind. When there are any, the program must end by _Exit after its files are
+/// written. They still use the backends and the plan's workloads.
 unsigned abandoned_threads();
 
 }  // namespace headrace

@@ -1,5 +1,5 @@
-// Memory that a virtual machine has never used: the hypervisor gives it page by page at the first
-// touch, which can make reading into the page cache several times slower - once.
+// Memory that a virtual machine has never used. The hypervisor gives it page by page at the first touch. That can make
+// the first read into the page cache several times slower.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace headrace::engine {
 
-/// Free memory of which `needed_bytes` of page cache can be had without pushing anything out:
-/// MemFree less a reserve, and at most `most_bytes` (a control group's rest).
+/// Free memory for `needed_bytes` of page cache without eviction. It is MemFree less a reserve, and at most
+/// `most_bytes` (a control group's rest).
 std::uint64_t touchable_bytes(std::uint64_t needed_bytes, std::uint64_t free_bytes, std::uint64_t most_bytes);
 
 /// Touches as much free memory as `needed_bytes` of page cache will take, and gives it back at once.

@@ -24,7 +24,7 @@
 namespace headrace::ranks {
 namespace {
 
-/// MPI itself does not say which host it cannot reach.
+/// MPI itself does not name the host that it cannot reach.
 constexpr const char* kNoWay =
     "a process did not start, hangs, or MPI cannot connect two hosts. Check firewalls, and interfaces with the same "
     "address on every host, such as docker0: select others by OMPI_MCA_btl_tcp_if_include and "
@@ -46,7 +46,7 @@ std::string host_name() {
   return name;
 }
 
-/// Rank 0's hub lives as long as anybody's view of the ranks.
+/// Rank 0's hub lives as long as any view of the ranks.
 struct Both {
   std::unique_ptr<Hub> hub;
   std::unique_ptr<Ranks> ranks;
@@ -81,6 +81,7 @@ Launched launched() {
   };
   if (const auto l = named("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE")) return *l;
   if (const auto l = named("PMI_RANK", "PMI_SIZE")) return *l;
+  if (const auto l = named("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE")) return *l;
   if (const auto l = named("PMIX_RANK", "SLURM_STEP_NUM_TASKS")) return *l;
   if (const auto l = named("FLUX_TASK_RANK", "FLUX_JOB_SIZE")) return *l;
   if (const auto l = named("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE")) return *l;

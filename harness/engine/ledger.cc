@@ -22,13 +22,13 @@ namespace {
 
 constexpr double kForeignShare = 0.02;          // of the delivered bytes
 constexpr double kUsesDevice = 0.05;            // of the delivered bytes: below, others' I/O is not in the way
-constexpr std::uint64_t kForeignFloor = 4_MiB;  // a journal commit or a log line disturbs nobody
+constexpr std::uint64_t kForeignFloor = 4_MiB;  // a journal commit or a log line does not disturb
 constexpr std::uint64_t kOwnFloor = 1_MiB;      // of reads where nothing is delivered: names in memory
 constexpr double kStealShare = 0.05;
 constexpr double kForeignCpuShare = 0.05;  // of all processor time
 constexpr double kThrottledShare = 0.01;   // of the elapsed time: any that can be reported
 constexpr double kLimitReached = 0.95;
-constexpr double kShortest = 0.2;  // [s] below this, ticks of 10 ms say nothing
+constexpr double kShortest = 0.2;  // [s] below this, ticks of 10 ms are too coarse
 
 void read_own_time(Counters& c) {
   rusage usage{};
@@ -64,8 +64,7 @@ std::optional<std::uint64_t> pressure_us(const char* resource) {
   return std::stoull(line->substr(at + 6));
 }
 
-/// Counters of a device can be reset, and those of a process never go back: a difference is at
-/// least 0.
+/// Counters of a device can be reset, and those of a process never go back. A difference is at least 0.
 void add_pressure(const std::optional<std::uint64_t>& before, const std::optional<std::uint64_t>& after, double& sum_s,
                   bool& known) {
   if (before && after) {
@@ -138,7 +137,7 @@ Disturbance Ledger::judge(std::uint64_t delivered_bytes, double before, double a
   d.foreign_bytes = system::grown(device_read_, self_read_) + system::grown(device_written_, self_written_);
   d.throttled_s = std::max(0.0, throttled_s_);
   if (all_ticks_ > 0) d.cpu_steal = std::clamp(steal_ticks_ / all_ticks_, 0.0, 1.0);
-  // User time alone: what the kernel does, it may do for this process.
+  // User time alone: the kernel may work for this process.
   if (all_ticks_ > 0) d.foreign_cpu = std::clamp((user_ticks_ - user_s_ * ticks_per_second()) / all_ticks_, 0.0, 1.0);
   const auto share = [this](double seconds, bool known) {
     return known && elapsed_s_ > 0 ? std::min(1.0, seconds / elapsed_s_) : -1;

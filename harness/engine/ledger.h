@@ -1,5 +1,4 @@
-// What the process and the machine did meanwhile: counters read before and after a phase, and their
-// differences.
+// The work of the process and the machine during a phase: counters read before and after it, and their differences.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +28,7 @@ struct Counters {
 };
 Counters read_counters(const std::optional<system::BlockDevice>& device);
 
-/// Differences summed over the phases of a repetition, and what they say about neighbours (rule
-/// 14).
+/// Differences summed over the phases of a repetition, and their evidence of neighbours (rule 14).
 class Ledger {
  public:
   void add(const Counters& before, const Counters& after);
@@ -42,9 +40,8 @@ class Ledger {
   /// Was it long enough for the control probe to report anything?
   bool can_drift() const;
   /// `delivered_bytes`, read and written, is what foreign I/O is compared with. Where nothing is delivered (names are
-  /// made and asked for), the process's own reads are: then the kernel writes the journal in its own
-  /// name, so that of others only reads can be reported. `before` and `after`: the control probe [ns], -1 = not
-  /// taken.
+  /// made and looked up), the process's own reads are. The kernel then writes the journal in its own name, so that only
+  /// reads of others can be reported. `before` and `after`: the control probe [ns], -1 = not taken.
   Disturbance judge(std::uint64_t delivered_bytes, double before = -1, double after = -1) const;
 
  private:
@@ -56,9 +53,9 @@ class Ledger {
   bool io_known_ = true, cpu_known_ = true, memory_known_ = true;
 };
 
-// What a network file system's client did between two looks at its counters.
+// The requests of a network file system's client between two looks at its counters.
 
-/// Operations that were asked for meanwhile, the one that took longest first. `counter`: where that was read.
+/// Operations that were requested in between, the longest first. `counter`: where that was read.
 ClientCalls calls_between(const system::ClientCounters& before, const system::ClientCounters& after,
                           const std::string& counter);
 

@@ -26,7 +26,7 @@ void take_look(PointResult& result, unsigned look, unsigned retakes_left, const 
   }
 }
 
-/// What the questions say so far; nothing that is asked of another point.
+/// The state of this point's questions so far.
 std::vector<judging::Answer> answers(const PointResult& result, std::span<const judging::Question> questions,
                                      unsigned next_look) {
   const judging::RecordedPoint point = recorded(result);

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <climits>
+#include <iterator>
+#include <utility>
 
 #include "harness/engine/explain/loader_trials.h"
 #include "harness/engine/explain/measured_point.h"
@@ -16,18 +17,16 @@ namespace {
 
 using rehearsal::kPipeline;
 
-constexpr int kTriesRank = 3;  // settings are tried after the loader alone, and before what shows its limit
-
 std::string id_of(const char* label) { return fmt::format("{}/{}", kPipeline, label); }
 
 bool is_begun(const PointResult& result) { return result.status != PointStatus::not_reached; }
 
-/// What was proven so far of the loader's limit; nothing: nothing was.
+/// The proven part of the loader's limit so far; nothing: there is none.
 std::optional<Limit> limit_so_far(const std::vector<PointResult>& results) {
   const PointResult* whole = measured_point(results, kPipeline, rehearsal::kJob);
   if (whole == nullptr) return std::nullopt;
   const Limit limit = prove_limit(loader_rates(results, *whole)).limit;
-  // Of these two each takes its part: one alone decides nothing.
+  // These two are tried in turn: one alone decides nothing.
   return limit == Limit::unknown || limit == Limit::storage || limit == Limit::decoding ? std::nullopt
                                                                                         : std::optional(limit);
 }
@@ -56,21 +55,12 @@ unsigned tries(const std::vector<PointResult>& results) {
       std::ranges::count_if(results, [](const PointResult& p) { return is_tried_on_demand(*p.point) && is_begun(p); }));
 }
 
-/// The less, the earlier.
-int rank(const std::string& id) {
-  constexpr const char* kFirst[] = {rehearsal::kJob, rehearsal::kNoCheckpoint, rehearsal::kNoStep};
-  constexpr const char* kLimits[] = {rehearsal::kDoubleWorkers, rehearsal::kInMemory, rehearsal::kNoDecode};
-  int at = 0;
-  for (const char* label : kFirst) {
-    if (id == id_of(label)) return at;
-    ++at;
-  }
-  at = kTriesRank + 1;
-  for (const char* label : kLimits) {
-    if (id == id_of(label)) return at;
-    ++at;
-  }
-  return at;
+/// The less, the earlier: settings are tried after the loader alone, and before the points that show its limit.
+auto rank(const std::string& id, const std::string& trial) {
+  const std::string order[] = {
+      id_of(rehearsal::kJob),           id_of(rehearsal::kNoCheckpoint), id_of(rehearsal::kNoStep),  trial,
+      id_of(rehearsal::kDoubleWorkers), id_of(rehearsal::kInMemory),     id_of(rehearsal::kNoDecode)};
+  return std::ranges::find(order, id) - std::begin(order);
 }
 
 double weight(const Point& point) {
@@ -105,24 +95,19 @@ std::optional<NextPoint> next_point(const Plan& plan, const std::vector<PointRes
   const std::string trial = next_try(plan, results);
   const unsigned tried = tries(results);
   const bool tunes = std::ranges::any_of(plan.points, is_tried_on_demand);
-  std::optional<std::size_t> next;
+  std::optional<std::pair<std::ptrdiff_t, std::size_t>> next;  // rank and index
   double all = tunes && (!trial.empty() || tried == 0)
                    ? time_share::kTried * std::max(1.0, double{time_share::kTries} - tried)
                    : 0;
-  int least = INT_MAX;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const Point& point = plan.points[i];
     if (!open(i) || !why_not_needed(plan, results, point).empty()) continue;
     if (is_tried_on_demand(point) && point.id != trial) continue;
     if (!is_tried_on_demand(point)) all += weight(point);
-    const int own = point.id == trial ? kTriesRank : rank(point.id);
-    if (own < least) {
-      least = own;
-      next = i;
-    }
+    if (const std::pair own(rank(point.id, trial), i); !next || own < *next) next = own;
   }
   if (!next) return std::nullopt;
-  return NextPoint{*next, all > 0 ? std::min(1.0, weight(plan.points[*next]) / all) : 1};
+  return NextPoint{next->second, all != 0 ? weight(plan.points[next->second]) / all : 1};
 }
 
 }  // namespace headrace::engine

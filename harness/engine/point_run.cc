@@ -30,8 +30,8 @@ namespace {
 
 // Reading a point's data again after its last repetition, when no cache state is touched any more.
 
-/// This rank's share: every byte where the point asks for it, else a sample of what was generated. Data that several ranks
-/// share is checked once for each node. `result` gets what is wrong.
+/// This rank's share: every byte where the point asks for it, else a sample of the generated data. Data that several
+/// ranks share is checked once for each node. `result` gets the errors.
 StageEnd check_data(const Point& point, Node& node, std::uint64_t seed, const EngineLimits& limits,
                     const DataProgress& progress, PointResult& result) {
   const Ranks& ranks = node.ranks();
@@ -87,7 +87,7 @@ class PointRunner::Session {
   Session(PointRunner& owner, PointResult& result)
       : owner_(owner), point_(owner.point_), workload_(*point_.workload), result_(result) {}
 
-  /// False when it cannot go on; the result says why. With several ranks: all come here together.
+  /// False when it cannot continue; the result has the reason. With several ranks: all call it together.
   bool open() {
     try {
       rank_sync().say(
@@ -113,7 +113,7 @@ class PointRunner::Session {
     }
   }
 
-  /// Another rank than the first: what rank 0 says.
+  /// Another rank than the first: follows rank 0.
   void follow(const Step& step) {
     if (step.kind == Step::Kind::verify) {
       verify_here();
@@ -136,8 +136,8 @@ class PointRunner::Session {
     return goes_on(std::move(preparation.end));
   }
 
-  /// Ranks that read the same files make them one after the other: the first, then one of each
-  /// other node, in case the storage is the node's own, then the rest.
+  /// Ranks that read the same files make them one after the other. The first comes first, then one of each other node,
+  /// in case the storage is local, then the rest.
   bool in_turn() {
     const Ranks& ranks = owner_.node_.ranks();
     const bool takes_part = owner_.node_.team_index() < owner_.node_.team().size();
@@ -152,7 +152,7 @@ class PointRunner::Session {
     return ready;
   }
 
-  /// All are ready, or nobody goes on.
+  /// All are ready, or none continues.
   bool agreed(bool ready) {
     Word own;
     if (!ready) {
@@ -189,7 +189,7 @@ class PointRunner::Session {
     return true;
   }
 
-  /// Those that take part are connected with each other, or nobody goes on.
+  /// All participants are connected with each other, or none continues.
   bool connected() {
     if (rank_sync().alone()) return true;
     Word own;
@@ -356,7 +356,7 @@ class PointRunner::Session {
     const auto taken = static_cast<unsigned>(result_.repetitions.size());
     result_.status = PointStatus::ok;
     if (!owner_.hung_) note_missing();
-    if (owner_.hung_) return fail(failure->error);  // and what it measured until then accuses nobody else
+    if (owner_.hung_) return fail(failure->error);  // and its results until then accuse no other part
     for (std::string& note : describe_ranks(result_, rank_sync().ranks())) add_note(result_, std::move(note));
     if (stop_signal.load() != 0 && !decided_ && counted(result_.repetitions) < result_.looks.looks.back()) {
       result_.status = PointStatus::interrupted;
@@ -454,7 +454,7 @@ void PointRunner::measure_again(PointResult& result) {
   Session session(*this, result);
   if (session.open()) session.take_fresh(result.looks.looks.front());
   session.close();
-  if (!hung_) {  // what was measured first is, however the second time went
+  if (!hung_) {  // the first result counts, however the second time went
     result.status = status;
     result.reason = reason;
   } else {

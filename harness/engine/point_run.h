@@ -15,14 +15,14 @@ class PointRunner {
   PointRunner(const Plan& plan, const Point& point, std::span<const judging::Question> questions, Node& node,
               RunObserver& observer, const EngineLimits& limits);
 
-  /// Never throws for a failing workload: the result says so. Throws UsageError when the target is
-  /// not headrace's.
+  /// Never throws for a failing workload: the result has the error. Throws UsageError when the target is not
+  /// headrace's.
   PointResult measure();
   /// Takes a fresh set of the first look's size, not counted, for a need that was missed. Appends
   /// to `result`.
   void measure_again(PointResult& result);
-  /// A rank other than the first: does what rank 0 says for this point, until it says that the
-  /// point is over. False: it says that the run is over.
+  /// A rank other than the first: follows rank 0 through this point, until rank 0 ends the point. False: rank 0 ended
+  /// the run.
   bool follow();
   /// A phase hung, or another process of the run is gone: the run must end.
   bool hung() const { return hung_; }

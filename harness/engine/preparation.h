@@ -1,4 +1,4 @@
-// What a point does before its first repetition: its data, its settings, and the memory that reading will take.
+// A point's preparation before its first repetition: its data, its settings, and the memory that reading will take.
 #pragma once
 
 #include <exception>
@@ -12,7 +12,7 @@ namespace headrace::engine {
 
 // The stages of a point before and after its repetitions: how one ends, and how a signal ends it.
 
-/// How a stage ended. Where it is not `ok` the point does not go on.
+/// How a stage ended. Where it is not `ok` the point ends.
 struct StageEnd {
   PointStatus status = PointStatus::ok;
   std::string reason;
@@ -29,7 +29,7 @@ struct Interrupted : std::exception {
 /// Reports `observer` of data that are made or read. Throws Interrupted once a signal asks to stop.
 DataProgress stoppable(RunObserver& observer);
 
-/// Adds what is not reported yet.
+/// Adds a note that is not reported yet.
 void add_note(PointResult& result, std::string note);
 
 struct Preparation {
@@ -37,7 +37,7 @@ struct Preparation {
   bool refused = false;  // by the workload's check: nothing was made, and nothing is there to clean up
 };
 
-/// This rank's own share: the workload checks what is there, makes its data and searches its settings. Throws UsageError
+/// This rank's own share: the workload checks existing data, makes its own and searches its settings. Throws UsageError
 /// where no other rank waits (`alone`).
 Preparation prepare(const Point& point, Node& node, const EngineLimits& limits, const DataProgress& progress,
                     bool alone);

@@ -4,14 +4,14 @@
 
 namespace headrace::engine {
 
-/// Time of one slice of the fixed work [ns]: dependent multiplications and a copy within the second
-/// level cache, about 1 ms on one core of a current server. The least of several slices counts, so
-/// that an interrupt or a moment of another program is not taken for drift. Runs on the first
-/// processor that this process may use, since cores can differ. Takes some 10 ms.
+/// Time of one slice of the fixed work [ns]. It is dependent multiplications and a copy within the second level cache,
+/// about 1 ms on a current server's core. The least of several slices counts. So an interrupt or another program for a
+/// moment is not taken for drift. Runs on the first processor that this process may use, since cores can differ. Takes
+/// some 10 ms.
 double take_probe();
 
-/// The probe taken again after a repetition that began at `before`: while it has moved by more than
-/// kProbeDrift it is taken again, a few times; what passes by itself is no drift.
+/// The probe after a repetition that began at `before`. While it has moved by more than kProbeDrift, it is repeated, a
+/// few times. A temporary change is no drift.
 double take_probe_after(double before);
 
 /// after / before - 1; 0 when one was not taken.

@@ -14,7 +14,7 @@
 namespace headrace::engine {
 namespace {
 
-/// Whoever hangs or ends is found by other means, so that work may take its time.
+/// A process that hangs or ends is found by other means, so that work may take its time.
 constexpr double kWhileAlive_s = 30 * 86400;
 
 std::string packed(const Repetition& r) {
@@ -53,7 +53,7 @@ double rate_of(const RankPhase& r) {
   return r.elapsed_s > 0 ? work / r.elapsed_s : 0;
 }
 
-/// Of a merged series, while every rank was at work.
+/// The rates of a merged series, while every rank was at work.
 std::vector<double> rates_of(const PhaseResult& phase) {
   std::vector<double> rates;
   for (const SeriesPoint& p : phase.series)
@@ -65,7 +65,7 @@ std::vector<double> rates_of(const PhaseResult& phase) {
 template <class T>
 void merge(Merge how, T& all, const T& more);
 
-/// `more` is one more rank's: each member as its description says.
+/// `more` is one more rank's: each member by its description.
 template <Described T>
 void merge_fields(T& all, const T& more) {
   each_field<T>([&](const auto& field) { merge(field.merge, field.of(all), field.of(more)); });
@@ -99,7 +99,7 @@ void merge(Merge how, T& all, const T& more) {
     if (how == Merge::list) all.insert(all.end(), more.begin(), more.end());
 }
 
-/// Without what is said of one rank alone.
+/// Without the words about one rank alone.
 PhaseResult without_own_words(PhaseResult phase) {
   each_field<PhaseResult>([&](const auto& field) {
     if (field.merge == Merge::none) field.of(phase) = field.of(PhaseResult{});

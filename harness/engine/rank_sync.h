@@ -1,5 +1,4 @@
-// Several processes as one engine: rank 0 decides, all do the same step, and what each gave becomes
-// one result.
+// Several processes as one engine: rank 0 decides, all do the same step, and their results become one.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace headrace::engine {
 
-/// What rank 0 asks all ranks to do next.
+/// The next step, from rank 0 to all ranks.
 struct Step {
   enum class Kind : std::uint8_t { open, repeat, verify, close, end } kind = Kind::end;
   std::uint64_t point = 0;       // open
@@ -34,30 +33,30 @@ class RankSync {
   bool leads() const { return ranks_.rank() == 0; }
   Ranks& ranks() const { return ranks_; }
 
-  /// Rank 0: to all. All of these throw RanksError when somebody is lost.
+  /// Rank 0: to all. All of these throw RanksError when a rank is lost.
   void say(const Step& step) const;
-  /// The others: what rank 0 says next, however long that takes while it lives.
+  /// The others: rank 0's next message, however long that takes while it lives.
   Step hear() const;
   /// Everyone's word; the worst of them, the same for all, with the rank's name where it is
   /// another's. Alone: the own.
   Word agree(const std::string& what, const Word& own) const;
-  /// Waits until `stage` is over: ranks of another stage do nothing meanwhile.
+  /// Waits until `stage` is over: ranks of another stage are idle until then.
   void wait(const std::string& what) const;
-  /// Of all ranks, at rank 0; elsewhere what was given. `team`: those that took part.
-  /// `slowest`: as Workload::slowest().
+  /// The repetition of all ranks, at rank 0; elsewhere `own`. `team`: the ranks that took part. `slowest`: as
+  /// Workload::slowest().
   Repetition merged(Repetition own, const std::vector<unsigned>& team, AcrossRanks across,
                     const std::vector<MetricInfo>& catalogue, std::optional<unsigned> slowest = {}) const;
 
  private:
-  /// Why what all did is to be doubted, or "". Of many ranks some are always disturbed: that
-  /// matters where it is the slowest one, which the others' time hangs on, or more than a third.
+  /// Why the repetition is doubtful, or "". With many ranks some are always disturbed. That matters for the slowest
+  /// one, which determines the others' time, or for more than a third.
   std::string disturbed_together(const std::vector<unsigned>& team, const std::vector<Repetition>& all,
                                  const std::vector<PhaseResult>& merged) const;
   Ranks& ranks_;
 };
 
-/// Who takes part: all ranks, or the first of each node; of those the first `clients` (0 = all), on
-/// as many nodes as can be. Ascending; rank 0 is always among them. Empty: there are not that many.
+/// The participants: all ranks, or the first of each node. Of those the first `clients` (0 = all), on as many nodes as
+/// can be. Ascending; rank 0 is always among them. Empty: there are not that many.
 std::vector<unsigned> team_of(const Ranks& ranks, bool one_per_node, unsigned clients);
 
 }  // namespace headrace::engine

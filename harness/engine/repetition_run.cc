@@ -37,8 +37,8 @@ namespace {
 
 // The sentence for operations that failed: which part, which file, where, why, how many.
 
-/// "read of /data/d000/f000001.bin at offset 4096: Input/output error (EIO); 3 operations
-/// failed". `files` may be nullptr: then the file's number stands for its name.
+/// "read of /data/d000/f000001.bin at offset 4096: Input/output error (EIO); 3 operations failed". `files` may be
+/// nullptr: then the file's number replaces its name.
 std::string describe(const OperationError& error, std::uint64_t count, std::span<const std::string> parts,
                      const FileTable* files) {
   const std::string part = error.part >= 1 && error.part <= parts.size() ? parts[error.part - 1u] : "operation";
@@ -75,8 +75,8 @@ std::uint64_t repetition_seed(std::uint64_t seed, unsigned index) { return mix(s
 
 constexpr std::uint32_t kLookedAtAgain = 2000;  // files, after a repetition; before each, all are
 
-/// What is known of files that are to come from storage: looked at when they are read for the first
-/// time, and the same ones ever after. nullptr where the state says nothing of storage.
+/// The survey of files that must come from storage: made when they are first read, and kept. nullptr where the state
+/// does not concern storage.
 const FileSurvey* known_files(CacheState state, const FileTable& files, const CacheUse& use,
                               std::optional<FileSurvey>& known, const DataProgress& progress) {
   const bool from_storage = state == CacheState::cold || state == CacheState::bypassed;
@@ -91,8 +91,7 @@ const FileSurvey* known_files(CacheState state, const FileTable& files, const Ca
   return &*known;
 }
 
-/// Takes a workload's own metrics; a name outside the catalogue or a value that is no number is our
-/// own bug.
+/// Takes a workload's own metrics. A name outside the catalogue or a value that is no number is our own bug.
 class CheckedSink final : public MetricSink {
  public:
   CheckedSink(const std::vector<MetricInfo>& catalogue, std::vector<MetricValue>& values)
@@ -213,7 +212,7 @@ class RepetitionRunner::Attempt {
     runner_.hung_ = all.kind == Word::Kind::hung;
     fail(all.why);
   }
-  /// All start a phase together, or nobody does.
+  /// All start a phase together, or none does.
   bool start_together(const std::string& error) {
     started_together_ = true;
     if (!error.empty()) fail(error);
@@ -322,7 +321,7 @@ class RepetitionRunner::Attempt {
     }
   }
 
-  /// The cache state and what the workload does before a phase. False: it hung.
+  /// The cache state and the workload's own steps before a phase. False: it hung.
   bool make_ready(unsigned number, bool proves, CacheProof& proof) {
     const auto made = std::make_shared<CacheProof>(proof);
     const bool root = runner_.node_.is_root();
@@ -342,7 +341,7 @@ class RepetitionRunner::Attempt {
     return true;
   }
 
-  /// What is in the page cache afterwards. False: it hung.
+  /// Looks at the page cache afterwards. False: it hung.
   bool look_again(CacheProof& proof) {
     const auto resident = std::make_shared<double>(-1);
     const WatchedEnd end = run_watched("checking the page cache", runner_.limits_, {},
@@ -377,8 +376,7 @@ class RepetitionRunner::Attempt {
     phase.device_bytes = ledger.device_bytes();
     moved_ += phase.bytes + (phase.background ? phase.background->bytes : 0);
     phase.must_be = level_of(phase, spec);
-    // Of several ranks each would cut another warm-up; and where the change is what is measured,
-    // none is cut.
+    // Several ranks would each cut another warm-up; and where the change is measured, none is cut.
     const bool cuts = point_.cache != CacheState::cold && runner_.rank_sync_.alone() && !spec.varies;
     store_series(series, cuts ? Window::settled : Window::whole, phase, runner_.starts_[spec.name]);
     if (!phase.not_steady.empty() && result_.steady) {
@@ -390,8 +388,7 @@ class RepetitionRunner::Attempt {
   }
 
   Level level_of(const PhaseResult& phase, const PhaseSpec& spec) const {
-    // A phase that goes on with the cache as it is cannot be level: what it hits changes as it
-    // goes.
+    // A phase that continues with the present cache cannot be level: its hits change as it goes.
     if (spec.keeps_cache || spec.varies) return Level::any;
     const bool each_byte_once = files_ && phase.bytes == files_->total_bytes();
     return point_.cache == CacheState::cold && each_byte_once ? Level::no_fall : Level::level;
@@ -443,7 +440,7 @@ class RepetitionRunner::Attempt {
   std::uint64_t seed_ = 0;
   Repetition result_;
   Ledger ledger_;
-  std::uint64_t moved_ = 0;  // read, and written by what goes on beside
+  std::uint64_t moved_ = 0;  // bytes read, and written by the work in the background
   double stood_still_s_ = 0;
   unsigned proofs_ = 0;
   std::optional<unsigned> slowest_;

@@ -1,4 +1,4 @@
-// One repetition of one point: cache state, phases, proof, metrics, what went wrong.
+// One repetition of one point: cache state, phases, proof, metrics, errors.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +24,18 @@ class ObjectStore;
 
 namespace headrace::engine {
 
-/// Runs repetitions of one prepared point. Keeps what does not change between them.
+/// Runs repetitions of one prepared point. Keeps everything that does not change between them.
 class RepetitionRunner {
  public:
   RepetitionRunner(const Plan& plan, const Point& point, Node& node, RunObserver& observer, const EngineLimits& limits);
 
-  /// Never throws: what fails becomes the repetition's status and error.
+  /// Never throws: a failure becomes the repetition's status and error.
   Repetition run(unsigned index, unsigned look);
   /// A phase hung: nothing of this point may be touched any more.
   bool hung() const { return hung_; }
-  /// What the reader should know of the repetition that has just run; "" = nothing.
+  /// Remarks for the reader on the repetition that has just run; "" = none.
   const std::string& note() const { return note_; }
-  /// Of this point, in the order in which they are reported.
+  /// The metrics of this point, in the order of reports.
   const std::vector<MetricInfo>& catalogue() const { return catalogue_; }
 
  private:
@@ -43,7 +43,7 @@ class RepetitionRunner {
   /// The control probe; of a moment ago, where it was taken then.
   double probe();
   double probe_after(double before);
-  /// Of the network file system that the files are on, if they are on one that counts.
+  /// The counters of the files' network file system, if it has any that count.
   std::optional<system::ClientCounters> client_counters() const;
   const Plan& plan_;
   const Point& point_;
@@ -56,7 +56,7 @@ class RepetitionRunner {
   std::optional<system::BlockDevice> device_;
   std::optional<system::Mount> mount_;  // of the files
   ObjectStore* store_ = nullptr;        // of objects
-  /// What the files are made of, once looked at. Shared with a thread that may hang.
+  /// The survey of the files, once looked at. Shared with a thread that may hang.
   std::shared_ptr<std::optional<FileSurvey>> survey_ = std::make_shared<std::optional<FileSurvey>>();
   system::IoLimits io_limits_;            // of this process's control group, for device_
   std::map<std::string, Starts> starts_;  // of each phase

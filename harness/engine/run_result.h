@@ -33,10 +33,10 @@
 
 namespace headrace {
 
-/// Free memory that was touched before a point, so that the page cache grows into memory that the
-/// hypervisor has already given.
+/// Free memory that was touched before a point. So the page cache grows into memory that the hypervisor has already
+/// given.
 struct FirstTouch {
-  std::uint64_t needed_bytes = 0;   // what the point will put into the page cache
+  std::uint64_t needed_bytes = 0;   // the bytes that the point will put into the page cache
   std::uint64_t touched_bytes = 0;  // 0: not on a virtual machine, nothing needed, or done before
   double elapsed_s = 0;
 };
@@ -55,45 +55,45 @@ struct PointResult {
   statistics::LookPlan looks;  // when it was looked at the repetitions, and the ranks that bound them
   std::vector<Repetition> repetitions;
   std::vector<MetricSummary> metrics;
-  // What the workload is, reported while it lives.
+  // The workload's facts, reported while it lives.
   bool deterministic = false;
   AcrossRanks across_ranks = AcrossRanks::add;
   unsigned workers = 1;
   std::vector<std::string> latency_parts;
   std::map<std::string, std::string> missing;               // metrics that this machine did not let it report, and why
-  std::map<std::string, statistics::SingleRun> single_run;  // by unit, of one long repetition that stands alone
+  std::map<std::string, statistics::SingleRun> single_run;  // by unit, of one long single repetition
   bool measured_again = false;                              // after a FAIL and a rest
   std::vector<std::string> notes;                           // fall-backs taken
-  std::vector<std::string> unproven;                        // what its data leave open of the job; a sentence each
+  std::vector<std::string> unproven;                        // the job's questions that its data leave open
   Facts facts;                                              // how it was done, by name
   std::optional<GroupShape> group;                          // of collectives
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // of the user's data set
   std::vector<WrongBlock> wrong_blocks;
   std::vector<PartFault> faults;               // found before or after the repetitions, which have their own
   std::vector<StageSpan> stages;               // a stretch of the last repetition that counts, of a pipeline
-  std::shared_ptr<const PipelineTrace> trace;  // likewise, of an input pipeline
+  std::shared_ptr<const PipelineTrace> trace;  // the same of an input pipeline
   bool verified = false;
   FirstTouch first_touch;
   unsigned nodes = 1;               // that took part
   unsigned processes = 1;           // on all of them together
-  std::optional<PairMatrix> pairs;  // the medians of what counted, and who is to blame
+  std::optional<PairMatrix> pairs;  // the medians of the counted repetitions, and the blamed parts
   Blame blame;
   std::optional<SlowestRank> slowest;  // of several ranks
   double elapsed_s = 0;
 };
-/// Of the metric of that name; 0: it has none.
+/// The median of the metric of that name; 0: it has none.
 inline double median_of(const PointResult& point, std::string_view metric) {
   for (const MetricSummary& m : point.metrics)
     if (m.name == metric) return m.median;
   return 0;
 }
 
-/// What a job's checkpoints cost in its rehearsal.
+/// The cost of a job's checkpoints in its rehearsal.
 struct RehearsedSaves {
   Estimate without;  // utilization of the same pipeline that saves nothing
   bool async = false;
   double count = 0;      // saves of a repetition that became durable
-  double standing = 0;   // share of the time in which the GPUs stood still for them
+  double standing = 0;   // share of the time in which the GPUs waited for them
   double durable_s = 0;  // from the begin of a save until it is durable
   bool decides = false;  // with them the utilization is too low, without them it is not
 };
@@ -108,7 +108,7 @@ struct RehearsedNodes {
   bool holds_back = false;             // it is the same one again and again, and the others wait for it noticeably
 };
 
-/// What a job's local cache gave: epochs straight from storage, filling it, and out of it. Samples/s of all nodes.
+/// The rates of a job's local cache: epochs straight from storage, filling it, and out of it. Samples/s of all nodes.
 struct RehearsedTier {
   double storage = 0, filling = 0, cached = 0;
   std::optional<double> hits, hits_predicted;  // shares of the bytes; the latter by C5
@@ -116,21 +116,21 @@ struct RehearsedTier {
       staged_pays_after;  // epochs (C11): filled in the first one, or before the run (C10)
 };
 
-/// What the GPUs of this node would take off its processors, which decode.
+/// The decoding work that this node's GPUs would take off its processors.
 struct DecodingOnGpus {
   double image_rate = 0;  // of the node [1/s]
   double cpu_time_s = 0;  // of a processor, for one image
 };
 
-/// What a rehearsal of a job's input pipeline came to.
+/// The result of a rehearsal of a job's input pipeline.
 struct Rehearsal {
   std::string point;                      // the whole pipeline
   Estimate utilization;                   // of the accelerators (A21)
   double stall = 0, host = 0, ready = 0;  // as in input_pipeline's metrics
   std::optional<double> copies;           // copy_fraction, where batches were copied to GPUs
   std::optional<double>
-      decode_headroom;                // where headrace's own decoder stands for the job's: how much slower that may be
-  std::string calibration;            // how what the job's decoder takes was measured; "" = it was not
+      decode_headroom;                // where headrace's own decoder replaces the job's: how much slower that may be
+  std::string calibration;            // how the time of the job's decoder was measured; "" = it was not
   std::string by_times;               // the stage that where its time went names
   std::vector<std::string> not_cold;  // points of which it is not proven that they read from storage alone
   LoaderRates rates;                  // of the counter-experiments
@@ -155,7 +155,7 @@ struct Rehearsal {
          longest_s = 0;  // samples of all repetitions that storage stalled for, and the longest wait for one
 };
 
-/// A benchmark's checkpoints as it reports them: means over all of them, each by its slowest rank; bytes of all ranks.
+/// A benchmark's checkpoints as it reports them: means over all of them, each by its slowest rank. Bytes of all ranks.
 struct BenchmarkSaves {
   unsigned count = 0;
   double each_s = 0, bytes_per_s = 0;
@@ -191,7 +191,7 @@ struct RunResult {
   std::optional<Rehearsal> rehearsal;
   std::optional<HeldRules> rules;
   std::vector<expectations::Part> parts;         // of this machine
-  std::vector<expectations::Expected> expected;  // figures beside what sound hardware gives
+  std::vector<expectations::Expected> expected;  // figures compared with those of sound hardware
   Summary summary;
   std::string lost;  // which other process of the run ended too early; "" = none
   int signal = 0;    // SIGINT or SIGTERM that ended it

@@ -28,7 +28,7 @@ void search(const std::shared_ptr<Workload>& workload, CacheState state, bool pi
     hooks.live = [&](double, double elapsed_s) {
       try {
         report(elapsed_s);
-      } catch (const std::exception&) {  // workers run: what ends the search is asked for again after them
+      } catch (const std::exception&) {  // workers run: the end of the search is checked again after them
       }
     };
     const PhaseEnd end =

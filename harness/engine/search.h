@@ -1,4 +1,4 @@
-// Searching settings before measuring: the workload says what to try, the engine tries it.
+// Searching settings before measuring: the workload gives the settings, the engine tries them.
 #pragma once
 
 #include <memory>

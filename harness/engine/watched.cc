@@ -56,7 +56,7 @@ void run(const std::shared_ptr<WatchedStep>& step, const DataProgress& progress)
   } catch (...) {
     failure = std::current_exception();
   }
-  step->body = nullptr;  // what it owns goes on this thread
+  step->body = nullptr;  // its own objects are destroyed on this thread
   const std::lock_guard lock(step->mutex);
   step->failure = failure;
   step->ended = true;

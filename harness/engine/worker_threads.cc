@@ -36,8 +36,8 @@ using Clock = std::chrono::steady_clock;
 
 std::uint64_t nanoseconds(double s) { return static_cast<std::uint64_t>(s * 1e9); }
 
-/// Everything that worker threads touch. Shared with each of them, so that a thread which hangs in
-/// the kernel and comes back after the engine went on still finds it.
+/// Everything that worker threads touch. Shared with each of them. A thread that hangs in the kernel and returns after
+/// the engine went on still finds it.
 struct Workers {
   std::shared_ptr<Workload> workload;
   std::vector<std::unique_ptr<Recorder>> recorders;
@@ -68,7 +68,7 @@ struct Workers {
   }
 };
 
-/// Calls `step`; what it throws is the workers's error.
+/// Calls `step`; its exception is the worker's error.
 template <class Step>
 bool guarded(Workers& workers, Step step) {
   try {
@@ -120,14 +120,13 @@ void pin(std::thread& thread, int cpu) {
                          &set);  // not pinned is slower, not wrong
 }
 
-/// Waits for the workers, shows how it goes, and asks it to stop when the time, a signal or a stall
-/// says so.
+/// Waits for the workers, shows the progress, and requests a stop by time, signal or stall.
 class Watch {
  public:
   Watch(Workers& workers, const EngineLimits& limits, const PhaseHooks& hooks)
       : workers_(workers), limits_(limits), hooks_(hooks) {}
 
-  /// False: it hung; why() says how.
+  /// False: it hung; why() has the reason.
   bool until(unsigned Workers::*counter, double expected_s) {
     const Clock::time_point start = Clock::now();
     Clock::time_point moved = start, reported = start, asked{}, looked = start;

@@ -33,27 +33,25 @@ struct PhaseRequest {
 /// still write.
 struct PhaseEnd {
   enum class Kind { done, failed, interrupted, hung } kind = Kind::done;
-  std::string error;  // failed: what a worker threw; hung: TIMEOUT and who did not end
+  std::string error;  // failed: a worker's exception; hung: TIMEOUT and the workers that did not end
   std::vector<std::unique_ptr<Recorder>> recorders;
   std::uint64_t released_ns = 0;
-  /// In stretches in which not even who watches the workers came to look: stopped (SIGSTOP), frozen,
-  /// or long not scheduled.
+  /// In stretches in which not even the watching thread ran: stopped (SIGSTOP), frozen, or long not scheduled.
   double stood_still_s = 0;
 };
 
-/// Called on the engine's thread: `ready` when every worker waits for the start, with what one of
-/// them threw, or ""; false = nobody starts. `ended` right
-/// after the last one; `live` some times a second with all workers' bytes/s since the last call and
-/// the time since the start.
+/// Called on the engine's thread when every worker waits for the start. `ready` gets the error that one of them threw,
+/// or "". false = none starts. `ended` right after the last one. `live` some times a second with all workers' bytes/s
+/// since the last call and the time since the start.
 struct PhaseHooks {
   std::function<bool(const std::string& error)> ready;
   std::function<void()> ended;
   std::function<void(double bytes_per_s, double elapsed_s)> live;
 };
 
-/// Starts workload.workers() threads, pinned (if so, and they may be) round robin to the process's CPUs;
-/// before_run() on each, then run() on all together; returns when all have ended, or when they did
-/// not within the limits. Never throws for what they do.
+/// Starts workload.workers() threads, pinned (if so, and they may be) round robin to the process's CPUs. before_run()
+/// on each, then run() on all together. Returns when all have ended, or when they did not within the limits. Never
+/// throws for their failures.
 PhaseEnd run_phase(const PhaseRequest& request, const EngineLimits& limits, const PhaseHooks& hooks);
 
 /// Lets go of a thread that hangs; it counts among abandoned_threads().

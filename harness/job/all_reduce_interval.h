@@ -5,14 +5,14 @@
 
 namespace headrace::job {
 
-/// Ranks that reduce together. `generation` as F28 orders them; `intra`: what NCCL counts of a GPU's NVLinks, `network`:
-/// what large messages get of a node's NICs that these ranks use [B/s, one way].
+/// Ranks that reduce together. `generation` as F28 orders them. `intra`: NCCL's rate of a GPU's NVLinks [B/s, one way].
+/// `network`: the rate of large messages over a node's NICs that these ranks use [B/s, one way].
 struct AllReduceGroup {
   double ranks = 2, nodes = 1, generation = 0, intra = 0, network = 0;
 };
 
-/// Of F28. The fastest: its least in a CUDA graph. The slowest: its most, launched, with latencies kSlowestLatency times
-/// NCCL's own and kSoundShare of the rates.
+/// The interval of F28. The fastest: its least in a CUDA graph. The slowest: its most, launched, with latencies
+/// kSlowestLatency times NCCL's own and kSoundShare of the rates.
 struct AllReduceInterval {
   Applied fastest, slowest;
 };

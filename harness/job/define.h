@@ -1,4 +1,4 @@
-// How a formula's file registers it: the typed function, and a record of what a reader needs.
+// How a formula's file registers it: the typed function, and a record for its readers.
 //
 //   /// W = R * S * alpha * (1 - h) [B/s]: ...
 //   double read_bandwidth_required(double rate, double sample, double amplification, double hit) {
@@ -14,8 +14,7 @@
 
 namespace headrace::job {
 
-/// Adds to the registry; aborts on a second formula of that id or name, or when `arity` is not the
-/// number of inputs.
+/// Adds to the registry. Aborts on a second formula of that id or name, or when `arity` is not the number of inputs.
 void add_formula(Formula formula, std::size_t arity);
 
 /// A function's parameter from an argument: numbers, yes and no, choices (an enum in the order of

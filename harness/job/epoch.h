@@ -1,4 +1,4 @@
-// An epoch of a job: its steps, and what filling the pipeline at its start costs.
+// An epoch of a job: its steps, and the cost of filling the pipeline at its start.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace headrace::job {
 
-/// Utilization of an epoch's wall clock beside that of MLPerf's rule, which leaves the first step out.
+/// Utilization of an epoch's wall clock, and that of MLPerf's rule, which leaves the first step out.
 struct WallClock {
   double steps = 0, fill_s = 0, by_rule = 0, utilization = 0;  // the last: A27
 };

@@ -22,8 +22,8 @@ namespace {
 /// "A3" -> ('A', 3): the order of the reference.
 std::pair<char, int> order_of(std::string_view id) { return {id[0], std::atoi(std::string(id.substr(1)).c_str())}; }
 
-/// Registration happens before main in no given order, so the list is made by who comes first and
-/// kept in order.
+/// Registration happens before main in no given order, so the first registration makes the list, which is kept in
+/// order.
 std::vector<Formula>& registry() {
   static std::vector<Formula> formulas;
   return formulas;
@@ -202,7 +202,11 @@ Applied apply(std::string_view name_or_id, std::initializer_list<NamedValue> val
   return apply(name_or_id, std::span<const NamedValue>(values.begin(), values.size()));
 }
 
-std::string substituted(const Formula& formula, std::span<const Argument> arguments) {
+namespace {
+
+/// The equation with the text of `put` for each symbol of an input, by the input's index.
+template <typename Put>
+std::string replaced(const Formula& formula, const Put& put) {
   const auto word_char = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
   const std::string_view equation = formula.equation;
   std::string text;
@@ -216,10 +220,33 @@ std::string substituted(const Formula& formula, std::span<const Argument> argume
     const std::string_view word = equation.substr(at, end - at);
     std::size_t i = 0;
     while (i < formula.inputs.size() && formula.inputs[i].symbol != word) ++i;
-    text += i < formula.inputs.size() ? shown(formula.inputs[i], arguments[i]) : std::string(word);
+    text += i < formula.inputs.size() ? put(i) : std::string(word);
     at = end;
   }
   return text;
+}
+
+}  // namespace
+
+std::string plain_name(const Input& input) {
+  std::string name(input.name);
+  for (const std::string_view ending : {"_rate_per_s", "_per_s", "_ratio", "_count", "_s"})
+    if (name.ends_with(ending)) {
+      name.resize(name.size() - ending.size());
+      if (ending == "_rate_per_s") name += " rate";
+      if (ending == "_per_s") name += "/s";
+      break;
+    }
+  std::replace(name.begin(), name.end(), '_', ' ');
+  return name;
+}
+
+std::string named(const Formula& formula) {
+  return replaced(formula, [&](std::size_t i) { return plain_name(formula.inputs[i]); });
+}
+
+std::string substituted(const Formula& formula, std::span<const Argument> arguments) {
+  return replaced(formula, [&](std::size_t i) { return shown(formula.inputs[i], arguments[i]); });
 }
 
 Dimension dimension_of_unit(std::string_view unit) {

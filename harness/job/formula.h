@@ -20,8 +20,7 @@ namespace headrace::job {
 /// dimension. The default range is 0 and more; the calls narrow it: `Input("cache_hit_ratio",
 /// "h").at_most(1).otherwise(0)`.
 struct Input {
-  /// `symbol` is the word that stands for it in the equation. Aborts on a name whose ending is no
-  /// known unit.
+  /// `symbol` is its name in the equation. Aborts on a name whose ending is no known unit.
   Input(std::string_view name, std::string_view symbol);
   Input at_least(double bound) const;
   Input above(double bound) const;
@@ -56,7 +55,7 @@ struct Argument {
   std::vector<double> list = {};
 };
 
-/// What a formula says; text only for verdicts.
+/// The result of a formula; text only for verdicts.
 struct Result {
   double number = 0;
   std::string text = {};
@@ -91,11 +90,11 @@ class DomainError : public std::runtime_error {
 std::span<const Formula> all_formulas();
 const Formula* find_formula(std::string_view name_or_id);
 
-/// Evaluates with one argument per input, in order. Throws DomainError naming the input, its value
-/// and its range, or the formula when the result cannot be held.
+/// Evaluates with one argument per input, in order. Throws DomainError naming the input, its value and its range, or
+/// the formula when the result overflows.
 Result evaluate(const Formula& formula, std::span<const Argument> arguments);
 
-/// A formula with its arguments, defaults filled in, and what it says.
+/// A formula with its arguments, defaults filled in, and its result.
 struct Applied {
   const Formula* formula = nullptr;
   std::vector<Argument> arguments;
@@ -110,6 +109,11 @@ using NamedValue = std::pair<std::string_view, double>;
 /// one, is our own bug and aborts.
 Applied apply(std::string_view name_or_id, std::span<const NamedValue> values);
 Applied apply(std::string_view name_or_id, std::initializer_list<NamedValue> values);
+
+/// The equation with its inputs' names for symbols: "sample rate * sample bytes * read amplification * (1 - cache hit)".
+std::string named(const Formula& formula);
+/// A name of an input without the ending that gives its unit: "cache hit".
+std::string plain_name(const Input& input);
 
 /// The equation with numbers for symbols: "10240/s * 130 kB * 1 * (1 - 0)".
 std::string substituted(const Formula& formula, std::span<const Argument> arguments);

@@ -1,4 +1,4 @@
-// Reading a job file against the table of keys, and combinations that cannot be.
+// Reads a job file by the table of keys, and rejects impossible combinations.
 #include "harness/job/job.h"
 
 #include <fmt/format.h>
@@ -9,6 +9,7 @@
 #include <set>
 
 #include "harness/base/config/value_reader.h"
+#include "harness/base/object_path.h"
 #include "harness/job/formula.h"
 #include "harness/job/job_keys.h"
 
@@ -17,7 +18,7 @@ namespace {
 
 using config::Value;
 
-/// Nothing smaller is meant, and what is divided by it could not be held.
+/// Smaller values are mistakes, and quotients by them would overflow.
 constexpr double kLeast = 1e-15;
 
 /// "130kB +- 10kB" -> "130kB" and "10kB"; the second is empty without a spread.
@@ -64,9 +65,16 @@ class JobReader {
   }
 
  private:
+  /// Data in an object store take the defaults of that section if the file leaves it out.
   bool present(std::string_view section) const {
     const Value* value = root_.find(section);
-    return value && !value->is_null();
+    return (value && !value->is_null()) || (section == "object_store" && reads_objects());
+  }
+
+  bool reads_objects() const {
+    const Value* data = root_.find("dataset");
+    const Value* path = data && data->is_map() ? data->find("path") : nullptr;
+    return path && path->is_scalar() && is_object_path(path->text);
   }
 
   static std::vector<std::string> keys_of(std::string_view section) {
@@ -207,7 +215,7 @@ class JobReader {
   std::set<std::string_view> bad_;  // paths of keys
 };
 
-/// Fills in what follows from other values; a step time must come from somewhere.
+/// Fills in values that follow from others; a step time is required.
 void complete(Job& job, const JobReader& reader, Diagnostics& problems) {
   try {
     if (problems.empty()) derive_values(job);
@@ -254,7 +262,7 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
   const auto refuse = [&](std::string_view path, const std::string& why) {
     problems.error(reader.place(path), fmt::format("{}: {}", path, why));
   };
-  /// A value that is wrong by itself was reported; what follows from it would only confuse.
+  /// A wrong value was reported; its consequences would only confuse.
   const auto good = [&](std::initializer_list<std::string_view> paths) {
     return std::none_of(paths.begin(), paths.end(), [&](std::string_view path) { return reader.is_bad(path); });
   };
@@ -336,7 +344,7 @@ Job parse_job(const Value& root, Diagnostics& problems) {
 Job load_job(const std::string& path, const std::vector<std::string>& overrides) {
   Diagnostics problems;
   Value root = config::read_yaml(path, problems);
-  problems.throw_if_any();  // what follows would only repeat that the file cannot be read
+  problems.throw_if_any();  // later errors would only repeat that the file cannot be read
   if (root.find("job") == nullptr && (root.find("workloads") != nullptr || root.find("extends") != nullptr))
     throw UsageError(path + ": this is a configuration, no job: a job describes the training (configs/jobs/*.yaml)");
   for (const std::string& assignment : overrides) config::apply_override(root, assignment, problems);

@@ -1,5 +1,4 @@
-// A described training job: what the user plans to run. Parsed completely, every problem reported at
-// once.
+// A described training job, as the user plans it. Parsed completely, every problem reported at once.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +16,12 @@ enum class Layout { files, shards, tokens };
 enum class Sharding { none, zero1, zero2, zero3 };
 enum class ContextMethod { ring, ulysses };
 enum class CachePolicy { lru, pinned, cooperative };
-/// Who reads: processes that each prepare a batch at a time and deliver in order; such with shards of their own; a
-/// pipeline of tf.data; an engine that keeps requests in flight.
+/// The readers: processes that each prepare a batch at a time and deliver in order. Such with shards of their own. A
+/// pipeline of tf.data. An engine that keeps requests in flight.
 enum class LoaderKind { pytorch, pytorch_iterable, tfdata, in_flight };
 /// The calls that reach the kernel for a sample: docs/reference/job.md reports each.
 enum class ReadProfile { whole, pil, wds, mds, mmap, row_group, npz, ranged };
-/// The format that workers decode; none: samples go on as they are read.
+/// The format that workers decode; none: samples are used as they are read.
 enum class SampleCodec { none, jpeg, png, zstd, npz };
 
 /// The job file's values in SI units. An empty optional = not given and no default.
@@ -43,14 +42,14 @@ struct Job {
   } step;
   struct Dataset {
     Layout layout = Layout::files;
-    ReadProfile read_profile = ReadProfile::whole;  // not given: as layout has it
+    ReadProfile read_profile = ReadProfile::whole;  // not given: as in layout
     SampleCodec codec = SampleCodec::none;
     std::string path;  // of a data set that is there already; "" = none
     std::optional<double> samples, decoded_size, cpu_time_per_sample, image_size;
     std::optional<double> format_overhead;  // [B] headers and padding of a sample in a shard
     double sample_size = 0, samples_per_file = 1, request_size = 1 << 20, read_amplification = 1,
            metadata_ops_per_open = 4;
-    /// What storage holds and reads for one sample [B].
+    /// The stored and read size of one sample [B].
     double stored_size() const { return sample_size + (layout == Layout::shards ? format_overhead.value_or(0) : 0); }
   } dataset;
   struct Loader {
@@ -107,8 +106,8 @@ struct Job {
   double gpus_per_replica() const { return parallelism.tensor * parallelism.pipeline * parallelism.context; }
   double replicas() const { return cluster.gpus() / gpus_per_replica(); }
 
-  /// Effective values by dotted path ("dataset.sample_size" -> "130000B"), defaults included: what
-  /// ${job.dataset.sample_size} in a config stands for, and what run files keep.
+  /// Effective values by dotted path ("dataset.sample_size" -> "130000B"), defaults included: the values of
+  /// ${job.dataset.sample_size} in a config and in run files.
   std::map<std::string, std::string> values;
   /// Standard deviations of values given as "130kB +- 10kB", by path, in the value's unit.
   std::map<std::string, double> spreads;
@@ -120,14 +119,14 @@ struct Job {
 /// Reads a job file and applies "key=value" overrides. Throws UsageError with every problem.
 Job load_job(const std::string& path, const std::vector<std::string>& overrides = {});
 
-/// A job from a document that was read already; problems are added to `problems`, and the job is
-/// only good when there are none.
+/// A job from a document that was read already. Problems are added to `problems`, and the job is only good when there
+/// are none.
 Job parse_job(const config::Value& root, Diagnostics& problems);
 
-/// Headers and padding of a sample are at most this, or as much as the sample itself: more is another sample size [B].
+/// Headers and padding of a sample are at most this, or the size of the sample. More is another sample size [B].
 inline constexpr double kMostHeaders = 8192;
 
-/// What a shard's format adds to each sample, as it was counted [B].
+/// The counted overhead of a shard's format per sample [B].
 void set_format_overhead(Job& job, double bytes);
 
 /// Computes (anew) the values in `derived`, and those not given that can be derived. Throws

@@ -37,7 +37,7 @@ std::optional<double> mtbf_of(const Job::Cluster& c) {
       .value();
 }
 
-/// What the usual loader of such a data set does, and its name.
+/// The usual loader of such a data set, and its name.
 std::pair<ReadProfile, const char*> profile_of(Layout layout) {
   switch (layout) {
     case Layout::shards:

@@ -6,7 +6,7 @@
 namespace headrace::job {
 namespace {
 
-/// Puts a number, a yes or no, or the index of a word into job.section.member, whatever its type.
+/// Puts a number, a yes or no, or the index of a word into job.section.member, of any type.
 template <auto section, auto member>
 void put(Job& job, double value) {
   auto& part = [&]() -> auto& {
@@ -25,7 +25,7 @@ void put(Job& job, double value) {
     part.*member = value;
 }
 
-// Bounds keep every product of values a number that can be held.
+// Bounds keep every product of values finite.
 constexpr double kMost = 1e15;
 constexpr Range kWhole{.min = 1, .max = kMost, .integer = true};
 constexpr Range kPositive{.min = 0, .max = kMost, .min_excluded = true};

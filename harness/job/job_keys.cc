@@ -1,4 +1,4 @@
-// What is known of keys and sections beside the table.
+// Facts on keys and sections in addition to the table.
 #include "harness/job/job_keys.h"
 
 #include <fmt/format.h>
@@ -53,7 +53,8 @@ std::span<const JobSection> job_sections() {
       {"cache", "page cache of one node; left out: no needs that count on it", [](Job& j) { j.cache = Job::Cache{}; }},
       {"local_cache", "a cache tier on each node; left out: no needs that count on it",
        [](Job& j) { j.local_cache = Job::LocalCache{}; }},
-      {"object_store", "left out: no object-store needs", [](Job& j) { j.object_store = Job::ObjectStore{}; }},
+      {"object_store", "left out: the defaults for data at s3://, else no object-store needs",
+       [](Job& j) { j.object_store = Job::ObjectStore{}; }},
       {"fabric", "left out: no needs of NICs and switches", [](Job& j) { j.fabric = Job::Fabric{}; }},
   };
   return sections;

@@ -18,7 +18,7 @@ struct JobKey {
   Dimension dimension = Dimension::count;
   Range range = {};
   std::string_view fallback = {};        // as a user would write it; "" = none
-  std::string_view shown_fallback = {};  // where the default is no plain value: what is reported about it
+  std::string_view shown_fallback = {};  // where the default is no plain value: its description
   std::string_view help = {};
   bool required = false;                  // where its section is given or required
   std::vector<std::string> choices = {};  // words: the value is the index

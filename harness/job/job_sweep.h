@@ -1,5 +1,4 @@
-// The needs of many jobs that differ in a key or two: what if the cluster were larger, the samples
-// smaller?
+// The needs of many jobs that differ in a key or two, such as the size of the cluster.
 #pragma once
 
 #include <span>

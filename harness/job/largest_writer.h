@@ -7,8 +7,8 @@
 
 namespace headrace::job {
 
-/// How many times the mean a node writes at most: with the optimizer's state alone spread, the ranks of the first replica
-/// write the weights too (E4), and as many of them as a node has share its path. 1: all write the same.
+/// A node's largest multiple of the mean written bytes. If only the optimizer's state is spread, the first replica's
+/// ranks write the weights, too (E4). Those of one node share its path. 1: all write the same.
 double largest_writer(const Job& job, std::span<const Need> needs);
 
 }  // namespace headrace::job

@@ -58,7 +58,7 @@ std::vector<NeedKind> ingest() {
            .mend = kSlowReads},
           {.id = "ingest.metadata_rate",
            .name = "Names looked up",
-           // The second reads the files meanwhile, and counts two calls for each.
+           // The second also reads the files, and counts two calls for each.
            .measured_by = {{"metadata.operation_rate"}, {"small_file_read.metadata_rate", When::always, true}},
            .cache = kCold,
            .mend = kSlowReads,
@@ -232,7 +232,7 @@ std::vector<NeedKind> network() {
   };
 }
 
-/// Of the whole job: its steps and its money.
+/// The needs of the whole job: its steps and its money.
 std::vector<NeedKind> job() {
   return {{.id = "step.time"},
           {.id = "step.pipeline_bubble"},
@@ -261,7 +261,7 @@ bool holds(When when, Scope scope, const Job& job) {
     case When::no_files:
       return layout != Layout::files;
     case When::objects:
-      return job.object_store && is_object_path(job.dataset.path);
+      return is_object_path(job.dataset.path);
     case When::of_gpu:
       return scope == Scope::gpu;
     case When::of_node:

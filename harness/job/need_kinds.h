@@ -1,4 +1,4 @@
-// What is the same of a need in every job: who can measure it, whose it is, how it is reported, what helps when it is missed.
+// The properties of a need that every job shares: measurements, owner, report, and advice when it is missed.
 #pragma once
 
 #include <span>
@@ -31,7 +31,7 @@ struct Measure {
 
   std::string_view metric = {};  // "small_file_read.read_bandwidth"
   When when = When::always;
-  bool lower_bound = false;  // it does other work meanwhile: there is more to have than it reports
+  bool lower_bound = false;  // it does other work at the same time: more is available than it reports
 };
 
 /// Whose a resource is: all nodes' together (storage), each node's own (memory, cores), or each GPU's own (its links).
@@ -47,15 +47,15 @@ struct JobPhase {
 /// One row of the table of needs.
 struct NeedKind {
   std::string_view id = {};               // "ingest.read_bandwidth"
-  std::string_view name = {};             // "Bytes read": what people call it; "" = it is never judged
+  std::string_view name = {};             // "Bytes read": its name for people; "" = it is never judged
   std::vector<Measure> measured_by = {};  // in order of preference; none: it is reported, and never judged
   std::string_view cache = {};            // the cache state that it must be measured in: "cold", or "" = any
   Owner owner = Owner::all_nodes;
-  /// "schedule": with each value of that parameter all have to meet the need, so that the worst of them answers; of other
-  /// settings the best does. "" = of all points the best.
+  /// "schedule": with each value of that parameter all have to meet the need, so that the worst of them answers. Of
+  /// other settings the best does. "" = of all points the best.
   std::string_view worst_over = {};
   bool memory = false;         // reported in GiB, as memory is; all else in decimal units
-  std::string_view mend = {};  // what helps when it is missed; "" = nothing of its own
+  std::string_view mend = {};  // advice when it is missed; "" = none of its own
   JobPhase phase = {};
 };
 
@@ -75,7 +75,7 @@ const NeedKind& need_kind(std::string_view id);
 std::vector<Measure> measures(const NeedKind& kind, Scope scope, const Job& job);
 
 /// `value` as people read it. `unit` as in unit_name(), or "ns"; `name`: a need, or a metric "host_facts.free_space".
-/// "22.1 GiB" for 23.7e9 B of host.prefetch_memory and of what measures it, "23.7 GB" for all that is no memory.
+/// "22.1 GiB" for 23.7e9 B of host.prefetch_memory and of its measurements, "23.7 GB" for all that is no memory.
 std::string format_named(double value, std::string_view unit, std::string_view name);
 
 }  // namespace headrace::job

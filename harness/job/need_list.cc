@@ -8,12 +8,14 @@ namespace headrace::job {
 Derivation::Derivation(std::string_view formula, std::initializer_list<NamedValue> values)
     : Derivation(apply(formula, values)) {}
 
-Derivation::Derivation(Applied applied) { steps_.push_back({{}, std::move(applied)}); }
+Derivation::Derivation(Applied applied) { steps_.push_back({{}, {}, std::move(applied)}); }
 
 Derivation& Derivation::of(std::string_view input, const Derivation& other) {
   const Input* fed = formula().find_input(input);
   steps_.insert(steps_.end(), other.steps_.begin(), other.steps_.end());
-  steps_[steps_.size() - other.steps_.size()].symbol = fed ? fed->symbol : input;
+  Step& first = steps_[steps_.size() - other.steps_.size()];
+  first.symbol = fed ? fed->symbol : input;
+  first.name = fed ? plain_name(*fed) : std::string(input);
   return *this;
 }
 
@@ -36,13 +38,16 @@ Need& NeedList::add(std::string_view id, Scope scope, const Derivation& derivati
     for (const Derivation::Step& step : derivation.steps_) {
       const Formula& formula = *step.applied.formula;
       const bool first = &step == &derivation.steps_.front();
-      std::string equation(formula.equation), numbers = substituted(formula, step.applied.arguments);
+      std::string equation(formula.equation), words = named(formula),
+                                              numbers = substituted(formula, step.applied.arguments);
       if (first && shared) {
         equation = fmt::format("({}) {} {}", equation, sign, share.of);
+        words = fmt::format("({}) {} {}", words, sign, share.of);
         numbers = fmt::format("({}) {} {}", numbers, sign, share.count);
       }
       why.formula += (first ? "" : " of ") + std::string(formula.id);
       why.equation += first ? equation : fmt::format("; {} = {}", step.symbol, equation);
+      why.named += first ? words : fmt::format("; {} ({}) = {}", step.name, step.symbol, words);
       why.substituted += first ? numbers : fmt::format("; {} = {}", step.symbol, numbers);
       for (std::size_t i = 0; i < formula.inputs.size(); ++i)
         why.inputs.emplace_back(formula.inputs[i].name, step.applied.arguments[i].number);
@@ -66,6 +71,7 @@ Need& NeedList::add(std::string_view id, Scope scope, double required, std::stri
   need.need = job_.safety * required;
   need.unit = unit;
   need.formula = std::move(why.formula);
+  need.named = std::move(why.named);
   need.equation = std::move(why.equation);
   need.substituted = std::move(why.substituted);
   need.inputs = std::move(why.inputs);

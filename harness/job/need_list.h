@@ -26,6 +26,7 @@ class Derivation {
   friend class NeedList;
   struct Step {
     std::string_view symbol;  // of the input that this step gives; "" for the first
+    std::string name;         // of that input, in words
     Applied applied;
   };
   std::vector<Step> steps_;
@@ -40,7 +41,7 @@ struct Share {
 
 /// Where a need comes from when no formula of the reference gives its value as it is.
 struct Explanation {
-  std::string formula, equation, substituted;
+  std::string formula, equation, named, substituted;
   std::vector<std::pair<std::string, double>> inputs;
 };
 
@@ -95,12 +96,12 @@ Derivation checkpoint_size_of(const Job& job);
 Derivation checkpoint_write_of(const Job& job, double checkpoint_bytes);
 /// F6, F7 or F8: bytes that each of `ranks` sends per step to keep the replicas equal.
 Derivation gradient_bytes_of(const Job& job, double ranks);
-/// A collective of groups of `ranks`, neighbours `stride` apart. Ranks lie on nodes with
-/// tensor-parallel neighbours first, then context, replicas, pipeline stages.
+/// A collective of groups of `ranks`, neighbours `stride` apart. Ranks are placed on nodes with tensor-parallel
+/// neighbours first, then context, replicas, pipeline stages.
 JobCollective collective_of(const Job& job, double message, double ranks, double stride);
 /// That of the gradients of groups of `ranks`.
 JobCollective gradient_collective_of(const Job& job, double ranks);
-/// The least and the most time of one all-reduce of such a size in such groups (F28); locked where the job does not
+/// The least and the most time of one all-reduce of such a size in such groups (F28). Locked where the job does not
 /// have the rates of its links.
 void add_call_times(const Job& job, NeedList& needs, const JobCollective& calls, std::string_view least,
                     std::string_view most);

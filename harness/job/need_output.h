@@ -21,7 +21,7 @@ std::string needs_csv(std::span<const Need> needs);
 /// A value of a need with four digits and the unit people use.
 std::string need_value(double value, const std::string& unit);
 
-// What an override changes: the needs of two jobs side by side.
+// The changes by an override: the needs of two jobs side by side.
 
 /// A need at a scope, with margin, of two jobs; a side that does not have it has no value.
 struct NeedChange {
@@ -35,11 +35,11 @@ struct NeedChange {
   bool same() const { return before == after; }
 };
 
-/// In the order of the job after; what only the job before has comes last.
+/// In the order of the job after; needs of only the job before come last.
 std::vector<NeedChange> need_changes(const Job& before, const Job& after);
 
-/// {"schema", "job", "overrides", "needs": [{"id", "scope", "unit", "before", "after", "factor"}]};
-/// a side that does not have the need is null, and so is the factor then.
+/// {"schema", "job", "overrides", "needs": [{"id", "scope", "unit", "before", "after", "factor"}]}. A side that does
+/// not have the need is null, and so is the factor then.
 std::string changes_json(const Job& before, const Job& after, const std::vector<std::string>& overrides);
 
 /// id,scope,unit,before,after,factor

@@ -20,16 +20,16 @@ struct JobCollective {
   double message = 0;   // bytes of one call, as message_size of the workloads that measure it
   double ranks = 0;     // of one group
   double stride = 1;    // from one rank of a group to the next, counted node by node
-  double nodes = 1;     // that a group lies on
+  double nodes = 1;     // of a group
   double wire = 0;      // bytes that each rank sends ...
-  double hidden_s = 0;  // ... while other work hides so much of the time
+  double hidden_s = 0;  // ... while other work hides this part of the time
   double times = 1;     // so often per step
 
   /// `message` as a whole number of floats, no more than all workloads can send at once.
   std::uint64_t message_size() const;
 };
 
-/// A value of the job that a need is about: what is measured with another one is no answer.
+/// A value of the job that a need is about: a measurement with another value is no answer.
 struct JobParameter {
   std::string name;  // of the workload's parameter: "nic_rate"
   std::string key;   // of the job: "cluster.nic_rate"
@@ -47,6 +47,7 @@ struct Need {
   std::string unit;         // "B/s", "1/s", "B", "count"
   std::string formula;      // "A3", or a chain: "F18 of F6"
   std::string equation;     // "R * S * alpha * (1 - h)"
+  std::string named;        // "sample rate * sample bytes * read amplification * (1 - cache hit)"
   std::string substituted;  // "10240/s * 130 kB * 1 * (1 - 0)": the numbers put in
   std::vector<std::pair<std::string, double>> inputs;
   /// Workload metrics that measure it at node scope, best first: "small_file_read.read_bandwidth".
@@ -64,8 +65,8 @@ std::vector<Need> derive_needs(const Job& job);
 /// The same without the texts (equation, substituted, inputs): for sweeps over many jobs.
 std::vector<Need> derive_need_values(const Job& job);
 
-/// Of derive_needs(), those that a run judges: a need once, of a node where nodes have it; the cluster's own, and those of
-/// single GPUs, which GPUs answer.
+/// The needs of derive_needs() that a run judges: each once, per node where nodes have it. The cluster's own, and those
+/// of single GPUs, which GPUs answer.
 std::vector<Need> judged_needs(const Job& job);
 
 /// A need that the job does not have, and the keys that would give it.

@@ -6,16 +6,17 @@
 namespace headrace::job {
 namespace {
 
-/// The copy to the host is all that an asynchronous save may block for: a part of the checkpoint
-/// within the stall.
+/// The copy to the host is the only blocking part of an asynchronous save. It moves a part of the checkpoint within the
+/// stall.
 void add_copy(const Job& job, double size, NeedList& needs) {
   const double stall = job.checkpoint->stall;
   for (const auto& [scope, parts, word] :
-       {std::tuple{Scope::gpu, job.cluster.gpus(), "G"}, std::tuple{Scope::node, job.cluster.nodes, "N"}}) {
+       {std::tuple{Scope::gpu, job.cluster.gpus(), "gpus"}, std::tuple{Scope::node, job.cluster.nodes, "nodes"}}) {
     Explanation why;
     if (needs.texts())
       why = {"E6 of E3",
-             fmt::format("K / {} / t_stall", word),
+             fmt::format("K / {} / t_stall", scope == Scope::gpu ? "G" : "N"),
+             fmt::format("checkpoint bytes / {} / stall budget", word),
              fmt::format("{} / {} / {}", compact_quantity(size, Dimension::bytes), parts,
                          compact_quantity(stall, Dimension::seconds)),
              {{"checkpoint_bytes", size}, {"ranks_count", parts}, {"stall_budget_s", stall}}};

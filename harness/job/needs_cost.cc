@@ -1,4 +1,4 @@
-// What waiting, requests and stored bytes cost, from the prices that the job gives.
+// The cost of waiting, requests and stored bytes, from the job's prices.
 #include "harness/job/need_list.h"
 
 namespace headrace::job {

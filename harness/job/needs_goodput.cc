@@ -1,4 +1,4 @@
-// What of the time is useful work: epochs, shared paths, checkpoint intervals, failures.
+// The useful share of the time: epochs, shared paths, checkpoint intervals, failures.
 #include "harness/job/need_list.h"
 
 namespace headrace::job {

@@ -1,4 +1,4 @@
-// What decoding, shuffling and moving the samples asks of a node's cores, memory and GPU links.
+// The needs of decoding, shuffling and moving samples: a node's cores, memory and GPU links.
 #include <algorithm>
 
 #include "harness/job/need_kinds.h"

@@ -1,4 +1,4 @@
-// What feeding the GPUs asks of storage.
+// The needs of feeding the GPUs: storage.
 #include "harness/job/need_list.h"
 
 namespace headrace::job {

@@ -1,5 +1,5 @@
-// What spreading one replica over GPUs asks of the links between them: tensor, pipeline, context,
-// expert parallelism.
+// The needs of spreading one replica over GPUs for the links between them: tensor, pipeline, context, expert
+// parallelism.
 #include <cmath>
 
 #include "harness/job/need_list.h"

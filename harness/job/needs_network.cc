@@ -10,8 +10,7 @@
 namespace headrace::job {
 namespace {
 
-/// How the ranks that share gradients lie on the nodes: neighbours are first tensor-parallel, then
-/// replicas.
+/// The places of the ranks that share gradients: neighbours are first tensor-parallel, then replicas.
 struct GradientGroups {
   double ranks;     // of one group
   double per_node;  // groups that a node takes part in
@@ -118,8 +117,7 @@ void add_fabric_needs(const Job& job, NeedList& needs) {
     add_call_times(job, needs, gradient_collective_of(job, groups.ranks), "network.gradient_call_least",
                    "network.gradient_call_most");
   if (!groups.leave_node() || !needs.have({"network.node_bandwidth"}, {"model.parameters"})) return;
-  // A ring passes each node once, so a group's bus bandwidth leaves the node once, whatever ranks
-  // are on it.
+  // A ring passes each node once, so a group's bus bandwidth leaves the node once, for any ranks on it.
   const Derivation busbw = gradient_busbw_of(job, groups.ranks);
   needs.add("network.node_bandwidth", Scope::node, busbw, {groups.per_node, "groups_per_node", true}).collective =
       gradient_collective_of(job, groups.ranks);
@@ -133,6 +131,7 @@ void add_fabric_needs(const Job& job, NeedList& needs) {
     if (needs.texts())
       why = {"F21",
              "W / k * max(1, x * o)",
+             "node bytes/s / nics per node * max(1, cross spine * oversubscription)",
              fmt::format("{} / {} * max(1, {} * {})", compact_quantity(node_rate, Dimension::bytes_per_second), nics,
                          fabric.crossing, fabric.oversubscription),
              {{"node_bytes_per_s", node_rate},

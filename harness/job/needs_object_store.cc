@@ -16,6 +16,7 @@ void add_smallest_shard(const Job::ObjectStore& store, NeedList& needs) {
   if (needs.texts())
     why = {"D1",
            "9 * t0 * w1",
+           "9 * first byte latency * stream bytes/s",
            fmt::format("9 * {} * {}", compact_quantity(store.first_byte_latency, Dimension::seconds),
                        compact_quantity(store.stream_rate, Dimension::bytes_per_second)),
            {{"first_byte_latency_s", store.first_byte_latency}, {"stream_bytes_per_s", store.stream_rate}}};

@@ -1,4 +1,4 @@
-// The range that a number must lie in, and its words for messages and documentation.
+// The allowed range of a number, and its words for messages and documentation.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Rounding of counts: up for what must be bought or started, down for what can be fed.
+// Rounding of counts: up for things to buy or start, down for consumers that can be fed.
 #pragma once
 
 #include <algorithm>

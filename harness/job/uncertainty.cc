@@ -50,8 +50,8 @@ void add_uncertainty(const Job& job, std::vector<Need>& needs) {
   for (const auto& [path, deviation] : job.spreads) {
     const JobKey& key = *find_job_key(path);
     const double center = parse_quantity(job.values.at(path), key.dimension).value;
-    // The slope at the value is exact to first order; where rounding up makes steps it is nothing
-    // or far too much, and the change over the whole spread reports more.
+    // The slope at the value is exact to first order. Rounding makes steps, so the local change is nothing or far too
+    // much. The change over the whole spread reports more.
     const Slope small(job, key, center, deviation, deviation * 1e-4), whole(job, key, center, deviation, deviation);
     for (std::size_t i = 0; i < needs.size(); ++i) {
       if (needs[i].required == 0) continue;

@@ -43,14 +43,14 @@ bool size_answers(const Way& way, std::string_view workload, std::string_view me
   if (reads_whole_files(way, workload) && !own_data)
     return is_alike(setting_number(settings, "file_size"), way.file_size, kAlikeSize);
   if (workload == "random_read") return is_alike(setting_number(settings, "block_size"), way.request_size, kAlikeSize);
-  // Of what lies packed in shards only the number of samples depends on their size.
+  // For packed samples only the number depends on their size.
   const double sample = setting_number(settings, "sample_size");
   if (workload == "shard_stream" && metric == "sample_rate" && sample > 0)
     return is_alike(sample, way.sample_size, kAlikeSize);
   return true;
 }
 
-/// Where the data lay that a loader's workload read, and where the job's lie.
+/// The place of the data that a loader's workload read, and of the job's.
 std::string other_place(const Way& way, std::string_view workload, const Settings& settings) {
   if (way.data.empty() || !is_loader(workload)) return "";
   if (way.data == "objects" && !reads_objects(settings))
@@ -75,13 +75,12 @@ void hold_workers(const Way& way, const Settings& settings, Likeness& like) {
   (had > way.workers ? like.more : like.less) = true;
 }
 
-/// The kind of loader that reads in this workload as the job's does: what is packed in shards, each worker reads from
-/// shards of its own.
+/// The kind of loader that reads in this workload like the job's. For packed samples, each worker reads its own shards.
 std::string_view loader_in(const Way& way, std::string_view workload) {
   return workload == "shard_stream" && way.loader == "pytorch" ? "pytorch_iterable" : std::string_view(way.loader);
 }
 
-/// Can the workload make these calls? Others stand for them by the sizes of their requests.
+/// Can the workload make these calls? Others imitate them by the sizes of their requests.
 bool knows(std::string_view workload, std::string_view profile) {
   static constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kKnown{{{"small_file_read", "whole"},
                                                                                         {"small_file_read", "pil"},
@@ -94,7 +93,7 @@ bool knows(std::string_view workload, std::string_view profile) {
   return std::ranges::find(kKnown, std::pair(workload, profile)) != kKnown.end();
 }
 
-/// Who reads, and by which calls. Runs of before those were recorded are taken as they are.
+/// The readers and their calls. Older runs, which do not record them, are taken as they are.
 void hold_loader(const Way& way, std::string_view workload, const Settings& settings, Likeness& like) {
   const bool queues = many_in_flight(settings);
   if (queues && way.loader != "in_flight") {
@@ -110,7 +109,7 @@ void hold_loader(const Way& way, std::string_view workload, const Settings& sett
   }
   const std::string loader = setting(settings, "loader");
   if (!queues && loader == "none" && way.loader != "in_flight") {
-    like.distance += 0.5;  // as many readers, but nobody waits for a batch of another
+    like.distance += 0.5;  // the same number of readers, but none waits for another's batch
   } else if (!loader.empty() && loader != "none" && loader != loader_in(way, workload)) {
     like.distance += 1;
     like.differs.push_back(fmt::format("loader {}, the job's is {}", loader, loader_in(way, workload)));
@@ -124,7 +123,7 @@ void hold_loader(const Way& way, std::string_view workload, const Settings& sett
 
 void hold_reads(const Way& way, std::string_view workload, const Settings& settings, Likeness& like) {
   hold_loader(way, workload, settings, like);
-  // What reads whole files reads each in one request, however large it may be.
+  // A reader of whole files reads each in one request of any size.
   const double block = setting_number(settings, "block_size");
   if (block > 0 && way.layout != "files") {
     like.distance += std::abs(std::log2(block / way.request_size)) / 4;

@@ -1,4 +1,4 @@
-// How a job reads its data and saves its state, and how what was measured differs from that.
+// How a job reads its data and saves its state, and how a measurement differs from that.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace headrace::job {
 
-/// What of a job decides whether a measured point shows what the job will get.
+/// The properties of a job that decide whether a measured point predicts it.
 struct Way {
   std::string layout;        // as the job's keys have it: "files"
   std::string loader;        // loader.kind: "pytorch"
@@ -18,10 +18,10 @@ struct Way {
   double file_size = 0;      // bytes of one file of the data set
   double sample_size = 0;    // bytes
   double request_size = 0;   // bytes of one read
-  double workers = 0;        // that read on one node; 0 = the job does not say
+  double workers = 0;        // that read on one node; 0 = not given
   double savers = 1;         // ranks of one node that save and restore
   bool async = false;        // saves behind the step
-  std::string data;          // where its data lie: "files", "objects"; "" = the job does not say
+  std::string data;          // the place of its data: "files", "objects"; "" = not given
 
   bool operator==(const Way&) const = default;
 };
@@ -33,16 +33,16 @@ using Settings = std::map<std::string, std::string>;
 std::string setting(const Settings& settings, std::string_view key);
 double setting_number(const Settings& settings, std::string_view key);
 
-/// How a measured point differs from what the job does.
+/// How a measured point differs from the job.
 struct Likeness {
-  /// It moved what the job moves: files of the job's size, or reads of it, of a file system or of an object store. Any
-  /// other point says nothing of the job.
+  /// It moved similar data: files or reads of the job's size, from a file system or an object store. Any other
+  /// point is no evidence for the job.
   bool answers = true;
   std::string why_not;               // why it does not answer: "moved files or requests of another size than the job's"
   bool has_way = false;              // it reads or saves: the job has a way of doing that
   double distance = 0;               // of settings; 0 = as the job does it
   std::vector<std::string> differs;  // "32 reading workers per node, the job has 64"
-  /// More, or less, worked at once than the job has: the former cannot show that the job is fed, the latter not that it
+  /// More, or less, worked at once than in the job. More cannot show that the job is fed; less cannot show that it
   /// starves.
   bool more = false, less = false;
 
@@ -57,15 +57,15 @@ bool reads_objects(const Settings& settings);
 /// workers within a quarter.
 Likeness likeness(const Way& way, std::string_view workload, std::string_view metric, const Settings& settings);
 
-/// Of two points that give the same metric: does `a` report more of the job than `b`? The one that is more like it does;
-/// of those that are as like it, the one that gave less, as nothing says that the job will choose the better; of points
-/// that neither read nor save, the one that gave more. `gave_a` and `gave_b` are in units in which more is better.
+/// For two points with the same metric: does `a` report more of the job than `b`? The one that is more like it does.
+/// Among equally like ones the lower one, as the job may choose the worse. Among points that neither read nor save, the
+/// higher one. `gave_a` and `gave_b` are in units in which more is better.
 bool says_more(const Likeness& a, double gave_a, const Likeness& b, double gave_b);
 
-/// "64 blocking workers, whole files": how a point read or saved; "" for what does neither.
+/// "64 blocking workers, whole files": how a point read or saved; "" for a point that does neither.
 std::string describe_method(const Way& way, std::string_view workload, const Settings& settings);
 
-/// Parameters with which `workload` would do what the job does: "file_size: 130kB, workers: 64".
+/// Parameters with which `workload` would be like the job: "file_size: 130kB, workers: 64".
 std::string settings_of(const Way& way, std::string_view workload);
 
 }  // namespace headrace::job

@@ -41,12 +41,11 @@ std::optional<BlockDevice> device_of_existing(const std::string& path, int depth
   if (depth > 4 || ::stat(path.c_str(), &status) != 0) return std::nullopt;
   if (S_ISBLK(status.st_mode)) return device_by_number(status.st_rdev);
   if (const auto direct = device_by_number(status.st_dev)) return direct;
-  // btrfs, overlay and others number themselves: the mount says what they stand on.
+  // btrfs, overlay and others number themselves: the mount shows the device below.
   const auto mount = mount_of(path);
   if (!mount) return std::nullopt;
   if (mount->type == "overlay") {
-    // New files and copies lie in the upper folder. It may belong to another mount namespace: then
-    // nothing is known.
+    // New files and copies are in the upper folder. It may belong to another mount namespace: then it is unknown.
     const std::string upper = option_value(mount->super_options, "upperdir");
     return upper.empty() ? std::nullopt : device_of_existing(upper, depth + 1);
   }

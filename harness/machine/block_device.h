@@ -31,7 +31,7 @@ struct DeviceCounters {
 /// From the device's `stat` file (512-byte sectors). Zeros when it cannot be read.
 DeviceCounters read_counters(const BlockDevice& device);
 
-/// /proc/self/io read_bytes and write_bytes: what this process made the storage do. False when the kernel has none.
+/// /proc/self/io read_bytes and write_bytes: this process's requests to storage. False when the kernel has none.
 bool read_self_io(std::uint64_t& read_bytes, std::uint64_t& write_bytes);
 
 }  // namespace headrace::system

@@ -1,4 +1,4 @@
-// The processors: model, how many of what, and how they are clocked.
+// The processors: model, counts, and clocks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct CpuFacts {
   bool is_virtual = false;  // the hypervisor bit is set
 };
 
-/// `root` is where /proc and /sys are looked for; tests lay their own.
+/// `root` has /proc and /sys; tests set their own.
 CpuFacts cpu_facts(const std::string& root = "");
 
 /// The numbers of a kernel list: "0-3,8" -> 0 1 2 3 8.
@@ -33,10 +33,10 @@ unsigned count_cpu_list(const std::string& list);
 
 }  // namespace headrace::system
 
-// How much the processors' caches hold: what must be exceeded to measure memory.
+// The size of the processors' caches, which must be exceeded to measure memory.
 namespace headrace {
-/// The last-level caches of these processors, each once [B]; 0 = the kernel does not report. `root`
-/// is where /sys is looked for; tests lay their own.
+/// The last-level caches of these processors, each once [B]; 0 = the kernel does not report. `root` has /sys; tests set
+/// their own.
 std::uint64_t last_level_cache(std::span<const int> cpus, const std::string& root = "");
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// How the kernel drives a block device: what it is, its queue, its read-ahead.
+// How the kernel drives a block device: its kind, its queue, its read-ahead.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct DeviceSettings {
   std::string model;  // "SAMSUNG MZQL23T8HCLS-00A07"; "" when not reported (virtio)
   std::string firmware;
   std::string transport;             // "nvme", "virtio", "scsi", "device mapper", "md"
-  std::vector<std::string> members;  // what a mapped or md device stands on
+  std::vector<std::string> members;  // the devices below a mapped or md device
   std::uint64_t size = 0;            // [B]
   std::optional<bool> rotational;
   std::string scheduler;                         // the one in force: "none", "mq-deadline"
@@ -25,8 +25,8 @@ struct DeviceSettings {
   std::string write_cache;                                     // "write back", "write through"
 };
 
-/// Of the device whose sysfs folder is `sys_path` ("/sys/dev/block/254:0"); a partition's queue is
-/// its disk's. What the kernel does not report stays empty.
+/// The settings of the device with the sysfs folder `sys_path` ("/sys/dev/block/254:0"); a partition's queue is its
+/// disk's. Unreported values stay empty.
 DeviceSettings device_settings(const std::string& sys_path);
 
 }  // namespace headrace::system

@@ -12,7 +12,7 @@
 namespace headrace::system {
 
 QuotaRest rest_of(const dqblk& quota) {
-  constexpr std::uint64_t kBlock = 1024;  // of limits [B]; what is used is in bytes
+  constexpr std::uint64_t kBlock = 1024;  // of limits [B]; usage is in bytes
   const auto rest = [](std::uint64_t limit, std::uint64_t used) {
     return limit == 0 ? QuotaRest::kUnlimited : limit - std::min(limit, used);
   };

@@ -1,4 +1,4 @@
-// What the quota of a user or group leaves on a file system, below what is free there.
+// The rest of a user's or group's quota on a file system, below the free space there.
 #pragma once
 
 #include <sys/quota.h>
@@ -14,11 +14,11 @@ struct QuotaRest {
   bool operator==(const QuotaRest&) const = default;
 };
 
-/// Of one quota, as the kernel describes it: up to the hard limits.
+/// The rest of one quota, as the kernel describes it: up to the hard limits.
 QuotaRest rest_of(const dqblk& quota);
 
-/// Of this process's user and group, at the existing `path`. Unlimited for root, whom quotas do not stop, and where the file
-/// system has none or, such as NFS, does not answer here.
+/// The rest for this process's user and group, at the existing `path`. Unlimited for root, which quotas do not limit.
+/// Also where the file system has none or, such as NFS, does not answer here.
 QuotaRest quota_rest(const std::string& path);
 
 }  // namespace headrace::system

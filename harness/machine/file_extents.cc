@@ -29,14 +29,14 @@ long type_of(int fd) {
   return ::fstatfs(fd, &status) == 0 ? static_cast<long>(static_cast<std::uint32_t>(status.f_type)) : 0;
 }
 
-/// What one item of a btrfs inode takes on storage [B].
+/// The size of one item of a btrfs inode on storage [B].
 std::uint64_t stored_in(const btrfs_ioctl_search_header& header, const unsigned char* item) {
   btrfs_file_extent_item extent{};
   std::memcpy(&extent, item, std::min<std::size_t>(header.len, sizeof extent));
   constexpr std::size_t kInline = offsetof(btrfs_file_extent_item, disk_bytenr);
   if (extent.type == BTRFS_FILE_EXTENT_INLINE) return header.len > kInline ? header.len - kInline : 0;
   if (header.len < sizeof extent || extent.disk_bytenr == 0 || extent.ram_bytes == 0) return 0;
-  // Of an extent that others share in part, as large a part as of its bytes.
+  // A partly shared extent counts with the share of its bytes.
   const double share = std::min(1.0, static_cast<double>(extent.num_bytes) / static_cast<double>(extent.ram_bytes));
   return static_cast<std::uint64_t>(share * static_cast<double>(extent.disk_num_bytes));
 }

@@ -49,7 +49,7 @@ std::optional<std::string> kernel_log(const std::string& root, std::span<const s
   char record[8192];
   while (true) {
     const ssize_t got = ::read(log.get(), record, sizeof record);
-    if (got < 0 && errno == EPIPE) continue;  // overwritten meanwhile
+    if (got < 0 && errno == EPIPE) continue;  // overwritten in the meantime
     if (got <= 0) break;
     left.append(record, static_cast<std::size_t>(got));
     for (std::size_t end; (end = left.find('\n')) != left.npos; left.erase(0, end + 1)) {

@@ -29,7 +29,7 @@ std::uint64_t make_room_for_files(std::uint64_t more) {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return more;
   std::vector<std::string> names;
-  // At its limit a process cannot count what it has open.
+  // At its limit a process cannot count its open files.
   const bool full = list_names(AT_FDCWD, "/proc/self/fd", names) == EMFILE;
   const rlim_t open = full ? limit.rlim_cur : names.size();
   if (limit.rlim_cur < open + more && limit.rlim_cur < limit.rlim_max) {
@@ -98,7 +98,7 @@ std::string limit_in_words(const Limit& limit, bool bytes) {
 
 namespace {
 
-/// Of a user namespace a process has capabilities that the kernel's drivers do not take.
+/// In a user namespace a process has capabilities that the kernel's drivers do not accept.
 bool is_first_user_namespace(const std::string& root) {
   const auto words = split(read_line(root + "/proc/self/uid_map").value_or(""), ' ');
   constexpr std::uint64_t kAll = 4294967295;

@@ -14,21 +14,21 @@ struct Limit {
   static constexpr std::uint64_t kUnlimited = RLIM_INFINITY;
 };
 
-/// RLIMIT_NOFILE, RLIMIT_MEMLOCK ...; zeros when the kernel does not say.
+/// RLIMIT_NOFILE, RLIMIT_MEMLOCK ...; zeros when the kernel does not report them.
 Limit limit_of(int resource);
 
-/// Raises this process's own limit of open files as far as `more` than are open now need it and it may. What may be opened
-/// then beside those.
+/// Raises this process's limit of open files for `more` files than now, as far as allowed. Returns the number of files
+/// that can then be opened in addition.
 std::uint64_t make_room_for_files(std::uint64_t more);
 
-/// What processes of one user share on this machine.
+/// The limits that processes of one user share on this machine.
 struct SharedMemory {
   std::uint64_t size = 0, free = 0;  // [B]; both kUnlimited: it may take all memory
 };
-/// Of the file system that shm_open() uses; nothing: it is not there, so that no process can share memory by name.
+/// The file system that shm_open() uses. nothing: it is not there, so that no process can share memory by name.
 std::optional<SharedMemory> shared_memory(const std::string& path = "/dev/shm");
 
-/// Processes and threads that this process may start, and what stops them there: "pids.max of the control group".
+/// Processes and threads that this process may start, and the limiting setting: "pids.max of the control group".
 struct TasksLeft {
   std::uint64_t count = Limit::kUnlimited;
   std::string by;
@@ -39,7 +39,7 @@ TasksLeft tasks_left(const std::string& root = "");
 /// "1024 (up to 524288)", "8.00 MiB", "unlimited".
 std::string limit_in_words(const Limit& limit, bool bytes);
 
-// What this process may do, which its user's number does not report: root in a container may little.
+// This process's rights, which its user's number does not show: root in a container has few.
 
 /// CAP_IPC_LOCK over the whole machine: its locked memory has no limit. `root` is where /proc is looked for.
 bool may_lock_all_memory(const std::string& root = "");

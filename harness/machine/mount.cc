@@ -10,7 +10,7 @@
 namespace headrace::system {
 namespace {
 
-/// `first` and what of `second` it does not have.
+/// `first` and the parts of `second` that it does not have.
 std::string united(const std::string& first, const std::string& second) {
   const std::vector<std::string> known = split(first, ',');
   std::string all = first;
@@ -67,7 +67,7 @@ std::vector<Mount> mounts() { return parse_mountinfo(read_text("/proc/self/mount
 std::optional<Mount> mount_of(const std::string& path) {
   const std::string existing = nearest_existing(path);
   std::optional<Mount> best;
-  // Of two mounts on one point the later one hides the earlier.
+  // The later one of two mounts on one point hides the earlier.
   for (Mount& mount : mounts())
     if (is_below(existing, mount.point) && (!best || mount.point.size() >= best->point.size())) best = std::move(mount);
   return best;

@@ -24,7 +24,7 @@ std::vector<Mount> parse_mountinfo(std::string_view text);
 /// "\040" is a blank: the kernel writes blanks, tabs, line ends and backslashes of paths in octal.
 std::string unescape_octal(std::string_view text);
 
-/// Of this process.
+/// The mounts of this process.
 std::vector<Mount> mounts();
 
 /// The mount that holds `path` or its nearest existing parent. Nothing when /proc is not there.
@@ -37,16 +37,16 @@ std::string nearest_existing(const std::string& path);
 /// one.
 bool is_network_file_system(std::string_view type);
 
-/// True when only this machine reads files of this type: they are on its own block devices or in its memory. Not types
-/// that several machines may share, nor read-only images, which may be files of another file system.
+/// True when only this machine reads files of this type: on its own block devices or in its memory. Not types that
+/// several machines may share, nor read-only images, which may be files of another file system.
 bool is_local_file_system(std::string_view type);
 
-/// True when files of this type lie in memory, with no storage below.
+/// True when files of this type are in memory, with no storage below.
 bool is_memory_file_system(std::string_view type);
 
-/// True when the kernel reads files of this type itself, through its own page cache and from a
-/// block device of this machine, so that /proc/self/io counts what a process made the storage read.
-/// Of a type that is not known, what its client or daemon keeps in memory is not seen.
+/// True when the kernel reads files of this type itself, through its page cache and from this machine's block device.
+/// /proc/self/io then counts a process's reads of storage. Of an unknown type, the cache of its client or daemon is not
+/// seen.
 bool is_counted_file_system(std::string_view type);
 
 }  // namespace headrace::system

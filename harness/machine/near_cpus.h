@@ -10,9 +10,9 @@
 
 namespace headrace::system {
 
-/// `cpus` with those near the device first, in the same order otherwise: on its NUMA node, and
-/// where its interrupts arrive if that is not everywhere. A completion that has to be sent on to
-/// another CPU costs, above all on virtual machines.
+/// `cpus` with those near the device first, otherwise in the same order. Near: on its NUMA node, and where its
+/// interrupts arrive if that is not everywhere. A completion that has to be sent on to another CPU costs, above all on
+/// virtual machines.
 std::vector<int> near_first(std::vector<int> cpus, const std::optional<BlockDevice>& device);
 
 /// The share of each CPU in the interrupts of the lines `numbers` of /proc/interrupts, by CPU

@@ -13,6 +13,7 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 
@@ -41,7 +42,7 @@ std::string interface_driver(const std::string& name) {
 
 namespace fs = std::filesystem;
 
-// Ethernet. Dropped packets are not among them: a busy host drops some of what nobody waits for.
+// Ethernet. Dropped packets are not among them: a busy host drops some that no program waits for.
 constexpr std::array<std::string_view, 5> kEthernetErrors{"rx_errors", "tx_errors", "rx_crc_errors", "rx_frame_errors",
                                                           "tx_carrier_errors"};
 
@@ -53,7 +54,7 @@ double leading_number(std::string_view text) {
   return value;
 }
 
-/// What is behind the number of "4: ACTIVE".
+/// The text behind the number of "4: ACTIVE".
 std::string behind_colon(const std::string& text) {
   const std::size_t colon = text.find(':');
   return std::string(trim(colon == text.npos ? std::string_view(text) : std::string_view(text).substr(colon + 1)));
@@ -103,6 +104,7 @@ void read_device(const std::string& device, const std::string& number, NetworkLi
   const std::string node = line(device + "/numa_node");
   if (!node.empty() && node[0] != '-') link.numa_node = static_cast<int>(leading_number(node));
   link.host_link = host_link_of(device);
+  link.strict_order = keeps_strict_order(device);
 }
 
 /// Interfaces below this one: slaves of a bond, ports of a bridge, what a VLAN is of.
@@ -168,16 +170,23 @@ NetworkLink interface(const std::string& folder, const std::string& name) {
   return link;
 }
 
+/// Do a bond's legs carry data at the same time? In active-backup one does, and in broadcast all carry the same.
+bool shares_out(const std::string& bond) {
+  const std::string mode = line(bond + "/bonding/mode");  // "802.3ad 4"
+  return !mode.starts_with("active-backup") && !mode.starts_with("broadcast");
+}
+
 /// An RDMA device over a bond reports the rate of one leg.
 void read_legs(const std::string& net, NetworkLink& link) {
   for (const std::string& own : link.interfaces) {
     if (kind_of(net + "/" + own) != "bonding") continue;
+    const bool all = shares_out(net + "/" + own);
     for (const std::string& leg : lower_interfaces(net + "/" + own)) {
-      ++link.legs;
+      if (++link.legs > 1 && all) link.carrying = link.legs;
       link.legs_up += line(net + "/" + leg + "/operstate") == "up";
     }
   }
-  if (link.legs > 1) link.rate *= link.legs;
+  link.rate *= link.carrying;
 }
 
 /// A card with several attachments to the host shows each plug as several devices, whose functions have one number.
@@ -189,6 +198,15 @@ void read_card(const std::string& device, const std::string& port, NetworkLink& 
   if (!link.physical || guid.find_first_not_of("0:") == guid.npos) return;
   const std::string function = pci_function_in(link.plug);
   link.plug = fmt::format("{}#{}#{}", guid, function.substr(std::min(function.rfind('.'), function.size())), port);
+}
+
+/// Devices that programs can open, by the names of their folders in /sys/class/infiniband; empty where /sys lists none.
+std::set<std::string> opened_by_programs(const std::string& sys) {
+  std::set<std::string> names;
+  for (const std::string& one : entries(sys + "/class/infiniband_verbs"))
+    if (const std::string name = line(sys + "/class/infiniband_verbs/" + one + "/ibdev"); !name.empty())
+      names.insert(name);
+  return names;
 }
 
 NetworkLink rdma_port(const std::string& sys, const std::string& name, const std::string& port) {
@@ -234,6 +252,11 @@ std::optional<HostLink> host_link_of(const std::string& device_path) {
   return link;
 }
 
+double rate_of(const HostLink& link) {
+  const auto generation = pcie_generation(link.generation);
+  return generation ? generation->gigatransfers_per_s * 1e9 / 8 * generation->encoding * link.lanes : 0;
+}
+
 std::string in_words(const HostLink& link) {
   std::string now = fmt::format("PCIe gen {} x{}", link.generation, link.lanes);
   if (!link.degraded()) return now;
@@ -267,7 +290,10 @@ std::vector<NetworkLink> network_links(const std::string& sys) {
     links.push_back(interface(folder, name));
     links.back().carrier = carrier_of(name, sys);
   }
+  const std::set<std::string> usable = opened_by_programs(sys);
   for (const std::string& name : entries(sys + "/class/infiniband")) {
+    // The planes of a card (ConnectX-8) are a device of their own, for the subnet manager alone.
+    if (!usable.empty() && !usable.contains(name)) continue;
     for (const std::string& port : entries(sys + "/class/infiniband/" + name + "/ports")) {
       NetworkLink link = rdma_port(sys, name, port);
       for (const NetworkLink& other : links) {
@@ -286,8 +312,7 @@ double host_rate(const NetworkLink& link, const std::vector<NetworkLink>& all) {
   for (const NetworkLink& other : all) {
     if (other.rdma != link.rdma || other.plug != link.plug || (other.card == link.card && &other != &link)) continue;
     if (!other.host_link) return 0;
-    const auto generation = pcie_generation(other.host_link->generation);
-    if (generation) rate += generation->gigatransfers_per_s * 1e9 / 8 * generation->encoding * other.host_link->lanes;
+    rate += rate_of(*other.host_link);
   }
   return rate;
 }

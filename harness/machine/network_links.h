@@ -1,5 +1,5 @@
-// Network ports as /sys reports on them: Ethernet interfaces and RDMA ports, their state, their way
-// to the host, and the counters that rise when a cable, a plug or a switch is bad.
+// Network ports in /sys: Ethernet interfaces and RDMA ports, their state and their path to the host. Also the counters
+// that rise when a cable, a plug or a switch is bad.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,10 @@ struct HostLink {
   unsigned lanes = 0, most_lanes = 0;
   bool degraded() const { return generation < most_generation || lanes < most_lanes; }
 };
-/// Of a device's folder in /sys; nothing where the device is on no PCI Express bus.
+/// The host link of a device's folder in /sys; nothing where the device is on no PCI Express bus.
 std::optional<HostLink> host_link_of(const std::string& device_path);
+/// That it carries one way [B/s]; 0 = of an unknown generation.
+double rate_of(const HostLink& link);
 /// "PCIe gen 4 x16", "PCIe gen 3 x8 of gen 4 x16".
 std::string in_words(const HostLink& link);
 
@@ -39,24 +41,26 @@ struct NetworkLink {
   bool member = false;  // of a bond, team or bridge, which has the address
   bool up = false;
   std::string state;      // as the kernel names it: "up", "ACTIVE, LinkUp"
-  double rate = 0;        // [B/s], one way, of all legs; 0 = not reported
+  double rate = 0;        // [B/s], one way, of all legs that carry data; 0 = not reported
   unsigned lanes = 0;     // RDMA: 4 of "4X NDR"; 0 = not reported
   std::uint64_t mtu = 0;  // [B]; 0 = not reported
   std::string driver;
   std::optional<int> numa_node;
   std::optional<HostLink> host_link;
-  /// The same for all that one plug has: a card's function, its virtual ones, those of the card's own
-  /// switch, and the RDMA port beside a network interface; "" = no device.
+  bool strict_order = false;  // PCI Express' relaxed ordering is off
+  /// The same for all parts of one plug. These are a card's function, its virtual ones, those of the card's switch, and
+  /// the RDMA port of an interface. "" = no device.
   std::string plug;
   std::string card;   // "0000:29:00", the card's PCI address without its function; "" = not reported
   std::string model;  // of the card, by its PCI identity and board: "0x15b3:0x1021, MT_0000000838"; "" = not reported
   std::string firmware;                         // RDMA; "" = not reported
   unsigned legs = 0, legs_up = 0;               // RDMA: cards' interfaces of the bond that it is over; 0 = no bond
+  unsigned carrying = 1;                        // of them, at the same time: one where the others are for its failure
   std::vector<std::string> interfaces;          // RDMA: the network interfaces of the same port
   std::map<std::string, std::uint64_t> errors;  // counters that should stay as they are
 };
 
-/// Of one interface, whatever its type.
+/// The carrier of one interface, whatever its type.
 Carrier carrier_of(const std::string& interface, const std::string& sys = "/sys");
 
 /// An interface that IP packets can go by, whatever its type: IPoIB and loopback, too.
@@ -70,7 +74,8 @@ std::vector<IpInterface> ip_interfaces(const std::string& sys = "/sys");
 /// Ethernet interfaces by name, RDMA ports last. `sys` is where /sys is. Never throws.
 std::vector<NetworkLink> network_links(const std::string& sys = "/sys");
 
-/// What PCI Express carries of a port's plug, over all the attachments that its card has to the host [B/s]; 0 = not reported.
+/// What PCI Express carries of a port's plug, over all the attachments that its card has to the host [B/s]. 0 = not
+/// reported.
 double host_rate(const NetworkLink& link, const std::vector<NetworkLink>& all);
 
 /// "port_rcv_errors +3" of every error counter that rose between two looks, by link name; those

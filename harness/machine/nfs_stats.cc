@@ -8,8 +8,8 @@
 namespace headrace::system {
 namespace {
 
-/// xprt: tcp PORT BINDS CONNECTS CONNECT_TIME IDLE_TIME SENDS RECEIVED BAD_XIDS IN_FLIGHT BACKLOG MAX_SLOTS SENDING PENDING
-/// xprt: rdma, the same up to BACKLOG; udp and local have fewer connection words, and are not added up.
+/// xprt: tcp PORT BINDS CONNECTS CONNECT_TIME IDLE_TIME SENDS RECEIVED BAD_XIDS IN_FLIGHT BACKLOG MAX_SLOTS SENDING
+/// PENDING xprt: rdma, the same up to BACKLOG. Udp and local have fewer connection words, and are not added up.
 void add_transport(const std::vector<std::string>& words, NfsTransports& all) {
   if (words.size() < 2) return;
   all.protocol = words[1];

@@ -1,4 +1,4 @@
-// What an NFS client counts of a mount: /proc/self/mountstats, of all processes of this machine since the mount.
+// An NFS client's counters of a mount: /proc/self/mountstats, of all processes of this machine since the mount.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct NfsTransports {
   std::uint64_t connections = 0;
   std::uint64_t sent = 0;
   std::uint64_t in_flight_sum = 0;  // requests that were under way, at each that was sent
-  std::uint64_t waiting_sum = 0;    // requests that waited for a slot, likewise
+  std::uint64_t waiting_sum = 0;    // requests that waited for a slot
   std::uint64_t most_slots = 0;     // in use at once on one connection; 0 = not counted (rdma)
 };
 
@@ -34,7 +34,7 @@ struct NfsStats {
   std::vector<NfsOperation> operations;  // with at least one request
 };
 
-/// Of the NFS mount at `point`. The format is the kernel's (fs/nfs/super.c, net/sunrpc/stats.c).
+/// The counters of the NFS mount at `point`. The format is the kernel's (fs/nfs/super.c, net/sunrpc/stats.c).
 std::optional<NfsStats> parse_mountstats(std::string_view text, std::string_view point);
 
 }  // namespace headrace::system

@@ -26,11 +26,11 @@
 namespace headrace {
 namespace {
 
-/// Of a store nobody knows what is free.
+/// The free space of a store is unknown.
 constexpr std::uint64_t kStoreRoom = std::uint64_t{1} << 50;  // [B]
 
-/// Cores in this process's affinity mask (its main thread's: workers are pinned to one core each),
-/// also on machines with more than CPU_SETSIZE of them.
+/// Cores in this process's affinity mask (its main thread's: workers are pinned to one core each). Also on machines
+/// with more than CPU_SETSIZE of them.
 unsigned cores_by_affinity() {
   for (int count = 1024; count <= (1 << 20); count *= 2) {
     cpu_set_t* set = CPU_ALLOC(static_cast<std::size_t>(count));
@@ -79,7 +79,7 @@ void Node::make_scratch() {
 const files::Folder& Node::scratch_folder() {
   if (makes_objects())
     throw Unsupported("files are made for this, and " + scratch_path_ + " is no folder: give one with --at DIR");
-  // Whoever removes it has it alone first; one that was removed before it was locked is made again.
+  // A process locks the folder before it removes it; one that was removed before it was locked is made again.
   while (!scratch_) {
     MarkedFolder made = MarkedFolder::make(own_place(scratch_path_), kScratchKind);
     if (made.folder().lock_shared() && made.is_marked()) scratch_ = std::make_unique<MarkedFolder>(std::move(made));

@@ -36,14 +36,13 @@ class Node {
   /// The marked folder below which data is made; made now if it is not there. Throws UsageError if
   /// it is not ours.
   const std::string& scratch();
-  /// The same, held open: whatever is made there is made through its descriptor, and nobody removes it meanwhile. Throws
-  /// RunError when something else lies in its place by now.
+  /// The same, kept open: new entries are made through its descriptor, and no other process removes it in the meantime.
+  /// Throws RunError when something else has its place by now.
   const files::Folder& scratch_folder();
-  /// For what this process alone writes: the same, or of several processes one of its own below it for each but the
-  /// first.
+  /// For files that only this process writes. The same, or an own folder below it for each process after the first.
   const files::Folder& own_scratch();
   const std::string& scratch_path() const { return scratch_path_; }
-  /// Where that is a prefix of an object store: marked, if it was not yet. What makes files throws Unsupported then.
+  /// Where that is a prefix of an object store: marked, if it was not yet. Making files throws Unsupported then.
   bool makes_objects() const;
   objects::Scratch& object_scratch();
   /// Whichever of the two it is: made now if it is not there. Throws as they do.
@@ -52,15 +51,15 @@ class Node {
   /// Most bytes that generated data may take in all; 0 = as much as is free. Set once, before the
   /// first workload.
   void limit_writes(std::uint64_t bytes) { max_write_ = bytes; }
-  /// Counts `bytes` of generated data against that limit, those of one `id` only once. Throws
-  /// RunError, which names the limit, when it is passed.
+  /// Adds `bytes` of generated data to that limit's use, those of one `id` only once. Throws RunError, which names the
+  /// limit, when it is passed.
   void reserve_writes(const std::string& id, std::uint64_t bytes);
 
-  /// Making data may take so long from now on [s], over all sets that are made: once it is used up, a set that has a file
-  /// stays as short as it is. Nothing: as long as it takes.
+  /// Making data may take this long from now on [s], over all sets. When it is used up, a set with a file stays as
+  /// short as it is. Nothing: as long as it takes.
   void limit_making(std::optional<double> seconds) { making_left_s_ = seconds; }
   std::optional<double> making_left() const { return making_left_s_; }
-  /// Counts `seconds` of making data against that limit.
+  /// Adds `seconds` of making data to that limit's use.
   void spend_making(double seconds);
 
   /// The processes that run this plan together with this one; this one alone where nothing launched more.
@@ -79,9 +78,9 @@ class Node {
   unsigned cores() const;                                    // usable by this process: affinity and cgroup quota
   std::uint64_t memory_total() const;                        // of the machine [B]; 0 = not reported
   std::uint64_t memory_available() const;                    // MemAvailable, or the cgroup's rest if that is less [B]
-  std::uint64_t free_inodes(const std::string& path) const;  // likewise; the largest number where none is reported
+  std::uint64_t free_inodes(const std::string& path) const;  // inodes; the largest number where none is reported
   std::uint64_t free_bytes(
-      const std::string& path) const;  // statvfs; nearest existing parent; of an object store more than anybody writes
+      const std::string& path) const;  // statvfs; nearest existing parent; of an object store more than any use
   bool is_root() const;
 
  private:

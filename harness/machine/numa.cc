@@ -1,4 +1,4 @@
-// sysfs for what there is, three system calls for the rest: too little to ask for a library.
+// sysfs for the nodes, three system calls for the rest: too little to need a library.
 #include "harness/machine/numa.h"
 
 #include <linux/mempolicy.h>
@@ -82,7 +82,8 @@ OnNumaNode::OnNumaNode(const NumaNode* node) {
   if (node == nullptr) return;
   cpu_set_t now;
   if (const auto set = usable(*node); !set) {
-    refused_ = "no processor of NUMA node " + std::to_string(node->id) + " may be used";
+    refused_ = "no processor of NUMA node " + std::to_string(node->id) +
+               " may be used: start with mpirun --bind-to none, or srun --cpu-bind=none";
   } else if (::pthread_getaffinity_np(::pthread_self(), sizeof now, &now) == 0 &&
              ::pthread_setaffinity_np(::pthread_self(), sizeof *set, &*set) == 0) {
     before_ = now;
@@ -91,10 +92,10 @@ OnNumaNode::OnNumaNode(const NumaNode* node) {
   constexpr std::size_t kBits = 8 * sizeof(unsigned long);
   const auto id = static_cast<std::size_t>(node->id);
   mask[id / kBits] |= 1ul << (id % kBits);
-  // Preferred, not bound: of a node that is full, or has no huge page left, a bound process is killed. Where memory came to
-  // lie instead is reported (numa_node_of()).
+  // Preferred, not bound: of a node that is full, or has no huge page left, a bound process is killed. The actual node
+  // of the memory is reported (numa_node_of()).
   memory_bound_ = ::syscall(SYS_set_mempolicy, MPOL_PREFERRED, mask.data(), kMostNodes) == 0;
-  if (!memory_bound_)
+  if (!memory_bound_ && refused_.empty())
     refused_ = "set_mempolicy: " + std::string(std::strerror(errno)) + ": buffers lie where the kernel put them";
 }
 

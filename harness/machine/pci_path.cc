@@ -27,21 +27,44 @@ unsigned shared_way(const std::vector<std::string>& a, const std::vector<std::st
   return static_cast<unsigned>(end - a.begin());
 }
 
+namespace {
+
+constexpr int kMostCapabilities = 64;  // of a list that leads nowhere
+
+/// Four bytes of a device's configuration space; 0 beyond its end, and beyond what this user may read.
+std::uint32_t config_word(const std::string& space, std::size_t at) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < 4; ++i)
+    if (at + i < space.size()) value |= std::uint32_t{static_cast<unsigned char>(space[at + i])} << (8 * i);
+  return value;
+}
+
+}  // namespace
+
 bool redirects_peers(const std::string& bridge, const std::string& root) {
   constexpr std::size_t kFirst = 0x100;                         // where the list of extended capabilities begins
   constexpr unsigned kAccessControl = 0x0d, kRedirects = 0x0c;  // requests, and their completions
   const std::string space = read_text(root + "/sys/bus/pci/devices/" + bridge + "/config").value_or("");
-  const auto word = [&](std::size_t at) {
-    std::uint32_t value = 0;
-    for (std::size_t i = 0; i < 4; ++i)
-      if (at + i < space.size()) value |= std::uint32_t{static_cast<unsigned char>(space[at + i])} << (8 * i);
-    return value;
-  };
   std::size_t at = kFirst;
-  for (int hops = 0; at >= kFirst && hops < 64; ++hops) {
-    const std::uint32_t header = word(at);
-    if ((header & 0xffff) == kAccessControl) return (word(at + 4) >> 16 & kRedirects) != 0;
+  for (int hops = 0; at >= kFirst && hops < kMostCapabilities; ++hops) {
+    const std::uint32_t header = config_word(space, at);
+    if ((header & 0xffff) == kAccessControl) return (config_word(space, at + 4) >> 16 & kRedirects) != 0;
     at = header >> 20;
+  }
+  return false;
+}
+
+bool keeps_strict_order(const std::string& device_path) {
+  constexpr unsigned kList = 0x34, kExpress = 0x10, kControl = 8;
+  constexpr std::uint32_t kRelaxedOrdering = 0x0010, kReadRequests = 0x7000;
+  const std::string space = read_text(device_path + "/config").value_or("");
+  std::size_t at = config_word(space, kList) & 0xfc;
+  for (int hops = 0; at != 0 && hops < kMostCapabilities; ++hops) {
+    const std::uint32_t header = config_word(space, at);
+    const std::uint32_t control = config_word(space, at + kControl);
+    // A virtual function has zeros there: its card's own function decides.
+    if ((header & 0xff) == kExpress) return (control & kReadRequests) != 0 && (control & kRelaxedOrdering) == 0;
+    at = header >> 8 & 0xfc;
   }
   return false;
 }

@@ -7,8 +7,8 @@
 
 namespace headrace::system {
 
-/// From the root complex down, each bridge and switch on the way and the device itself last; {} where the kernel does not
-/// report. `address`: "0000:17:00.0". `root` is where /sys is looked for; tests lay their own.
+/// From the root complex down, each bridge and switch on the way and the device itself last. {} where the kernel does
+/// not report. `address`: "0000:17:00.0". `root` is where /sys is looked for; tests lay their own.
 std::vector<std::string> pci_path(const std::string& address, const std::string& root = "");
 
 /// How much of the way two devices share; more is nearer, 0 is another root complex.
@@ -18,6 +18,10 @@ unsigned shared_way(const std::vector<std::string>& a, const std::vector<std::st
 /// where the kernel does not report it: root alone can read it.
 bool redirects_peers(const std::string& bridge, const std::string& root = "");
 
+/// Is relaxed ordering off in a PCI Express device's own settings? False where the kernel does not report it: root alone can
+/// read it. `device_path`: its folder in /sys.
+bool keeps_strict_order(const std::string& device_path);
+
 // The generations of PCI Express.
 
 struct PcieGeneration {
@@ -25,7 +29,7 @@ struct PcieGeneration {
   double encoding;             // share of the line that is data
 };
 
-/// Of generation 1 to 7; nothing for others.
+/// PCIe generation 1 to 7; nothing for others.
 std::optional<PcieGeneration> pcie_generation(unsigned number);
 
 /// The generation whose lanes run at that many GT/s; 0: none does.

@@ -7,11 +7,11 @@
 namespace headrace::system {
 namespace {
 
-// In either folder, as the driver has it.
+// In either folder, depending on the driver.
 constexpr std::array<std::string_view, 6> kOwnErrors{
     "symbol_error",    "link_error_recovery",         "link_downed",
     "port_rcv_errors", "local_link_integrity_errors", "excessive_buffer_overrun_errors"};
-// Of the end that sends: mlx5 (the first two), bnxt_re, irdma, rxe.
+// Counters of the sending end: mlx5 (the first two), bnxt_re, irdma, rxe.
 constexpr std::array<std::string_view, 6> kSentAgain{"packet_seq_err", "local_ack_timeout_err",
                                                      "to_retransmits", "seq_err_naks_rcvd",
                                                      "tcpRetransSegs", "completer_retry_err"};

@@ -1,4 +1,4 @@
-// What an RDMA port has counted since it came up, as /sys reports it: Documentation/ABI/stable/sysfs-class-infiniband, and the
+// An RDMA port's counters since it came up, from /sys: Documentation/ABI/stable/sysfs-class-infiniband, and the
 // drivers' own hw_counters.
 #pragma once
 
@@ -25,15 +25,16 @@ inline constexpr std::array<std::string_view, 5> kTransportErrors{
     "out_of_sequence", "packet_seq_err", "local_ack_timeout_err", "rnr_nak_retry_err", "rx_icrc_encapsulated"};
 
 struct RdmaCounters {
-  // What the port's own cable, plug or receiver raises, by the counter's name; not what a partner or the way to it does.
+  // Counters that the port's own cable, plug or receiver raises; not those of a partner or the path to it.
   std::map<std::string, std::uint64_t> own_errors;
   std::uint64_t sent_again = 0;  // times that something was asked for again, or not acknowledged in time
-  // What can be read of both: within a container's own network that is often nothing.
+  // The readable ones of both: within a container's own network that is often nothing.
   bool reports_errors = false, reports_again = false;
   std::vector<std::string> full;  // of the former: those at the limit of their width, which rise no more
 };
 
-/// Of "mlx5_0/1"; nothing is in it where there is no such port. Takes well below a second: some cards are asked. Never throws.
+/// The counters of "mlx5_0/1"; empty where there is no such port. Takes well below a second: some cards are asked.
+/// Never throws.
 RdmaCounters rdma_counters(const std::string& port, const std::string& sys = "/sys");
 
 }  // namespace headrace::system

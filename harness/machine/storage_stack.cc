@@ -43,7 +43,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kPlayed{
      {"RAMDISK-MCP", "keeps its blocks in memory"},
      {"FILEIO", "reads a file through a page cache that is not seen from here"}}};
 
-/// Names of devices of which only /sys shows what is below.
+/// Names of devices of which only /sys shows the devices below.
 constexpr std::array<std::string_view, 10> kStacked{"loop", "zram",   "ram", "nbd",  "dm-",
                                                     "md",   "bcache", "zd",  "ublk", "nullb"};
 
@@ -103,7 +103,7 @@ class Walk {
  public:
   explicit Walk(std::string root = "") : root_(std::move(root)) {}
 
-  /// `reader`: what reads it, as the begin of a sentence; "" at the top.
+  /// `reader`: its reader, as the begin of a sentence; "" at the top.
   void path(const std::string& path, const std::string& reader) {
     const std::string existing = nearest_existing(path);
     struct stat status;
@@ -115,7 +115,7 @@ class Walk {
     doubt(fmt::format("{}/proc does not show which file system {} is on", reader, path));
   }
 
-  /// `known_as`: what else the device is called: a mount's source, or "".
+  /// `known_as`: another name of the device: a mount's source, or "".
   void number(const std::string& number, const std::string& known_as) {
     if (const auto folder = resolved(fs::path(root_ + "/sys/dev/block") / number)) return disk(*folder);
     std::string name = name_in_partitions(read_text(root_ + "/proc/partitions").value_or(""), number);
@@ -157,7 +157,7 @@ class Walk {
     layer(fmt::format("overlay is on {}", fmt::join(folders, ", ")));
     for (const std::string& folder : folders) {
       struct stat status;
-      // As the mounter saw them: relative ones, and those of another mount namespace, say nothing here.
+      // As the mounter saw them: relative ones, and those of another mount namespace, are useless here.
       if (folder.starts_with("/") && ::stat(folder.c_str(), &status) == 0)
         path(folder, fmt::format("overlay reads {}, and ", folder));
       else
@@ -166,7 +166,7 @@ class Walk {
     if (hidden || folders.empty()) look_for_memory_devices();
   }
 
-  /// Where nothing says which device it is: any that serves bytes from memory may be it.
+  /// Where the device is unknown: any that serves bytes from memory may be it.
   void look_for_memory_devices() {
     const std::vector<std::string> devices = entries(root_ + "/sys/block");
     for (const std::string& device : devices) {
@@ -263,14 +263,14 @@ class Walk {
     if (below.empty()) last(folder, name);
   }
 
-  /// What device mapper, md and bcache are made of.
+  /// The parts of device mapper, md and bcache.
   std::vector<fs::path> members(const fs::path& folder) const {
     std::vector<fs::path> all;
     const auto add = [&all](const fs::path& link) {
       if (const auto real = resolved(link)) all.push_back(*real);
     };
     for (const std::string& slave : entries((folder / "slaves").string())) add(folder / "slaves" / slave);
-    // "bcache" is the backing device's folder of that name, and "cache" in it the set's, with a link to each cache's.
+    // "bcache" is the backing device's folder of that name. "cache" in it is the set's, with a link to each cache's.
     if (!name_of(folder).starts_with("bcache")) return all;  // the backing device has that folder, too
     const fs::path set = folder / "bcache" / "cache";
     for (const std::string& cache : entries(set.string())) {

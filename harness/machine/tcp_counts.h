@@ -1,4 +1,4 @@
-// What the kernel counted of one TCP connection (TCP_INFO).
+// The kernel's counts of one TCP connection (TCP_INFO).
 #pragma once
 
 #include <cstdint>

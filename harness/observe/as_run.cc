@@ -7,20 +7,21 @@
 #include "harness/base/diagnostics.h"
 #include "harness/base/file_text.h"
 #include "harness/observe/observation.h"
+#include "harness/results/json_place.h"
 #include "harness/results/pair_metrics.h"
 
 namespace headrace::observe {
 namespace {
 
-using nlohmann::json;
+using results::JsonPlace;
 
 constexpr std::size_t kParts = 20;
 
-/// Of the values of `name` whose slices lie in the time in which batches were taken: means of neighbours.
-std::vector<double> parts_of(const json& seen, const char* name) {
-  const auto time = seen.at("series").at("time_s").get<std::vector<double>>();
-  const auto all = seen.at("series").at(name).get<std::vector<double>>();
-  const double begin_s = seen.at("batches").at("begin_s"), end_s = seen.at("batches").at("end_s");
+/// Means of neighbours, of the values of `name` in the time in which batches were taken.
+std::vector<double> parts_of(const JsonPlace& seen, const char* name) {
+  const std::vector<double> time = seen.at("series").at("time_s").numbers();
+  const std::vector<double> all = seen.at("series").at(name).numbers();
+  const double begin_s = seen.at("batches").at("begin_s").number(), end_s = seen.at("batches").at("end_s").number();
   std::vector<double> within, parts;
   for (std::size_t i = 0; i < std::min(time.size(), all.size()); ++i)
     if (time[i] > begin_s && time[i] <= end_s + 1e-9) within.push_back(all[i]);
@@ -44,12 +45,12 @@ results::StoredMetric metric(const char* name, const char* unit, std::vector<dou
   return one;
 }
 
-results::StoredRun run_of(const json& seen, const std::string& path) {
+results::StoredRun run_of(const JsonPlace& seen, const std::string& path) {
   results::StoredRun run;
   run.id = run.path = path;
   run.name = run.config_file = run.config_hash = "observe";
-  run.version = seen.at("headrace").at("version");
-  run.elapsed_s = seen.at("elapsed_s");
+  run.version = seen.at("headrace").at("version").text();
+  run.elapsed_s = seen.at("elapsed_s").number();
   run.summary.word = Outcome::measured;
   results::StoredPoint point;
   point.id = point.workload = "observe";
@@ -58,7 +59,7 @@ results::StoredRun run_of(const json& seen, const std::string& path) {
   for (double& one : fed) one = 1 - one;
   point.repetitions = static_cast<unsigned>(fed.size());
   point.metrics.push_back(metric("data_there", "ratio", std::move(fed)));
-  if (seen.at("batches").at("steps") > 0)
+  if (seen.at("batches").at("steps").number() > 0)
     point.metrics.push_back(metric("batch_rate", "/s", parts_of(seen, "batches_per_s")));
   run.points.push_back(std::move(point));
   return run;
@@ -67,13 +68,16 @@ results::StoredRun run_of(const json& seen, const std::string& path) {
 }  // namespace
 
 results::StoredRun run_in(const std::string& path) {
-  const json seen = json::parse(file_text(path), nullptr, false);
-  if (!seen.is_object() || seen.value("kind", "") != kObservationKind || seen.value("schema", 0) != kObservationSchema)
-    throw UsageError(path + ": is no observation of schema 1, as headrace observe writes it");
+  const std::string text = file_text(path);
+  const nlohmann::json seen = nlohmann::json::parse(text, nullptr, false);
+  const JsonPlace place(seen);
   try {
-    return run_of(seen, path);
-  } catch (const json::exception& e) {
-    throw UsageError(path + ": " + e.what());
+    if (!seen.is_object() || place.text("kind", "") != kObservationKind ||
+        place.whole("schema", 0) != kObservationSchema)
+      throw UsageError(path + ": is no observation of schema 1, as headrace observe writes it");
+    return run_of(place, path);
+  } catch (const results::JsonError& e) {
+    throw UsageError(e.place_in(path, text));
   }
 }
 

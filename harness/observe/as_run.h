@@ -9,8 +9,8 @@ namespace headrace::observe {
 
 inline constexpr const char* kObservationFile = "observe.json";
 
-/// Of observe.json: one point, "observe", with the share of the time in which data was there and the rate of batches, each in up to
-/// 20 parts of the time in which batches were taken. Throws UsageError: "seen/observe.json: ...".
+/// The run in observe.json. One point, "observe", has the share of time with data and the rate of batches. Each has up
+/// to 20 parts of the time in which batches were taken. Throws UsageError: "seen/observe.json: ...".
 results::StoredRun run_in(const std::string& path);
 
 }  // namespace headrace::observe

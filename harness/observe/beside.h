@@ -1,4 +1,4 @@
-// A thread beside the one that looks at processes, for what may take long to answer: nobody waits for it.
+// A thread next to the one that looks at processes, for long work. No other thread waits for it.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@ namespace headrace::observe {
 
 class Beside {
  public:
-  /// Of both threads; the one that works may outlive the object.
+  /// Belongs to both threads; the one that works may outlive the object.
   class Life {
    public:
-    /// Nobody needs the work any more.
+    /// The work is no longer needed.
     bool over();
-    /// Waits for so long, or until it is over.
+    /// Waits for this time, or until it is over.
     void pause(double seconds);
-    /// Its processor time is what it was just now.
+    /// Its processor time, as of just now.
     void count_cpu();
 
    private:
@@ -29,7 +29,7 @@ class Beside {
     bool over_ = false, ended_ = false;
     std::atomic<double> cpu_s_ = 0;
   };
-  /// `work` keeps what it needs alive by itself. Throws RunError where the system refuses a thread.
+  /// `work` keeps its own objects alive. Throws RunError where the system refuses a thread.
   explicit Beside(std::function<void(Life&)> work);
   /// Waits for two seconds at most, then lets go of it.
   ~Beside();

@@ -7,7 +7,7 @@
 
 namespace headrace::observe {
 
-/// Reported as the shell does, with what it ends with: 127 not found, 126 found and cannot be run.
+/// Reported as the shell does, with its exit code: 127 not found, 126 found and cannot be run.
 struct CannotStart {
   int exit_code = 126;
   std::string why;
@@ -18,16 +18,16 @@ using Environment = std::vector<std::pair<std::string, std::string>>;
 
 class Command {
  public:
-  /// Throws CannotStart. `environment`: added to, or in place of, ours. Processes whose parents end become our children, so
-  /// that they are not lost. What other processes send us by kill() (INT, TERM, HUP, QUIT, USR1, USR2) is handed on; what the
-  /// terminal sends, the command gets itself, being in the same group.
+  /// Throws CannotStart. `environment`: added to, or in place of, ours. Processes whose parents end become our
+  /// children, so that they are not lost. Signals of other processes (INT, TERM, HUP, QUIT, USR1, USR2) are handed on.
+  /// Those of the terminal reach the command directly, as it is in the same group.
   explicit Command(const std::vector<std::string>& words, const Environment& environment = {});
   ~Command();
   Command(const Command&) = delete;
   Command& operator=(const Command&) = delete;
 
   int pid() const { return pid_; }
-  /// Whether it has ended; what else of our children has ended is taken off the kernel's list.
+  /// Whether it has ended; other ended children are reaped, too.
   bool ended();
   /// 128 + its number, where a signal ended it.
   int exit_code() const { return exit_code_; }

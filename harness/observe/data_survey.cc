@@ -45,7 +45,7 @@ std::string common_folder(const std::vector<std::pair<std::string, std::uint64_t
   return deepest;
 }
 
-/// Of files that are not here: those that were read, as large as they were read.
+/// For files that are not here: those that were read, with the size that was read.
 DataSurvey from_reads(const std::vector<const FileSeen*>& files, DataSurvey found) {
   std::set<std::string> folders;
   double squares = 0;
@@ -82,7 +82,7 @@ class Listing {
     for (auto name = names.begin(); name != names.end() && within_bounds(); ++name) look_at(folder + "/" + *name, own);
     found_.folders += own > 0;
   }
-  /// Of the files' sizes [B].
+  /// The deviation of the files' sizes [B].
   double size_deviation() const {
     if (found_.files < 2) return 0;
     const double mean = found_.mean_size();
@@ -114,7 +114,7 @@ class Listing {
     if (shards_.size() < 3 && found_.format != formats::Format::none) shards_.push_back(path);
   }
   void missed(const std::string& path, int code) {
-    if (code == ENOENT) return;  // gone meanwhile, or a link to nothing
+    if (code == ENOENT) return;  // removed in the meantime, or a link to nothing
     found_.complete = false;
     if (found_.unlisted.empty()) found_.unlisted = path + ": " + errno_text(code);
   }
@@ -133,7 +133,7 @@ bool is_program_file(std::string_view path) {
        {"/usr/", "/lib", "/etc/", "/proc/", "/sys/", "/run/", "/bin/", "/sbin/", "/var/lib/"})
     if (path.starts_with(system)) return true;
   constexpr std::string_view kShared =
-      "/dev/shm/";  // what lies there itself is shared memory, not what lies in folders
+      "/dev/shm/";  // files directly in it are shared memory, files in its folders are not
   if (path.starts_with("/dev/") && (!path.starts_with(kShared) || path.find('/', kShared.size()) == path.npos))
     return true;
   for (const std::string_view part : {"/site-packages/", "/dist-packages/", "/__pycache__/", "/.git/", "/.cache/"})
@@ -156,14 +156,21 @@ std::uint64_t weight_of(const FileSeen& file, bool held) {
   return held ? file.held : std::uint64_t{file.read} + file.open + file.named;
 }
 
-/// Is any file of data found being read? One that is only open may be anything: a lock, a log.
+/// Is any file of data found being read? One that is only open may be anything: a lock, a log. Where opens are slow and
+/// reads are not, threads are found in opens alone.
 bool any_read(const Recording& recording, const Roles& roles, const std::string& root) {
-  return std::any_of(recording.files.begin(), recording.files.end(), [&](const FileSeen& file) {
+  constexpr std::uint64_t kOpens = 10;  // looks
+  std::uint64_t named = 0;
+  for (const FileSeen& file : recording.files) {
     struct stat status {};
-    return file.written == 0 && file.read + file.open > 0 && read_for_batches(file, roles) &&
-           !is_program_file(file.path) && (roles.is_worker(file.process) || roles.is_consumer(file.process)) &&
-           (::stat((root + file.path).c_str(), &status) != 0 || S_ISREG(status.st_mode));
-  });
+    if (file.written > 0 || file.read + file.open + file.named == 0 || !read_for_batches(file, roles) ||
+        is_program_file(file.path) || (!roles.is_worker(file.process) && !roles.is_consumer(file.process)) ||
+        (::stat((root + file.path).c_str(), &status) == 0 && !S_ISREG(status.st_mode)))
+      continue;
+    named += file.named;
+    if (file.read + file.open > 0 || named >= kOpens) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -200,6 +207,15 @@ DataSurvey survey_data(const Recording& recording, const Roles& roles, const std
   for (const auto& [path, weight] : read) looks += weight;
   found.seen = read.size();
   found.folder = common_folder(read, looks);
+  if (found.folder == "/") {  // files that have nothing in common
+    DataSurvey unknown;
+    unknown.read = found.read;
+    return unknown;
+  }
+  std::error_code none;
+  if (found.folder.find("/..") != found.folder.npos)
+    if (const fs::path plain = fs::canonical(root + found.folder, none); !none && root.empty())
+      found.folder = plain.string();
   found.format = formats::format_by_name(read.front().first);
   if (away.size() * 2 > read.size()) return from_reads(away, std::move(found));
 

@@ -1,4 +1,4 @@
-// What the data set is that files were seen of: asked of the file system, within bounds, after the job was watched.
+// The data set of the seen files. It asks the file system, within bounds, after the job was watched.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 namespace headrace::observe {
 
 struct DataSurvey {
-  std::string folder;                   // that all files that were read lie below; "" = none was seen
+  std::string folder;                   // above all files that were read; "" = none was seen
   std::vector<std::string> extensions;  // of those
   formats::Format format = formats::Format::none;
   std::uint64_t seen = 0;                // different files that processes were found at
   bool read = false;                     // those were found being read; else they were only open, or mapped
-  std::uint64_t files = 0, folders = 0;  // that lie there, with these extensions
+  std::uint64_t files = 0, folders = 0;  // in it, with these extensions
   std::uint64_t bytes = 0;
   double size_deviation = 0;    // standard deviation of the files' sizes [B]
   bool complete = false;        // everything was listed within the bounds
@@ -38,8 +38,8 @@ struct SurveyBounds {
 /// Is it a library, a program or the system's: no data of a job.
 bool is_program_file(std::string_view path);
 
-/// `root`: what is before paths, where the process has another root ("/proc/17/root"). Reads names, sizes, and the
-/// begin of three shards.
+/// `root`: the prefix of paths, where the process has another root ("/proc/17/root"). Reads names, sizes, and the begin
+/// of three shards.
 DataSurvey survey_data(const Recording& recording, const Roles& roles, const std::string& root,
                        const SurveyBounds& bounds = {});
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kSections{"cluster", "step", "dataset", "loader", "model", "checkpoint"};
 
-/// A comment: in lines of its own, whatever is in it.
+/// A comment: in lines of its own, with any content.
 std::string comment(const std::string& text, const std::string& indent) {
   constexpr std::size_t kWidth = 110;
   std::string out, line;
@@ -35,7 +35,7 @@ std::string bounds(const Learned& one) {
                      compact_quantity(one.high, one.dimension, 3));
 }
 
-/// Text as YAML takes it whatever is in it.
+/// Text as YAML takes it, with any content.
 std::string quoted(const std::string& text) {
   std::string out = "\"";
   for (const char c : printable(text)) {
@@ -66,7 +66,7 @@ std::string job_text(const Recording& recording, const Observation& seen, const 
       out += comment(fmt::format("{}{}: {}", to_string(one.confidence), bounds(one), one.evidence), "  ");
       const bool free_text = one.key == "dataset.path";
       const std::string key = one.key.substr(dot + 1);
-      // Nothing stands for one that is not known: without it the job is taken as if it were nothing.
+      // Nothing replaces an unknown value: without it the job is taken as if it were 0.
       out += one.known ? fmt::format("  {}: {}\n", key, free_text ? quoted(one.text) : one.text)
                        : fmt::format("  # {}: put in what you know\n", key);
     }

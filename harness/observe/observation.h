@@ -1,4 +1,4 @@
-// What an observation comes to: where time went, what was learned of the job, and what limits it.
+// The result of an observation: where time went, the learned job, and its limit.
 #pragma once
 
 #include <optional>
@@ -29,10 +29,10 @@ struct Learned {
   double value = 0, low = 0, high = 0;  // in base units; of words 0
   Confidence confidence = Confidence::guess;
   std::string evidence;  // a sentence
-  bool known = true;     // else it is left to who has the job file, which does without it
+  bool known = true;     // otherwise the owner of the job file decides; the file works without it
 };
 
-/// What the client of the data set's file system counted while batches were taken, of all processes of this machine.
+/// The counters of the data set's file system client while batches were taken, of all processes of this machine.
 struct ClientSeen {
   double read_rate = 0;                              // [B/s] from servers
   double reads = 0;                                  // NFS: READs per second
@@ -44,7 +44,7 @@ struct ClientSeen {
 /// A GPU that processes of the job have memory of.
 struct GpuSummary {
   std::string pci_address, name;
-  Share busy;               // of the time in which batches were taken; whole: a kernel of anybody ran all the time
+  Share busy;               // of the time in which batches were taken; whole: some kernel ran all the time
   bool busy_known = false;  // the driver reported it at all
   std::optional<double> memory_busy;
   std::optional<double> own_busy;  // share that the job's kernels had multiprocessors, where the driver reports
@@ -52,7 +52,7 @@ struct GpuSummary {
   bool shared = false;             // others have memory of it, too
 };
 
-/// What storage did while batches were taken.
+/// The state of storage while batches were taken.
 struct StorageSeen {
   std::string device;  // "" = no block device below, or not known
   double seconds = 0;
@@ -65,10 +65,10 @@ struct StorageSeen {
   std::optional<ClientSeen> client{};                 // of a file system that has one that counts
 };
 
-/// How a rank of the job was found to be behind others, what is surest first.
+/// How a rank of the job was found to be behind others, the surest first.
 enum class Lag {
   silent,      // it does not answer
-  stopped,     // nobody launches anything, and others have launched more
+  stopped,     // no rank launches anything, and others have launched more
   waited_for,  // it is in operations for the shortest time: others wait in them
   later        // it launches operations after others, which may matter little
 };
@@ -79,14 +79,14 @@ struct RankBehind {
   int pid = 0;       // there
   bool own = false;  // a process that is watched
   Lag lag = Lag::later;
-  double seconds = 0;      // silent, stopped: for so long at the end
+  double seconds = 0;      // silent, stopped: for this time at the end
   double share = 0;        // waited_for: of the time; 0: not known
   std::string sentence{};  // without a full stop
   bool decides = false;    // it takes a tenth of the time or more
 };
-/// What NCCL's services say of the job's ranks.
+/// The reports of NCCL's services on the job's ranks.
 struct NcclSummary {
-  std::string address{}, version{};  // of RAS; "": nobody was asked, did not answer
+  std::string address{}, version{};  // of RAS; "": RAS was not asked, did not answer
   std::size_t answers = 0, communicators = 0, processes = 0;
   std::vector<RankBehind> behind{};
   std::vector<std::string> facts{};
@@ -94,9 +94,9 @@ struct NcclSummary {
 
 struct Limit {
   std::string id;                     // "storage_bandwidth", docs/reference/observe.md has all of them
-  std::string sentence;               // what limits
-  std::vector<std::string> proof{};   // the figures that say so
-  std::vector<std::string> advice{};  // what would help, cheapest first
+  std::string sentence;               // the limit
+  std::vector<std::string> proof{};   // the figures that prove it
+  std::vector<std::string> advice{};  // remedies, cheapest first
   std::string command{};              // that proves it
 };
 
@@ -105,7 +105,7 @@ struct Observation {
   DataSurvey data;
   std::vector<Share> consumer, workers;  // where the time of those went; without worker processes, of threads
   Share standing_still;                  // of training, for saves
-  std::vector<Share> training;           // of the consumers' time beside those
+  std::vector<Share> training;           // the rest of the consumers' time
   StorageSeen storage;
   std::vector<GpuSummary> gpus;  // the job's
   NcclSummary nccl;
@@ -122,9 +122,9 @@ struct Observation {
 /// `root` as for survey_data().
 Observation understand(const Recording& recording, const std::string& root);
 
-/// "job.yaml": with the evidence of each value beside it.
+/// "job.yaml": with the evidence of each value next to it.
 std::string job_text(const Recording& recording, const Observation& seen, const std::string& name);
-/// "observe.json", and what it says that it is.
+/// "observe.json", and its declared kind.
 inline constexpr const char* kObservationKind = "headrace.observation";
 inline constexpr int kObservationSchema = 1;
 std::string observation_json(const Recording& recording, const Observation& seen,

@@ -14,11 +14,11 @@
 namespace headrace::observe {
 namespace {
 
-// What was watched, over time: what lines of a page are drawn from.
+// The observation over time: the data of a page's lines.
 
 using nlohmann::ordered_json;
 
-/// Shares of the looks at the first threads of those that count, by what they were found at.
+/// Shares of the looks at the first threads of those that count, by their state.
 struct Waits {
   std::array<double, kWaits> looks{};
   void add(const WaitCounts& more) {
@@ -50,7 +50,7 @@ class WaitsOverTime {
   std::array<std::vector<double>, kWaits> lists_;
 };
 
-/// What clients of network file systems and of FUSE counted.
+/// The counters of clients of network file systems and of FUSE.
 std::map<std::string, std::vector<double>> of_clients(const Recording& recording) {
   std::map<std::string, std::vector<double>> lists;
   for (const Slice& slice : recording.slices) {
@@ -65,7 +65,7 @@ std::map<std::string, std::vector<double>> of_clients(const Recording& recording
   return lists;
 }
 
-/// Of the job's GPUs, on average.
+/// The mean of the job's GPUs.
 std::vector<double> gpus_over_time(const Recording& recording, const Observation& seen) {
   std::vector<double> list;
   for (const Slice& slice : recording.slices) {
@@ -79,7 +79,7 @@ std::vector<double> gpus_over_time(const Recording& recording, const Observation
       busy += one.busy;
       looks += one.looks;
     }
-    // A slice between two of the driver's looks has what was before.
+    // A slice between two of the driver's looks has the value before.
     list.push_back(looks > 0 ? busy / looks : list.empty() ? 0 : list.back());
   }
   return list;
@@ -89,7 +89,7 @@ std::vector<double> gpus_over_time(const Recording& recording, const Observation
 ordered_json series_json(const Recording& recording, const Observation& seen) {
   std::vector<double> time, read, storage, written, starving, reading, computing, device, requests, wait, batches;
   WaitsOverTime consumers, workers;
-  // Calls that grew say when batches were taken; how many these were was counted over all of the time.
+  // Calls that grew show when batches were taken; their number was counted over all of the time.
   double calls = 0;
   for (const Slice& slice : recording.slices)
     if (slice.begin_s >= seen.roles.begin_s && slice.end_s <= seen.roles.end_s)
@@ -188,7 +188,7 @@ ordered_json processes_json(const Recording& recording, const Roles& roles) {
   return all;
 }
 
-/// What steps are counted by.
+/// The basis of the count of steps.
 ordered_json hand_overs_json(const Recording& recording) {
   ordered_json all = ordered_json::array();
   for (const HandOvers& one : recording.hand_overs) {

@@ -23,8 +23,14 @@ namespace {
 using formats::Format;
 
 /// Appends the bytes of a file, if it is still the one that was listed.
-void append_file(const ImageFolder& from, std::uint32_t file, std::string& out) {
+void append_file(const Source& source, std::uint32_t file, std::string& out) {
+  const ImageFolder& from = source.from;
   const FileTable& files = from.files;
+  if (source.objects != nullptr) {
+    const std::size_t end = out.size();
+    out.resize(end + files.size(file));
+    return source.objects->read(files.full_path(file), files.version(file), std::span(out).subspan(end));
+  }
   const auto changed = [&] { return RunError(files.full_path(file) + ": was changed while it was packed"); };
   const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file));
   if (!fd && (errno == ELOOP || errno == ENOTDIR)) throw changed();  // a link is on the way now
@@ -47,7 +53,8 @@ void append_file(const ImageFolder& from, std::uint32_t file, std::string& out) 
   if (!as_listed()) throw changed();
 }
 
-void encode_tar(const ImageFolder& from, const Sample& sample, std::string& out) {
+void encode_tar(const Source& source, const Sample& sample, std::string& out) {
+  const ImageFolder& from = source.from;
   const std::string key = from.key(sample);
   bool labelled = sample.label < 0;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
@@ -55,7 +62,7 @@ void encode_tar(const ImageFolder& from, const Sample& sample, std::string& out)
     const std::string part = cut_extension(from.files.name(file)).second;
     labelled = labelled || part == "cls";
     formats::put_tar_header(key + "." + part, from.files.size(file), out);
-    append_file(from, file, out);
+    append_file(source, file, out);
     out.append(formats::tar_padding(from.files.size(file)), '\0');
   }
   if (labelled) return;
@@ -65,7 +72,8 @@ void encode_tar(const ImageFolder& from, const Sample& sample, std::string& out)
   out.append(formats::tar_padding(label.size()), '\0');
 }
 
-void encode_record(const ImageFolder& from, const Sample& sample, std::string& out) {
+void encode_record(const Source& source, const Sample& sample, std::string& out) {
+  const ImageFolder& from = source.from;
   formats::Example example;
   std::string bytes;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
@@ -73,7 +81,7 @@ void encode_record(const ImageFolder& from, const Sample& sample, std::string& o
     const std::string_view path = from.files.name(file);
     const std::string part = cut_extension(path).second;
     bytes.clear();
-    append_file(from, file, bytes);
+    append_file(source, file, bytes);
     if (!formats::is_image(part)) {
       example.add_bytes(part, bytes);
       continue;
@@ -93,7 +101,7 @@ constexpr const char* kImageColumn = "x";
 constexpr const char* kClassColumn = "y";
 constexpr std::uint64_t kClassBytes = 8;  // streaming's "int"
 
-/// Of a file: which column of an MDS sample it is.
+/// The column of an MDS sample for a file's part.
 std::string column_of(std::string_view part) {
   if (formats::is_image(part)) return kImageColumn;
   return part == kImageColumn || part == kClassColumn ? "." + std::string(part) : std::string(part);
@@ -102,7 +110,8 @@ std::string part_of(const ImageFolder& from, const Sample& sample, std::uint32_t
   return cut_extension(from.files.name(from.order[sample.first + number])).second;
 }
 
-void encode_mds(const ImageFolder& from, const Sample& sample, const Encoding& as, std::string& out) {
+void encode_mds(const Source& source, const Sample& sample, const Encoding& as, std::string& out) {
+  const ImageFolder& from = source.from;
   std::vector<std::uint32_t> files;  // of the columns that are files, in their order
   for (std::size_t column = 0; column < as.columns.size(); ++column)
     for (std::uint32_t i = 0; i < sample.count && !as.columns[column].size; ++i)
@@ -112,7 +121,7 @@ void encode_mds(const ImageFolder& from, const Sample& sample, const Encoding& a
   auto file = files.begin();
   for (const formats::MdsColumn& column : as.columns) {
     if (!column.size) {
-      append_file(from, *file++, out);
+      append_file(source, *file++, out);
       continue;
     }
     const auto label = static_cast<std::uint32_t>(sample.label);
@@ -126,7 +135,7 @@ void encode_mds(const ImageFolder& from, const Sample& sample, const Encoding& a
 Encoding encoding_of(const ImageFolder& from, Format format) {
   Encoding as{.format = format, .columns = {}};
   if (format != Format::mds) return as;
-  std::map<std::string, std::set<std::string>> columns;  // and what ends the names of their files
+  std::map<std::string, std::set<std::string>> columns;  // and the endings of their files
   const auto name_of = [&](const Sample& sample) { return from.files.full_path(from.order[sample.first]); };
   for (const Sample& sample : from.samples)
     for (std::uint32_t i = 0; i < sample.count; ++i) {
@@ -159,7 +168,7 @@ Encoding encoding_of(const ImageFolder& from, Format format) {
   return as;
 }
 
-void encode(const ImageFolder& from, const Sample& sample, const Encoding& as, std::string& out) {
+void encode(const Source& from, const Sample& sample, const Encoding& as, std::string& out) {
   out.clear();
   if (as.format == Format::mds) return encode_mds(from, sample, as, out);
   as.format == Format::tar ? encode_tar(from, sample, out) : encode_record(from, sample, out);

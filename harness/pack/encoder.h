@@ -7,6 +7,7 @@
 
 #include "harness/backends/formats/format.h"
 #include "harness/backends/formats/mds.h"
+#include "harness/backends/object_store.h"
 #include "harness/pack/image_folder.h"
 
 namespace headrace::pack {
@@ -17,16 +18,22 @@ struct Encoding {
   std::vector<formats::MdsColumn> columns;
 };
 
-/// For the samples of `from`. MDS: x the image and y its class, as streaming's vision data sets have them, and what lies
-/// beside an image by its extension. Throws UsageError where a sample lacks a part that others have.
+/// For the samples of `from`. MDS: x is the image and y its class, as in streaming's vision data sets. Files next to
+/// an image go by their extension. Throws UsageError where a sample lacks a part that others have.
 Encoding encoding_of(const ImageFolder& from, formats::Format format);
 
-/// Reads the files of `sample` and puts it into `out`, which is emptied first: for tar each file as KEY.EXTENSION, and its
-/// class as KEY.cls; for TFRecord a tf.train.Example with the features of ImageNet's; for MDS the sizes of its columns, and
-/// them. Throws RunError that names a file that cannot be read, or is not the one that was listed.
-void encode(const ImageFolder& from, const Sample& sample, const Encoding& as, std::string& out);
+/// The samples, and what reads them on this thread where they are objects.
+struct Source {
+  const ImageFolder& from;
+  ObjectReader* objects = nullptr;
+};
 
-/// What that takes [B]; of TFRecord no less.
+/// Reads the files of `sample` and puts it into `out`, which is emptied first. For tar each file is KEY.EXTENSION, and
+/// its class is KEY.cls. For TFRecord it is a tf.train.Example with ImageNet's features; for MDS the columns with their
+/// sizes. Throws RunError that names a file that cannot be read, or is not the one that was listed.
+void encode(const Source& from, const Sample& sample, const Encoding& as, std::string& out);
+
+/// The size of that [B]; of TFRecord at least.
 std::uint64_t encoded_bytes(const ImageFolder& from, const Sample& sample, const Encoding& as);
 
 }  // namespace headrace::pack

@@ -29,7 +29,7 @@ namespace {
 constexpr std::uint64_t kOrderSeed = 2;
 constexpr std::size_t kWholeFile = 1 << 20, kTarRead = 10 << 10, kRecordRead = 256 << 10;  // bytes of a read
 
-/// The sample's shards, and the mark in their folder. What is not as it was packed there stays.
+/// The sample's shards, and the mark in their folder. Changed files stay.
 void take_away(const Plan& sample) {
   const auto folder = MarkedFolder::find(sample.options.target);
   if (!folder || folder->kind() != kRehearsalKind) return;

@@ -1,4 +1,4 @@
-// What packing would gain, before it is done: a sample of the images is packed, and read as files and as shards by turns.
+// The gain of packing before it is done. A sample of the images is packed, and read as files and as shards by turns.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct Gain {
   std::string not_seen;                     // why more of it may have been there than is seen; "" = all is seen
 };
 
-/// Packs a sample of what `whole` would pack beside its target (TARGET.rehearsal), reads it, and takes it away again. Files are
-/// opened, read to their end and closed in random order; shards are read from front to back by 10 KiB (tar) or 256 KiB
-/// (TFRecord), as WebDataset and tf.data do. Nothing is decoded, no header parsed. Before each turn both are put out of the page
-/// cache. Throws as pack() does.
+/// Packs a sample of what `whole` would pack, next to its target (TARGET.rehearsal), reads it, and removes it. Files
+/// are opened, read to their end and closed in random order. Shards are read from front to back by 10 KiB (tar) or 256
+/// KiB (TFRecord), as WebDataset and tf.data do. Nothing is decoded, no header parsed. Before each turn both are put
+/// out of the page cache. Throws as pack() does.
 Gain rehearse_gain(Plan whole, const GainOptions& options, const DataProgress& progress);
 
-/// In a sentence or two: rates, how many times as many samples shards give with 97.5 % bounds, and whether that is a gain.
+/// In a sentence or two: rates, and the ratio of samples from shards with 97.5 % bounds. Also whether that is a gain.
 std::vector<std::string> describe(const Gain& gain);
 
 }  // namespace headrace::pack

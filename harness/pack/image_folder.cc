@@ -22,20 +22,21 @@ namespace {
 
 constexpr unsigned kThreads = 16;  // each waits for its own file
 
-/// "" for a file that lies in no folder.
+/// "" for a file in no folder.
 std::string_view class_of(std::string_view path) {
   const std::size_t slash = path.find('/');
   return slash == std::string_view::npos ? std::string_view{} : path.substr(0, slash);
 }
 
-/// WebDataset cuts a name at the first dot after the last slash, takes no line breaks beside dots, and skips names that
-/// begin and end with "__".
+/// WebDataset cuts a name at the first dot after the last slash, and takes no line breaks next to dots. It skips names
+/// whose first part begins and ends with "__".
 std::string key_of(std::string_view stem) {
   std::string key(stem);
   const std::size_t base = stem.rfind('/') + 1;
   std::replace(key.begin() + static_cast<std::ptrdiff_t>(base), key.end(), '.', '_');
   std::replace(key.begin(), key.end(), '\n', '_');
-  return key.starts_with("__") ? key.substr(1) : key;
+  while (key.starts_with("__")) key.erase(0, 1);
+  return key;
 }
 
 /// Why a file or folder is no part of a sample, or "".
@@ -70,6 +71,7 @@ void look_at_all(ImageFolder& from, const DataProgress& progress) {
   from.stamps.resize(files.count());
   parallel_for(files.count(), kThreads, [&](unsigned, std::uint64_t item) {
     const auto file = static_cast<std::uint32_t>(item);
+    if (files.holds_objects()) return void(from.stamps[file] = static_cast<std::int64_t>(files.version(file)));
     struct stat status;
     if (::fstatat(files.root_fd(), files.path(file), &status, AT_SYMLINK_NOFOLLOW) != 0)
       throw system_error("look at", files.full_path(file), errno);
@@ -107,7 +109,7 @@ void group(ImageFolder& from) {
   for (const Sample& sample : from.samples) check_parts(from, sample);
 }
 
-/// torchvision's ImageFolder numbers folders, whatever they hold, by their names as Python sorts them.
+/// torchvision's ImageFolder numbers all folders by their names as Python sorts them.
 void classify(ImageFolder& from, const std::vector<std::string>& folders) {
   std::map<std::u32string, std::string> sorted;
   std::string hidden;
@@ -132,9 +134,10 @@ void classify(ImageFolder& from, const std::vector<std::string>& folders) {
   }
 }
 
-Walked listing(const std::string& path, bool follow_links, const DataProgress& progress) {
+Walked listing(const std::string& path, bool follow_links, ObjectStore* store, const DataProgress& progress) {
+  const WalkRules rules{.allow_device = false, .follow_links = follow_links, .leaves_out = left_out_for};
   try {
-    return walk(path, {.allow_device = false, .follow_links = follow_links, .leaves_out = left_out_for}, progress);
+    return store != nullptr ? list_objects(*store, path, rules, progress) : walk(path, rules, progress);
   } catch (const UsageError& e) {
     throw UsageError(std::string("pack: ") + e.what());
   }
@@ -169,9 +172,10 @@ std::vector<std::string> ImageFolder::empty_classes() const {
   return empty;
 }
 
-ImageFolder list_images(const std::string& path, const DataProgress& progress, bool follow_links) {
-  Walked walked = listing(path, follow_links, progress);
+ImageFolder list_images(const std::string& path, const DataProgress& progress, bool follow_links, ObjectStore* store) {
+  Walked walked = listing(path, follow_links, store, progress);
   ImageFolder from;
+  from.store = store;
   from.files = std::move(walked.files);
   from.left_out = std::move(walked.left_out);
   from.empty_files = std::move(walked.empty);

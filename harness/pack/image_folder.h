@@ -1,4 +1,4 @@
-// A folder of samples, a few files each, as it is to be packed: which files make a sample, and which class it has.
+// A folder of samples, a few files each, before packing: the files of a sample, and its class.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,13 @@
 #include "harness/record/data_report.h"
 #include "harness/record/file_table.h"
 
+namespace headrace {
+class ObjectStore;
+}
+
 namespace headrace::pack {
 
-/// Files of one folder whose names differ only in their extension: an image, and what lies beside it.
+/// Files of one folder whose names differ only in their extension: an image, and files that belong to it.
 struct Sample {
   std::uint32_t first = 0, count = 0;  // in ImageFolder::order
   std::int32_t label = -1;             // in ImageFolder::classes; -1 = none
@@ -20,7 +24,8 @@ struct Sample {
 
 struct ImageFolder {
   FileTable files;
-  std::vector<std::int64_t> stamps;  // of each file: when it was modified [ns]
+  ObjectStore* store = nullptr;      // of the files, where they are objects
+  std::vector<std::int64_t> stamps;  // of each file: when it was modified [ns]; of an object its version
   std::vector<std::uint32_t> order;  // of files, those of a sample together
   std::vector<Sample> samples;       // by their names
   std::vector<std::string>
@@ -32,16 +37,17 @@ struct ImageFolder {
   std::uint64_t bytes(const Sample& sample) const;
   /// Classes that no sample has.
   std::vector<std::string> empty_classes() const;
-  /// What the sample is called: its path without the extension, in the form that loaders read back. Dots in its last part
-  /// and line breaks become '_', and of "__" at its beginning one goes.
+  /// The sample's name: its path without the extension, in the form that loaders read back. Dots in its last part and
+  /// line breaks become '_', and of several '_' at its beginning one is left.
   std::string key(const Sample& sample) const;
 };
 
-/// Lists `path`, which is only read. Throws RunError where a listing fails or nothing is there, and UsageError, which names
-/// files, for what would be lost or mislabelled: two files that would be one part of one sample, two samples of one key,
-/// symbolic links that are not followed, what may not be read, hidden folders among the classes, files beside the classes'
-/// folders.
-ImageFolder list_images(const std::string& path, const DataProgress& progress, bool follow_links = false);
+/// Lists `path`, which is only read; objects are in `store`. Throws RunError where a listing fails or is empty. Throws
+/// UsageError, which names files that would be lost or mislabelled. Examples are two files for one part of a sample, two
+/// samples of one key, symbolic links and unreadable files. Others are hidden folders among the classes, and files next
+/// to them.
+ImageFolder list_images(const std::string& path, const DataProgress& progress, bool follow_links = false,
+                        ObjectStore* store = nullptr);
 
 /// "a/b.c.JPG" -> "a/b.c" and "jpg".
 std::pair<std::string_view, std::string> cut_extension(std::string_view path);

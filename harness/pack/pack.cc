@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
+#include <set>
 
 #include "harness/backends/formats/tar.h"
 #include "harness/base/diagnostics.h"
@@ -31,7 +32,7 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kManifest = ".headrace-pack.json";
 constexpr const char* kIndex = "index.json";  // of MDS shards
 constexpr std::size_t kLongestManifest = 1 << 30;
-constexpr std::uint64_t kLargestSample = std::uint64_t{2} << 30;  // one lies in memory as a whole
+constexpr std::uint64_t kLargestSample = std::uint64_t{2} << 30;  // a whole one is in memory
 constexpr std::uint64_t kSeed = 1;
 
 std::string bytes(std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); }
@@ -42,11 +43,40 @@ bool lies_in(const fs::path& inner, const fs::path& outer) {
   return !way.empty() && *way.begin() != "..";
 }
 
+/// As it is in the list of shards.
+std::string place_of_source(const Options& options) {
+  return options.store != nullptr ? options.source : fs::weakly_canonical(options.source).string();
+}
+
+/// `folder`: of the source, as the user names it.
+void check_apart(const std::string& folder, const fs::path& place, const std::string& target) {
+  const fs::path to = fs::weakly_canonical(target);
+  if (lies_in(to, place) || lies_in(place, to))
+    throw UsageError(fmt::format("pack: {} and {} lie in each other: name another --to", folder, target));
+}
+
+/// The folders of samples, at the places that links lead to.
+void check_folders(const Plan& plan) {
+  const FileTable& files = plan.from.files;
+  std::set<std::string> known;
+  const auto check = [&](const fs::path& inside) {
+    const std::string shown = (fs::path(files.root()) / inside).string();
+    const fs::path place = fs::weakly_canonical(shown);
+    check_apart(shown, place, plan.options.target);
+    if (MarkedFolder::is_marked(place.string()))
+      throw UsageError(fmt::format("pack: {} is headrace's own folder, which holds no samples: move it away", shown));
+  };
+  for (const std::string& name : plan.from.classes)
+    if (known.insert(name).second) check(name);
+  for (std::uint32_t file = 0; file < files.count(); ++file)
+    for (fs::path inside = fs::path(files.name(file)).parent_path();
+         !inside.empty() && known.insert(inside.string()).second; inside = inside.parent_path())
+      check(inside);
+}
+
 void check_target(const Options& options) {
-  const fs::path source = fs::weakly_canonical(options.source), target = fs::weakly_canonical(options.target);
-  if (lies_in(target, source) || lies_in(source, target))
-    throw UsageError(
-        fmt::format("pack: {} and {} lie in each other: name another --to", options.source, options.target));
+  check_apart(options.source, place_of_source(options), options.target);
+  const fs::path target = fs::weakly_canonical(options.target);
   std::error_code ignored;
   if (!fs::exists(fs::symlink_status(target, ignored))) return;
   if (!fs::is_directory(target)) throw UsageError("pack: " + options.target + " is no folder");
@@ -54,7 +84,7 @@ void check_target(const Options& options) {
     throw UsageError("pack: " + options.target + " holds something that headrace did not pack: name another --to");
 }
 
-/// What is free where `target` is or will be.
+/// The free space where `target` is or will be.
 std::uint64_t free_bytes(const std::string& target) {
   fs::path there = fs::absolute(target);
   while (!fs::exists(there) && there.has_relative_path()) there = there.parent_path();
@@ -63,13 +93,13 @@ std::uint64_t free_bytes(const std::string& target) {
 
 std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
-/// What a folder of shards says of itself: which packing it is of, and which shards were whole.
+/// The description in a folder of shards: its packing, and the whole shards.
 class Manifest {
  public:
   Manifest(const Plan& plan, const MarkedFolder& folder) : folder_(folder) {
     now_ = {{"kind", "headrace.pack"},
             {"schema", 1},
-            {"source", fs::weakly_canonical(plan.options.source).string()},
+            {"source", place_of_source(plan.options)},
             {"source_mark", fmt::format("{:016x}", plan.from.mark)},
             {"format", std::string(to_string(plan.options.format))},
             {"shard_size", plan.options.shard_size},
@@ -147,7 +177,7 @@ class Manifest {
   std::map<std::string, Json> known_;
 };
 
-/// Gathers shards one after the other; while one is, the one before is written to its end, read back and gets its name.
+/// Gathers shards one after the other. While one is, the one before is written to its end, read back and gets its name.
 class Packer {
  public:
   Packer(const Plan& plan, const DataProgress& progress)
@@ -174,7 +204,7 @@ class Packer {
     if (const std::uint64_t free = free_bytes(plan_.options.target); missing > free)
       throw RunError(
           fmt::format("{}: the shards need {}; only {} are free", folder_.path(), bytes(missing), bytes(free)));
-    // Asked before the list is written anew: what is not listed counts as somebody else's.
+    // Asked before the list is written anew: an unlisted file counts as another program's.
     const bool index_wanted = plan_.options.format == formats::Format::mds && !manifest_.has_index();
     manifest_.write();
     std::vector<std::uint32_t> order;
@@ -189,6 +219,13 @@ class Packer {
     manifest_.complete();
     packed_.seconds = std::chrono::duration<double>(Clock::now() - start).count();
     return packed_;
+  }
+
+  /// Where nothing was written but the mark.
+  void remove_if_empty() const noexcept try {
+    if (folder_.folder().entries() == std::vector{std::string(MarkedFolder::kMark)}) folder_.remove();
+  } catch (const std::exception&) {
+    // It stays, marked, for the next packing.
   }
 
  private:
@@ -276,7 +313,7 @@ void cut_into_shards(Plan& plan) {
   plan.shards.clear();
   plan.bytes = 0;
   const bool mds = plan.options.format == formats::Format::mds;
-  // Of each shard, and of a sample beside itself: where it ends.
+  // For each shard, and for a sample in addition to its bytes: the offset of its end.
   const std::uint64_t fixed = mds ? formats::mds_head({}, plan.settings).size()
                               : plan.options.format == formats::Format::tar ? formats::kTarEnd
                                                                             : 0;
@@ -310,7 +347,8 @@ Plan plan(const Options& options, const DataProgress& progress) {
   check_target(options);
   Plan plan;
   plan.options = options;
-  plan.from = list_images(options.source, progress, options.follow_links);
+  plan.from = list_images(options.source, progress, options.follow_links, options.store);
+  if (options.store == nullptr) check_folders(plan);
   plan.as = encoding_of(plan.from, options.format);
   const bool mds = options.format == formats::Format::mds;
   if (mds) plan.settings = formats::mds_settings(plan.as.columns, options.shard_size);
@@ -325,6 +363,14 @@ Plan plan(const Options& options, const DataProgress& progress) {
   return plan;
 }
 
-Packed pack(const Plan& plan, const DataProgress& progress) { return Packer(plan, progress).run(); }
+Packed pack(const Plan& plan, const DataProgress& progress) {
+  Packer packer(plan, progress);
+  try {
+    return packer.run();
+  } catch (...) {
+    packer.remove_if_empty();
+    throw;
+  }
+}
 
 }  // namespace headrace::pack

@@ -1,5 +1,5 @@
-// An image folder packed into shards: planned, written shard by shard, each read back before it gets its name. Whatever ends
-// it, the shards that have names are whole, and the same packing goes on behind them.
+// An image folder packed into shards: planned, written shard by shard, each read back before it gets its name. After
+// any end, shards with names are whole, and the same packing continues behind them.
 #pragma once
 
 #include <sys/stat.h>
@@ -18,7 +18,7 @@ namespace headrace::pack {
 
 /// The kind of the mark in a folder of shards.
 inline constexpr const char* kShardsKind = "shards";
-/// Of shards that go when they were measured.
+/// Shards that are removed after their measurement.
 inline constexpr const char* kRehearsalKind = "pack_rehearsal";
 
 struct Options {
@@ -28,11 +28,12 @@ struct Options {
   bool shuffled = true;                // the samples' order; else by name
   bool follow_links = false;           // of the source; else one is an error
   const char* kind = kShardsKind;      // of the mark in the target
+  ObjectStore* store = nullptr;        // of a source that is "s3://bucket/prefix"
 };
 
 struct Shard {
   std::uint64_t first = 0, samples = 0;  // in Plan::order
-  std::uint64_t bytes = 0;               // of TFRecord no less than it takes, else what it takes
+  std::uint64_t bytes = 0;               // of TFRecord at least its size, else its size
 };
 
 struct Plan {
@@ -54,7 +55,7 @@ void cut_into_shards(Plan& plan);
 /// Is this file of `folder` a shard as its manifest has it?
 bool known_shard(const MarkedFolder& folder, const std::string& name, const struct stat& status);
 
-/// Only reads. Throws UsageError (one folder lies in the other, the target holds something else) and RunError.
+/// Only reads. Throws UsageError (one folder is in the other, the target holds something else) and RunError.
 Plan plan(const Options& options, const DataProgress& progress);
 
 struct Packed {

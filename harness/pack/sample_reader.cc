@@ -21,6 +21,7 @@ SampleReader::~SampleReader() {
 }
 
 void SampleReader::read_all() {
+  std::unique_ptr<ObjectReader> objects;  // of this thread
   for (std::unique_lock lock(mutex_);;) {
     room_.wait(lock, [this] {
       return stop_ || begun_ == order_.size() || (begun_ - taken_ < kSlots && (ahead_ < kAhead || begun_ == taken_));
@@ -32,7 +33,8 @@ void SampleReader::read_all() {
     lock.unlock();
     std::exception_ptr failed;
     try {
-      encode(from_, sample, as_, slot.bytes);
+      if (from_.store != nullptr && !objects) objects = from_.store->object_reader(from_.files.root());
+      encode({from_, objects.get()}, sample, as_, slot.bytes);
     } catch (...) {
       failed = std::current_exception();
     }

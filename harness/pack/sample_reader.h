@@ -14,7 +14,8 @@
 
 namespace headrace::pack {
 
-/// Threads read ahead until kAhead bytes, or kSlots samples, wait to be taken; the one that is wanted next is always read.
+/// Threads read ahead until kAhead bytes, or kSlots samples, wait to be taken. The one that is wanted next is always
+/// read.
 class SampleReader {
  public:
   /// `order`: numbers of samples, those that are wanted, in turn. Throws RunError where no thread can be started.
@@ -22,7 +23,7 @@ class SampleReader {
   ~SampleReader();
   SampleReader(const SampleReader&) = delete;
 
-  /// The next one, in place of what was in `into`, whose memory is used again. Throws what its reading threw.
+  /// The next one, in place of the content of `into`, whose memory is used again. Throws the error of its reading.
   void next(std::string& into);
 
  private:

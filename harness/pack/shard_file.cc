@@ -21,7 +21,7 @@
 namespace headrace::pack {
 namespace {
 
-constexpr std::uint64_t kBlock = 4096;  // what direct writes are multiples of [B]
+constexpr std::uint64_t kBlock = 4096;  // the unit of direct writes [B]
 constexpr std::string_view kAsideBegin = ".headrace-", kAsideEnd = ".part";
 
 bool is_aside(std::string_view name) { return name.starts_with(kAsideBegin) && name.ends_with(kAsideEnd); }
@@ -91,7 +91,7 @@ void ShardFile::append(std::string_view bytes) {
   }
 }
 
-/// Of the piece that is gathered, `length` bytes are to be written. Returns when there is room for another.
+/// Writes `length` bytes of the gathered piece. Returns when there is room for another.
 void ShardFile::hand_over(std::uint64_t length) {
   std::unique_lock lock(mutex_);
   last_length_ = length;
@@ -135,7 +135,7 @@ void ShardFile::read_back() const {
   const bool direct = static_cast<bool>(fd);
   if (!direct) fd = system::open_quiet(folder_.fd(), aside_.c_str(), O_NOFOLLOW);
   if (!fd) throw system_error("open", shown(), errno);
-  // What the storage holds is checked, not what memory holds of it.
+  // The storage's content is checked, not the cache's.
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   if (!direct) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
   const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kBlock, kPiece), &std::free);
@@ -146,7 +146,7 @@ void ShardFile::read_back() const {
   for (;;) {
     const ssize_t got = ::pread(fd.get(), memory.get(), kPiece, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
-    // Direct reads that are not taken here after all, or not behind the end of a file of no whole blocks.
+    // Direct reads that are refused here after all, or not behind the end of a file of no whole blocks.
     const int flags = ::fcntl(fd.get(), F_GETFL);
     if (got < 0 && errno == EINVAL && (flags & O_DIRECT) && ::fcntl(fd.get(), F_SETFL, flags & ~O_DIRECT) == 0)
       continue;

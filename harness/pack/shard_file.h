@@ -1,5 +1,6 @@
-// One shard while it is written: under a name of headrace's own, around the page cache, until it is whole on the storage and
-// was read back. A thread of its own writes, piece by piece, so that the storage does not wait for samples.
+// One shard while it is written, around the page cache, under headrace's own name. It ends when the shard is whole on
+// the storage and was read back. A thread of its own writes, piece by piece, so that the storage does not wait for
+// samples.
 #pragma once
 
 #include <sys/mman.h>
@@ -17,15 +18,15 @@
 
 namespace headrace::pack {
 
-/// Removes what packings that were killed left in `folder`, which the caller has alone. Throws RunError.
+/// Removes the rest of killed packings in `folder`, which the caller has locked. Throws RunError.
 void remove_asides(const files::Folder& folder);
 
 class ShardFile {
  public:
-  /// Makes it in `folder`, in place of what an earlier try left. Throws RunError, also when something that headrace did not
-  /// make is in the way.
+  /// Makes it in `folder`, in place of an earlier try's file. Throws RunError, also when something that headrace did
+  /// not make is in the way.
   ShardFile(const files::Folder& folder, std::string name, std::uint64_t expected_bytes);
-  /// Takes away what did not become a shard.
+  /// Removes a file that did not become a shard.
   ~ShardFile();
   ShardFile(const ShardFile&) = delete;
 
@@ -33,7 +34,7 @@ class ShardFile {
   void append(std::string_view bytes);
   /// Returns once all is on the storage; throws RunError when that refused some of it.
   void finish();
-  /// Reads it from the storage. Throws RunError when it is not what was written.
+  /// Reads it from the storage. Throws RunError when it differs from the written bytes.
   void read_back() const;
   /// Gives it its name, which nothing may have.
   void publish();

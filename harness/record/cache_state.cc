@@ -1,4 +1,4 @@
-// The states' words, and what a proof says.
+// The states' words, and the text of a proof.
 #include "harness/record/cache_state.h"
 
 #include <fmt/format.h>
@@ -62,8 +62,8 @@ Evidence traffic(const CacheProof& proof, bool wanted) {
   return evidence;
 }
 
-/// Why a cache below that of the files may have given the bytes; "" = there is none, or too little was in it. Of names any of it
-/// may: they are a small part of what is there.
+/// Why a cache below that of the files may have given the bytes. "" = there is none, or too little was in it. For names
+/// any content of it may: they are a small part of it.
 std::string given_below(const CacheProof& proof) {
   if (proof.second_cache.empty()) return "";
   const double most = proof.use.names_only ? 0 : CacheProof::kMostOfOther * static_cast<double>(proof.delivered_bytes);
@@ -74,7 +74,7 @@ std::string given_below(const CacheProof& proof) {
 
 constexpr const char* kNotCounted = "this file system's traffic is not counted";
 
-/// Names: what each operation brought from storage, or asked of a server, shows where they were.
+/// Names: each operation's bytes from storage, or requests to a server, show where they were.
 void judge_names(CacheProof& proof) {
   const bool cold = proof.declared == CacheState::cold;
   const auto each = [&proof](std::uint64_t count) {
@@ -124,7 +124,7 @@ void judge(CacheProof& proof) {
                                           : "no state was asked for; " + residency(proof, true).reported;
     return;
   }
-  // What was read, and not delivered before time was over, came from somewhere, too.
+  // Bytes that were read, but not delivered in time, had a source, too.
   const bool nothing = (proof.use.names_only ? proof.operations : proof.delivered_bytes + proof.storage_bytes) == 0;
   const std::string below = given_below(proof);
   if (nothing || !proof.obstacle.empty() || !below.empty()) {
@@ -136,7 +136,7 @@ void judge(CacheProof& proof) {
   const Evidence memory =
       proof.declared == CacheState::bypassed ? Evidence{} : residency(proof, proof.declared == CacheState::warm);
   const Evidence storage = traffic(proof, proof.declared != CacheState::warm);
-  // That pages are not in memory here does not say that they came from storage.
+  // Pages that are not in memory here need not come from storage.
   const bool decides = proof.declared == CacheState::warm ? memory.seen || storage.seen : storage.seen;
   proof.proven = decides && memory.good && storage.good;
   if (!memory.seen && !storage.seen) {

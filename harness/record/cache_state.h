@@ -1,4 +1,4 @@
-// The page-cache states that files can be in while they are read, and what proves one (rule 13).
+// The page-cache states that files can be in while they are read, and their proof (rule 13).
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ enum class CacheState { cold, warm, bypassed, asis };
 std::string_view to_string(CacheState state);
 std::optional<CacheState> parse_cache_state(std::string_view text);
 
-/// What the timed region does with its files, which says what proves a cache state.
+/// The timed region's use of its files, which determines the proof of a cache state.
 struct CacheUse {
   /// Only names and attributes are asked for; no byte of the files is read.
   bool names_only = false;
@@ -22,10 +22,9 @@ struct CacheUse {
   unsigned readers = 1;
 };
 
-/// What was seen around one repetition. A share is of the data set's bytes, 0..1; -1 = could not be
-/// measured.
+/// The observations around one repetition. A share is of the data set's bytes, 0..1; -1 = could not be measured.
 struct CacheProof {
-  /// Of a cold data set so much may be in memory, of a warm one so much come from storage; the rest is as declared.
+  /// The most of a cold data set in memory, or of a warm one from storage. The rest is as declared.
   static constexpr double kMostOfOther = 0.05, kLeastOfState = 1 - kMostOfOther;
   /// This process's own reads, on file systems that the kernel reads from a block device itself.
   static constexpr const char* kOwnCounter = "/proc/self/io";
@@ -36,8 +35,8 @@ struct CacheProof {
   double resident_after = -1;
   std::uint64_t delivered_bytes = 0;
   std::uint64_t operations = 0;
-  /// What `counter` reports: bytes that this process made the storage read, or that a network file
-  /// system's servers gave.
+  /// The value of `counter`: bytes that this process made the storage read, or that a network file system's servers
+  /// gave.
   std::uint64_t storage_bytes = 0;
   std::uint64_t requests = 0;            // of a network file system's client to its servers, for names
   std::uint64_t device_bytes = 0;        // the block device's own counter, neighbours too; 0 = unknown
@@ -46,36 +45,33 @@ struct CacheProof {
                                          // fewer where they are stored compressed
   std::string method;                    // "cachestat", "mincore"; with ", drop_caches" when all was dropped
   std::string obstacle;                  // why no file here can be in that state: "tmpfs keeps files in memory"
-  std::string second_cache;              // what may give bytes below the page cache of the files: a loop device's image
+  std::string second_cache;              // a cache below the page cache of the files: a loop device's image
   std::uint64_t second_cache_bytes = 0;  // that it had in memory before
   std::string compression;               // why storage may give fewer bytes: "squashfs stores compressed data ..."
-  std::string caveat;                    // what the state does not cover: "the server's own cache is not seen"
+  std::string caveat;                    // a cache outside of the state: "the server's own cache is not seen"
   bool required = false;                 // the state had to be proven: one was declared
   bool proven = false;
-  std::string why;  // one sentence: what proves it, or what is missing
+  std::string why;  // one sentence: the proof, or why there is none
 
-  /// May anything be concluded from what was measured in this state? It was proven, or none was declared. What is
-  /// no evidence is reported, and decides nothing: no verdict, limit, prediction, tuning, comparison or sizing.
+  /// May anything be concluded from a measurement in this state? It was proven, or none was declared. A measurement
+  /// that is no evidence is reported, and decides nothing: no verdict, limit, prediction, tuning, comparison or sizing.
   bool is_evidence() const { return proven || !required; }
 };
 
-/// What is known before anything was looked at: nothing, so that a state that was declared is not
-/// proven.
+/// The proof before any look: none, so that a declared state is not proven.
 CacheProof nothing_proven(CacheState declared);
 
-/// Judges. Cold: at most 5 % resident before, and at least 95 % of the bytes, rounded up to whole
-/// blocks, counted as they came from storage; bypassed: at least 95 % so. What is not counted is
-/// not proven, and a device's own counter, which neighbours move, proves nothing. Warm: at least 95
-/// % resident, and at most 5 % from storage where that is counted. asis is always proven. Bytes
-/// that are read several times need to come from storage once. Names (never resident in the page
-/// cache alone) are cold when all caches were dropped and storage then gave at least 64 B for each
-/// operation, or a network file system's client asked its servers for nearly each; warm when
-/// storage gave less than a twentieth of that. Where residency cannot be seen the traffic decides.
-/// Read-ahead and metadata may make storage_bytes exceed delivered_bytes. Sets proven and why.
+/// Judges. Cold: at most 5 % resident before. At least 95 % of the bytes, in whole blocks, counted as they came from
+/// storage. bypassed: at least 95 % so. Uncounted bytes are not proven, and a device's own counter, which neighbours
+/// move, proves nothing. Warm: at least 95 % resident, and at most 5 % from storage where that is counted. asis is
+/// always proven. Bytes that are read several times need to come from storage once. Names are never resident in the
+/// page cache alone. They are cold when all caches were dropped and storage then gave at least 64 B for each operation.
+/// With a network file system, its client must have asked its servers for nearly each. They are warm when storage gave
+/// less than a twentieth of that. Where residency cannot be seen the traffic decides. Read-ahead and metadata may make
+/// storage_bytes exceed delivered_bytes. Sets proven and why.
 void judge(CacheProof& proof);
 
-/// Makes one proof of two, of phases or of ranks: bytes add up, the worst residency and the first
-/// that is not proven stand.
+/// Merges the proofs of two phases or ranks. Bytes add up; the worst residency and the first unproven state count.
 void add(CacheProof& all, const CacheProof& more);
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// What a network file system's client asked of its servers during a repetition, and how long its requests waited for what.
+// The requests of a network file system's client to its servers during a repetition, and their waits by resource.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ struct ClientOperation {
   double execution_s = 0;      // from the request to its end, both of these included
 };
 
-/// Of the whole mount: every process of this machine is in it. No operations where the client counts none.
+/// Calls of the whole mount, by every process of this machine. No operations where the client counts none.
 struct ClientCalls {
-  /// Where it was read: "mountstats"; of clients that report neither queues, executions, repeats nor errors of a kind, "osc stats",
-  /// ".stats", "ceph metrics".
+  /// Where it was read: "mountstats". Of clients that report neither queues, executions, repeats nor errors of a kind,
+  /// "osc stats", ".stats", "ceph metrics".
   std::string counter;
   std::uint64_t connections = 0;
   std::uint64_t most_slots = 0;  // slots in use at once on one connection, since the mount; 0 = not counted
@@ -31,7 +31,7 @@ struct ClientCalls {
   std::vector<ClientOperation> operations;
 };
 
-/// Of two phases: what the client did in both.
+/// Adds the client's requests of another phase.
 void add(ClientCalls& all, const ClientCalls& more);
 
 }  // namespace headrace

@@ -97,7 +97,7 @@ bool Connections::nobody(const std::vector<unsigned>& hosts, unsigned times) con
   return !share_a_host(pairs) || (hosts.size() == 2 && !pairs.empty());
 }
 
-/// Every host that works with anybody is among `others`.
+/// Every host that connects with another is among `others`.
 bool Connections::all_tried(unsigned host, const std::set<unsigned>& others, const std::vector<unsigned>& hosts) const {
   return std::all_of(hosts.begin(), hosts.end(),
                      [&](unsigned one) { return one == host || !in_play_.contains(one) || others.contains(one); });
@@ -118,7 +118,7 @@ unsigned Connections::failures_of(unsigned host) const {
 bool Connections::is_closed(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const {
   const Ends& own = ends(host);
   if (own.reached.empty() || own.not_reached_by.empty() || failures_towards(host) < times) return false;
-  // Whoever cannot call anybody says nothing of whom it calls.
+  // A host that cannot call any other proves nothing of the hosts that it calls.
   const auto witnesses =
       static_cast<std::size_t>(std::count_if(own.not_reached_by.begin(), own.not_reached_by.end(), [&](unsigned from) {
         return !ends(from).reached.empty() || known_.contains(from);
@@ -179,7 +179,7 @@ void Connections::add_paths(std::vector<ConnectionFault>& found, unsigned times)
     if (count < times || !in_play_.contains(a) || !in_play_.contains(b)) continue;
     const bool there = unexplained(a, b), back = unexplained(b, a);
     if (!there && !back) continue;
-    // Where it is not known whose call failed, what explains one way explains the pair.
+    // Where it is not known whose call failed, an explanation of one direction explains the pair.
     if (there != back && fails(a, b) && fails(b, a) && ways_.at(pair).assumed) continue;
     const auto [from, to] = there ? pair : Pair{b, a};
     const auto other = ways_.find({to, from});
@@ -196,8 +196,8 @@ std::size_t Connections::partners_that_work(unsigned host) const {
   return partners.size();
 }
 
-/// A host that lost half of its partners or more, each of whom lost nobody else, explains those paths: a switch port that drops large
-/// packets lets some pairs through by chance.
+/// A host that lost at least half of its partners, which lost no other, explains those paths. A switch port that drops
+/// large packets lets some pairs through by chance.
 void Connections::join_paths(std::vector<ConnectionFault>& found) const {
   std::map<unsigned, std::vector<unsigned>> lost;
   for (const ConnectionFault& one : found)

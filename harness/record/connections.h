@@ -1,4 +1,4 @@
-// Which hosts could open connections to which others over one network, and what explains the attempts that failed.
+// Which hosts could open connections to which others over one network, and the explanation of failed attempts.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 namespace headrace {
 
 struct ConnectionFault {
-  /// closed: a host that calls others, and that they cannot call; cannot_call: the other way round; cut_off: neither works;
-  /// path: between two that reach others; nobody: no attempt of any host succeeded.
+  /// closed: a host that calls others, and that they cannot call. cannot_call: the other way round. cut_off: neither
+  /// works. path: between two that reach others. The last: no attempt of any host succeeded.
   enum class Kind { closed, cannot_call, cut_off, path, nobody } kind = Kind::path;
   unsigned a = 0, b = 0;         // the host; of a path both
   bool one_way = false;          // of a path: a cannot call b, and b can call a
-  std::vector<unsigned> others;  // with whom it failed
+  std::vector<unsigned> others;  // with which ranks it failed
   std::string why;               // of one failed attempt
 };
 
-/// In words, where `others` are hosts; and what to do.
+/// In words, where `others` are hosts; and the next step.
 std::string in_words_closed(const std::string& others, const std::string& why);
 std::string in_words_cannot_call(const std::string& others, const std::string& why);
 std::string in_words_one_way(const std::string& from, const std::string& to, const std::string& why);
@@ -43,12 +43,12 @@ class Connections {
     known_.insert(host);
   }
 
-  /// How often these two failed, whoever called.
+  /// How often these two failed, in either direction.
   unsigned failures(unsigned a, unsigned b) const;
   /// The last attempt this way failed.
   bool fails(unsigned from, unsigned to) const;
   bool any_worked() const { return !ways_worked_.empty(); }
-  /// Partners with whom a host failed.
+  /// Partners with which a host failed.
   std::size_t partners_failed(unsigned host) const;
 
   /// A pair must have failed `times` before it counts. `hosts`: those that take part. Hosts first, then paths.
@@ -86,7 +86,7 @@ class Connections {
   std::set<Pair> ways_worked_;
   std::map<unsigned, Ends> ends_;
   std::set<unsigned> known_;
-  std::set<unsigned> in_play_;  // reached somebody, or was reached
+  std::set<unsigned> in_play_;  // reached a host, or was reached
 };
 
 }  // namespace headrace

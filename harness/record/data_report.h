@@ -1,4 +1,4 @@
-// What is reported about data: how far its making, walking or checking is, and what is wrong in it.
+// Reports about data: the progress of its making, walking or checking, and its errors.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace headrace {
 
-/// Reported while a data set is made, walked or verified: done and total in bytes (or files, when bytes are unknown).
+/// Reported while a data set is made, walked or verified. Done and total are bytes (or files, when bytes are unknown).
 using DataProgress = std::function<void(std::uint64_t done, std::uint64_t total, std::string_view what)>;
 
-/// A block that does not say what it should.
+/// A block with wrong content.
 struct WrongBlock {
   std::string file;
   std::uint64_t offset = 0;

@@ -1,4 +1,4 @@
-// What is known of how something was done.
+// Facts on how an operation was done.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Counts of which one occurrence is a fault: the one table of them, and what was seen of a part of the machine.
+// Counts of which one occurrence is a fault: their only table, and their values for a part of the machine.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +27,9 @@ inline constexpr FaultCount kFaultCounts[] = {
     {"fatal_xids", "Xid", true, "drain the node; dmesg has the rest; reset the GPU, and replace it if that comes back"},
     {"fabric_failed", "fabric", true,
      "drain the node; look at the log of nvidia-fabricmanager (on NVL72: of the switch trays and nvidia-imex)"},
+    {"wrong_messages", "data", true,
+     "drain the node: data of this card is wrong; look at dmesg for PCIe errors (AER), then replace it"},
+    {"port_failed", "port", true, "drain the node; look at dmesg, then reset the card or replace it"},
     {"error_count", "errors", false, ""},
 };
 
@@ -49,7 +52,7 @@ struct PartFault {
 inline constexpr std::string_view kFaultKey = "fault_";
 inline std::string fault_key(std::string_view count) { return std::string(kFaultKey) + std::string(count); }
 
-/// Adds what is not there yet: of each part and count the one that was seen most often.
+/// Adds missing ones: of each part and count the highest.
 inline void add_faults(std::vector<PartFault>& all, const std::vector<PartFault>& more) {
   for (const PartFault& one : more) {
     const auto known = std::find_if(all.begin(), all.end(), [&](const PartFault& other) {

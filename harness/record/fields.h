@@ -1,5 +1,5 @@
-// What the members of a struct are called where it is stored, and what becomes of them where several processes' structs
-// become one: reported once per struct, and read by the writer of run files, by their reader, and by the wire between ranks.
+// The stored names of a struct's members, and how several processes' structs are merged. The writer and reader of run
+// files and the wire between ranks use them.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace headrace {
 
-/// How one member of several ranks' structs becomes one. What holds structs of its own is merged by theirs.
+/// How one member of several ranks' structs becomes one. A member that is a struct is merged by its own members.
 enum class Merge : std::uint8_t {
   own,    // the leading rank's
-  sum,    // added up; histograms and series likewise
+  sum,    // added up; so are histograms and series
   most,   // the largest
   least,  // the smallest
   list,   // one after the other
-  none,   // said of one rank alone, or of all together once they are merged: begins anew
+  none,   // of one rank alone, or of all together once they are merged: begins anew
 };
 
 /// A member of a member.
@@ -94,7 +94,7 @@ constexpr Field<T, M, false> unstored(M T::*member) {
   return {.key = {}, .member = member};
 }
 
-/// Specialized beside each struct, in the order of its files: `static constexpr auto all = std::tuple(field(...), ...)`.
+/// Specialized next to each struct, in its file's order: `static constexpr auto all = std::tuple(field(...), ...)`.
 template <class T>
 struct Fields;
 
@@ -119,7 +119,7 @@ constexpr void each_stored_field(Visit&& visit) {
 
 namespace fields {
 
-/// Stands for a member of any type, where a struct's members are counted.
+/// Converts to a member of any type, where a struct's members are counted.
 struct Any {
   template <class T>
   operator T() const noexcept;
@@ -140,7 +140,7 @@ constexpr std::size_t members() {
 
 }  // namespace fields
 
-/// Is each of an aggregate's members described? To be asserted beside each description, so that no member is forgotten.
+/// Is each of an aggregate's members described? Asserted next to each description, so that none is forgotten.
 template <Described T>
 constexpr bool is_complete() {
   return std::tuple_size_v<std::remove_cvref_t<decltype(Fields<T>::all)>> == fields::members<T>();

@@ -21,7 +21,7 @@ class FileTable {
   FileTable& operator=(FileTable&&) noexcept;
   FileTable(const FileTable&) = delete;
 
-  /// `version`: of an object, what changes when another takes its place; 0 = nothing is known.
+  /// `version`: of an object, changes when another takes its place; 0 = unknown.
   void add(std::string_view relative_path, std::uint64_t size, std::uint64_t version = 0);
   /// A file that a symbolic link leads to, or one in a folder that one leads to. `target`: its absolute path, without links.
   void add_linked(std::string_view relative_path, std::string_view target, std::uint64_t size);
@@ -40,9 +40,9 @@ class FileTable {
   std::string place() const { return is_device_ ? full_path(0) : root_; }
 
   std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(entries_.size()); }
-  /// What opens it below root_fd(), zero-terminated: a path relative to that, or what a link leads to.
+  /// The path that opens it below root_fd(), zero-terminated: relative to that, or a link's target.
   const char* path(std::uint32_t file) const noexcept { return names_.data() + entries_[file].name; }
-  /// Its path below the root, or key, as the user has it: of a link its own name.
+  /// Its path below the root, or key, as the user gave it: of a link its own name.
   std::string_view name(std::uint32_t file) const noexcept {
     const std::string_view opened = path(file);
     return is_linked(opened) ? std::string_view(opened.data() + opened.size() + 1) : opened;
@@ -57,8 +57,8 @@ class FileTable {
   std::uint64_t version(std::uint32_t file) const noexcept { return file < versions_.size() ? versions_[file] : 0; }
   std::uint64_t total_bytes() const noexcept { return total_; }
   std::uint64_t largest() const noexcept { return largest_; }
-  /// Asks the memory for what is said of `later`, and for the path of `next`, which was asked for once already: in random
-  /// order they left the processor's caches long ago, and a reader would wait for them between two files.
+  /// Prefetches the entry of `later`, and the path of `next`, whose entry was prefetched before. In random order they
+  /// left the processor's caches long ago, and a reader would wait for them between two files.
   void prefetch(std::uint32_t next, std::uint32_t later) const noexcept {
     __builtin_prefetch(&entries_[later]);
     __builtin_prefetch(path(next));
@@ -68,7 +68,7 @@ class FileTable {
 
  private:
   struct Entry {
-    std::uint64_t name;  // in names_; of a link what it leads to, and behind it its own name
+    std::uint64_t name;  // in names_; of a link its target, and behind it its own name
     std::uint64_t size;
   };
   bool is_linked(std::string_view opened) const noexcept { return !holds_objects_ && opened.starts_with('/'); }

@@ -10,17 +10,16 @@
 
 namespace headrace {
 
-/// Counts of nanoseconds. Values below 64 ns are exact; above, each power of two has 64 buckets, so
-/// that the bucket's middle differs from any value in it by at most 1/128 (0.79 %). Values of 2^42
-/// ns (73 min) and more count in the last bucket. Adding costs one increment; nothing is allocated
-/// after construction.
+/// Counts of nanoseconds. Values below 64 ns are exact. Above, each power of two has 64 buckets. The bucket's middle
+/// differs from any value in it by at most 1/128 (0.79 %). Values of 2^42 ns (73 min) and more count in the last
+/// bucket. Adding costs one increment; nothing is allocated after construction.
 class Histogram {
  public:
   static constexpr int kSubBits = 6;
   static constexpr std::uint64_t kSub = 1u << kSubBits;
   static constexpr int kMaxBits = 42;
   static constexpr std::size_t kBuckets = kSub * (kMaxBits - kSubBits + 1);
-  /// Largest relative difference between a recorded value and what percentile() returns for it.
+  /// Largest relative difference between a recorded value and the result of percentile() for it.
   static constexpr double kRelativeError = 1.0 / (2 * kSub);
 
   static constexpr std::size_t bucket_of(std::uint64_t ns) noexcept {
@@ -54,10 +53,10 @@ class Histogram {
     std::uint32_t index;
     std::uint64_t count;
   };
-  /// The buckets that are not empty, in order: what a run file stores.
+  /// The buckets that are not empty, in order, as a run file stores them.
   std::vector<Bucket> nonzero() const;
-  /// Rebuilds what nonzero() gave (both 0: minimum and maximum become bucket middles). Unknown
-  /// indices are ignored.
+  /// Rebuilds the histogram from nonzero() (both 0: minimum and maximum become bucket middles). Unknown indices are
+  /// ignored.
   static Histogram from(const std::vector<Bucket>& buckets, std::uint64_t min_ns, std::uint64_t max_ns);
 
  private:

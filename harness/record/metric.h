@@ -9,7 +9,7 @@ namespace headrace {
 
 enum class Better { higher, lower, neither };
 
-/// One entry of the catalogue. `name` is snake_case and stands alone ("read_bandwidth"); the unit is SI ("B/s").
+/// One entry of the catalogue. `name` is snake_case and clear by itself ("read_bandwidth"); the unit is SI ("B/s").
 struct Metric {
   std::string_view name;
   std::string_view unit;

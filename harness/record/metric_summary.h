@@ -20,7 +20,7 @@ struct MetricSummary {
   bool too_few_operations = false;       // a percentile with fewer than 10/(1-p) operations per repetition
   std::optional<double> mean_over_time;  // of a rate: total work over total time
 
-  /// What a reader is given, the same everywhere: of a rate the mean over time, else the median.
+  /// The value for readers, the same everywhere: of a rate the mean over time, else the median.
   double shown() const { return mean_over_time.value_or(median); }
 };
 

@@ -1,4 +1,4 @@
-// What comparisons of a system show when nothing has changed.
+// The differences in comparisons of a system when nothing has changed.
 #pragma once
 
 #include <string>

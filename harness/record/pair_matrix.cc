@@ -23,13 +23,14 @@ double between(const PairMatrix& m, std::size_t a, std::size_t b) {
 
 std::string rate_text(double rate) { return format_quantity(rate, Dimension::bytes_per_second); }
 
-/// From that many ends on pairs show how much healthy ones differ. Most pairs of a healthy node never lie 2.5 deviations off.
+/// From that many ends on pairs show the spread of healthy ones. Most pairs of a healthy node are never 2.5 deviations
+/// off.
 constexpr std::size_t kManyEnds = 8;
 constexpr double kLeastLoss = 0.05, kDeviations = 2.5, kLeastSpread = 0.005;
 
-/// What healthy ends of a rail reach.
+/// The rate of healthy ends of a rail.
 struct Usual {
-  double reference = 0;   // the median of what each reaches with its best partner; 0: of fewer than two
+  double reference = 0;   // the median of each one's rate with its best partner; 0: of fewer than two
   double of_nodes = 0;    // that nodes' pairs are compared with: of many ends the middle pair
   double node_share = 0;  // of that, below which a node's pair is slow
 };
@@ -61,7 +62,7 @@ Usual usual_among(const PairMatrix& matrix, std::size_t first, std::size_t last,
   return usual;
 }
 
-/// Who is to blame among the ends from `first` to before `last`, added to `found`; what is usual among them.
+/// Blames ends from `first` to before `last`, in `found`; returns the usual values among them.
 Usual blame_among(const PairMatrix& matrix, std::size_t first, std::size_t last, double share, Blame& found) {
   const Usual usual = usual_among(matrix, first, last, share);
   if (usual.reference == 0) return usual;
@@ -108,7 +109,7 @@ std::string node_of(const PairMatrix& matrix, std::size_t end) {
 
 bool is_measured(const PairMatrix& matrix, const UnreachedPair& pair) { return between(matrix, pair.a, pair.b) >= 0; }
 
-/// The attempts over one rail. What has a rate was connected both ways, but for those whose first could not call the second.
+/// Attempts over one rail. A pair with a rate was connected both ways, unless its first end could not call the second.
 Connections connections_of(const PairMatrix& matrix, std::size_t first) {
   Connections all;
   const auto last = static_cast<unsigned>(first + matrix.ends_of_rail());
@@ -190,7 +191,7 @@ void join_rails(const PairMatrix& matrix, std::vector<PairFinding>& ends) {
   }
 }
 
-/// What explains the pairs that could not be connected, as far as rates report: rails, then ends of them, then links.
+/// The explanation of pairs that could not be connected, by their rates: rails, then ends of them, then links.
 std::vector<PairFinding> unreached(const PairMatrix& matrix) {
   constexpr unsigned kOnce = 1;  // each was tried for some seconds
   std::vector<PairFinding> rails, all, links;
@@ -202,7 +203,7 @@ std::vector<PairFinding> unreached(const PairMatrix& matrix) {
   const bool any_worked =
       std::any_of(of_rails.begin(), of_rails.end(), [](const auto& one) { return one.any_worked(); });
   for (std::size_t rail = 0; rail < of_rails.size(); ++rail) {
-    // Over which nobody reaches anybody, though they do over others. Where no rate is known at all, each pair speaks for itself.
+    // Rails that connect no hosts, though others do. Where no rate is known at all, each pair is reported.
     const bool silent = !of_rails[rail].any_worked();
     for (const UnreachedPair& pair : matrix.unreached) {
       if (!silent || pair.a / ends != rail) continue;
@@ -237,7 +238,7 @@ bool on_all_rails(const Blame& blame, const PairMatrix& matrix, unsigned end) {
 }  // namespace
 
 PairRounds all_pairs_rounds(unsigned n) {
-  const unsigned seats = n + n % 2;  // an odd one out rests with a seat that nobody has
+  const unsigned seats = n + n % 2;  // an odd host out rests with a seat that is empty
   PairRounds rounds;
   for (unsigned r = 0; r + 1 < seats; ++r) {
     auto& round = rounds.emplace_back();

@@ -42,17 +42,15 @@ struct ParamInfo {
   std::string help;
 };
 
-/// Reads one point's parameters. The constructor of a workload asks for each exactly once: name,
-/// default, range, help. Problems are collected, never thrown, so that all of a file's problems are
-/// reported at once; a value that is wrong reads as its default. After construction, engine code calls
-/// finish(), which reports every key that nobody asked for, with the nearest known name.
-/// A number whose fallback is below its limits has no default: "not given".
+/// Reads one point's parameters. The constructor of a workload asks for each exactly once: name, default, range, help.
+/// Problems are collected, never thrown, so that all of a file's problems are reported at once. A wrong value reads as
+/// its default. After construction, engine code calls finish(), which reports every unused key, with the nearest known
+/// name. A number whose fallback is below its limits has no default: "not given".
 class Params {
  public:
-  /// `entry` is a map of scalars (sweeps are expanded before). `owner` is the workload's name, for
-  /// messages. `needed`: what the job needs on each node, for each metric that measures such a need
-  /// ("random_read.read_iops") [SI]; nullptr = there is no job. `makes_objects`: what is made for the workload is put into
-  /// an object store.
+  /// `entry` is a map of scalars (sweeps are expanded before). `owner` is the workload's name, for messages. `needed`:
+  /// the job's need on each node, for each metric that measures such a need ("random_read.read_iops") [SI]. Nullptr =
+  /// there is no job. `makes_objects`: the workload's own data is put into an object store.
   Params(std::string owner, const config::Value& entry, Diagnostics& problems,
          const std::map<std::string, double>* needed = nullptr, bool makes_objects = false);
 
@@ -60,8 +58,8 @@ class Params {
   std::uint64_t count(std::string_view name, std::uint64_t fallback, Limits limits, std::string_view help);
   double seconds(std::string_view name, double fallback, Limits limits, std::string_view help);
   double ratio(std::string_view name, double fallback, Limits limits, std::string_view help);
-  /// A rate [1/s]. With `need`, the word `need` may stand for the rate of operations that the job
-  /// needs, when each of them gives so much of these metrics of this workload.
+  /// A rate [1/s]. With `need`, the word `need` is the rate of operations that the job needs. Each of them counts these
+  /// amounts of this workload's metrics.
   double rate(std::string_view name, double fallback, Limits limits, std::string_view help,
               std::span<const PerOperation> need = {});
   /// Bytes per second: "400Gbit/s", "2GB/s".
@@ -82,15 +80,14 @@ class Params {
   /// A combination that cannot be: reported at `name`'s place (or the entry's, if it was not
   /// written).
   void conflict(std::string_view name, std::string_view why);
-  /// Reports unknown keys. Called once, after the workload's constructor. `common` are keys that
-  /// belong to every workload and were taken out of the entry before: offered as the nearest name
-  /// too.
+  /// Reports unknown keys. Called once, after the workload's constructor. `common` are keys of every workload that were
+  /// taken out of the entry before. They are offered as the nearest name, too.
   void finish(const std::vector<std::string>& common = {});
 
   const std::vector<ParamInfo>& declared() const { return declared_; }
   /// Name -> resolved value, defaults included: the full parameters that comparisons join on.
   const std::map<std::string, ParamValue>& resolved() const { return resolved_; }
-  /// Name -> value as a user would write it, defaults included: what config.resolved.yaml holds.
+  /// Name -> value as a user would write it, defaults included, as in config.resolved.yaml.
   const std::map<std::string, std::string>& written() const { return written_; }
 
  private:

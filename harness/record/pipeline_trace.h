@@ -1,5 +1,4 @@
-// What a pipeline's workers and the GPUs that they feed did, and when: of every step in little room, and of every sample
-// where that was asked for.
+// The timeline of a pipeline's workers and their GPUs: every step in little room, and every sample on request.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +7,7 @@
 
 namespace headrace {
 
-/// Of one phase. Times are from the begin of the first step [s].
+/// The trace of one phase. Times are from the begin of the first step [s].
 struct PipelineTrace {
   /// Steps that are reported together.
   struct Window {
@@ -25,7 +24,7 @@ struct PipelineTrace {
     double copy_s = 0;    // for copies of batches to them
     double host_s = 0;    // for a host that was late
     double others_s = 0;  // for the GPUs of other nodes, after its own were done
-    double save_s = 0;    // that they stood still after it, for a checkpoint
+    double save_s = 0;    // their idle time after it, for a checkpoint
     double ready = 0;
   };
   double compute_s = 0;         // of one step by the job; 0 = batches are taken as they come
@@ -35,21 +34,21 @@ struct PipelineTrace {
 
   enum class Stage : std::uint8_t { reading, decoding, waiting };
   static constexpr std::size_t kStages = 3;
-  /// What a worker did with one sample; waiting: until it could begin a batch.
+  /// A worker's stage for one sample; waiting: until it could begin a batch.
   struct Span {
     std::uint64_t begin_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC
     std::uint32_t batch = 0;                 // of this worker
     std::uint32_t sample : 24 = 0;           // of the batch
     std::uint32_t stage : 8 = 0;             // a Stage
   };
-  /// The spans of one worker, in order, and what there was no room for.
+  /// The spans of one worker, in order, and those without room.
   struct Worker {
     std::vector<Span> spans;
     std::uint64_t left_out = 0, left_out_ns[kStages] = {};
   };
   std::uint64_t began_ns = 0;   // of the first step, CLOCK_MONOTONIC
   std::vector<Worker> workers;  // empty: not asked for
-  std::vector<Step> steps;      // likewise: every step that there was room for
+  std::vector<Step> steps;      // the same: every step that there was room for
 };
 
 }  // namespace headrace

@@ -1,5 +1,5 @@
-// What one worker writes down while it works: operations, bytes, latencies, errors, a time series.
-// Nothing here allocates, locks or makes strings between start() and finish().
+// The record of one worker during its work: operations, bytes, latencies, errors, a time series. Nothing here
+// allocates, locks or makes strings between start() and finish().
 #pragma once
 
 #include <array>
@@ -21,17 +21,16 @@ struct OperationError {
   std::uint8_t part = 0;                                  // as in Workload::latency_parts(); 0 = the whole operation
   std::uint8_t flaw = 0;                                  // of kBadSample: a formats::Flaw
   static constexpr int kShortRead = -1;                   // fewer bytes than the file had when the data set was opened
-  static constexpr int kWrongData = -2;                   // a block that does not say what it should
-  static constexpr int kBadSample = -3;                   // what was read is no sample that can be used
+  static constexpr int kWrongData = -2;                   // a block with wrong content
+  static constexpr int kBadSample = -3;                   // the bytes are no usable sample
   static constexpr int kChanged = -4;                     // an object is another one than was listed
   static constexpr int kRangeIgnored = -5;                // a server gave a whole object where a range was asked for
   static constexpr int kHttp = -1000;                     // less the status of HTTP that was answered: -1503
   static constexpr std::uint64_t kNoOffset = UINT64_MAX;  // of a name, not of data
 };
 
-/// Operations, bytes and coarse latency per interval. A fixed number of intervals; when they are
-/// full, neighbours are folded together and the interval doubles, so memory is bounded and no run
-/// is too long.
+/// Operations, bytes and coarse latency per interval. A fixed number of intervals. When they are full, neighbours are
+/// merged and the interval doubles. So memory is bounded and no run is too long.
 class TimeSeries {
  public:
   static constexpr std::size_t kIntervals = 512;
@@ -87,8 +86,8 @@ class alignas(128) Recorder {
   /// Called after the last completion.
   void finish() noexcept { finished_ns_ = last_ns_ > started_ns_ ? last_ns_ : now_ns(); }
 
-  /// False once the time budget is spent or somebody asked to stop. Costs no clock read: it
-  /// compares the end of the last operation.
+  /// False once the time budget is spent or a stop was requested. Costs no clock read: it compares the end of the last
+  /// operation.
   bool running() const noexcept { return last_ns_ < deadline_ns_ && !stop_->load(std::memory_order_relaxed); }
 
   /// When the time budget is spent [ns].
@@ -99,8 +98,8 @@ class alignas(128) Recorder {
   void op(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint64_t bytes) noexcept {
     ops(begin_ns, end_ns, 1, bytes);
   }
-  /// `count` > 0 operations that were timed together, one after the other, `bytes` in all: too
-  /// short to read the clock after each. Their mean counts as the latency of each.
+  /// `count` > 0 operations that were timed together, one after the other, `bytes` in all. They are too short to read
+  /// the clock after each. Their mean counts as the latency of each.
   void ops(std::uint64_t begin_ns, std::uint64_t end_ns, std::uint32_t count, std::uint64_t bytes) noexcept {
     const std::uint64_t latency = (end_ns - begin_ns) / count;
     latency_.add(latency, count);
@@ -112,7 +111,7 @@ class alignas(128) Recorder {
   }
   /// One part of an operation (part 1 is the first of Workload::latency_parts()).
   void part(unsigned number, std::uint64_t ns) noexcept { parts_[number - 1].add(ns); }
-  /// Bytes that came, of an operation that is not finished yet: throughput and progress, whatever becomes of it.
+  /// Bytes that came, of an operation that is not finished yet: throughput and progress, even if it fails.
   void came(std::uint64_t end_ns, std::uint64_t bytes) noexcept {
     bytes_ += bytes;
     last_ns_ = end_ns;
@@ -120,8 +119,7 @@ class alignas(128) Recorder {
     progress_bytes_.store(bytes_, std::memory_order_relaxed);
     progress_came_.store(++came_, std::memory_order_relaxed);
   }
-  /// Something that is no operation of its own (a sync, a rename) ended here: the phase lasts at
-  /// least until then.
+  /// Something that is no operation of its own (a sync, a rename) ended here. The phase lasts at least until then.
   void extend(std::uint64_t end_ns) noexcept { last_ns_ = end_ns; }
   /// One failed operation: counted, never as throughput; the first few are kept whole.
   void fail(const OperationError& error, std::uint64_t end_ns) noexcept {
@@ -140,8 +138,8 @@ class alignas(128) Recorder {
   const Histogram& latency() const noexcept { return latency_; }
   const std::vector<Histogram>& parts() const noexcept { return parts_; }
   TimeSeries& series() noexcept { return series_; }
-  /// Live values for the progress line and the watchdog; may lag. A failed operation is progress, and what came for one
-  /// that is not finished, too.
+  /// Live values for the progress line and the watchdog; may lag. A failed operation is progress, and so are bytes of
+  /// an unfinished one.
   std::uint64_t progress_bytes() const noexcept { return progress_bytes_.load(std::memory_order_relaxed); }
   std::uint64_t progress_operations() const noexcept {
     return progress_operations_.load(std::memory_order_relaxed) + progress_errors_.load(std::memory_order_relaxed) +

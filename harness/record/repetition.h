@@ -1,4 +1,4 @@
-// What one repetition gave: numbers per phase, the proof of its cache state, what disturbed it.
+// The result of one repetition: numbers per phase, the proof of its cache state, its disturbances.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ enum class AcrossRanks {
   first,    // the first rank of the team knows it all
 };
 
-/// What a phase's background workers did (Workload::background_workers()), all together. Times are from the phase's
+/// The work of a phase's background workers (Workload::background_workers()), all together. Times are from the phase's
 /// start.
 struct BackgroundResult {
   double begin_s = 0;  // the first of them that did anything
@@ -43,16 +43,16 @@ struct BackgroundResult {
   std::vector<SeriesPoint> series;
 };
 
-/// What one rank of several did in a phase.
+/// The work of one rank of several in a phase.
 struct RankPhase {
   unsigned rank = 0;
   double elapsed_s = 0, first_finish_s = 0;
   std::uint64_t bytes = 0, operations = 0, errors = 0;
 };
 
-/// What the rate of a phase must be like.
+/// The required form of a phase's rate.
 enum class Level : std::uint8_t {
-  any,      // it changes, and that is what is measured
+  any,      // it changes, and the change is measured
   no_fall,  // it may become faster: a first pass over a data set
   level,
 };
@@ -63,12 +63,12 @@ struct PhaseResult {
   std::string name;
   double elapsed_s = 0;       // first submit to last completion
   double first_finish_s = 0;  // when the first worker was done
-  double cpu_s = 0;           // user + system time of the process meanwhile
+  double cpu_s = 0;           // user + system time of the process in this time
   std::uint64_t bytes = 0;
   std::uint64_t operations = 0;
   std::uint64_t errors = 0;
-  std::uint64_t storage_bytes = 0;  // /proc/self/io read_bytes meanwhile
-  std::uint64_t device_bytes = 0;   // block device read counter meanwhile; 0 when unknown
+  std::uint64_t storage_bytes = 0;  // /proc/self/io read_bytes in this time
+  std::uint64_t device_bytes = 0;   // block device read counter in this time; 0 when unknown
   Histogram latency;
   std::vector<Histogram> parts;  // as Workload::latency_parts()
   std::vector<double> worker_finish_s;
@@ -84,7 +84,7 @@ struct PhaseResult {
   int slowest_rank = -1;                       // of those that did anything, the lowest rate
   std::vector<SeriesPoint> slowest_series;     // its own
 
-  /// The time after the warm-up cut, and the rates of what finished in it.
+  /// The time after the warm-up cut, and the rates of operations that finished in it.
   double steady_s() const { return elapsed_s - steady_from_s; }
   double bytes_per_s() const { return steady_s() > 0 ? static_cast<double>(bytes - cut_bytes) / steady_s() : 0; }
   double operations_per_s() const {
@@ -107,7 +107,7 @@ struct StageSpan {
   double end_s = 0;
 };
 
-/// What else happened on the machine meanwhile (rule 14): rates as shares of the elapsed time.
+/// Other work of the machine in this time (rule 14): rates as shares of the elapsed time.
 struct Disturbance {
   std::uint64_t foreign_bytes = 0;  // device bytes that this process did not cause
   double cpu_steal = 0;             // share of all CPU time, 0..1
@@ -139,8 +139,8 @@ struct Repetition {
   std::string steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
   std::vector<PartFault> faults;    // whatever became of it
-  /// When the first phase began and the last one ended, by the node's clock: seconds since 1970; 0 = none began. What
-  /// shows whether other nodes' runs measured at the same time.
+  /// When the first phase began and the last one ended, by the node's clock: seconds since 1970; 0 = none began. Shows
+  /// whether other nodes' runs measured at the same time.
   double began_unix_s = 0, ended_unix_s = 0;
 };
 

@@ -1,4 +1,4 @@
-// The members of what a repetition gave: under which names run.json has them, and how those of several ranks become one.
+// The members of a repetition's result: under which names run.json has them, and how those of several ranks become one.
 #pragma once
 
 #include "harness/record/fields.h"

@@ -9,9 +9,9 @@
 
 namespace headrace {
 
-/// Runs the workload's first phase for at most so long, untimed, as the engine runs a repetition: its data in the point's
-/// cache state, its workers pinned and watched. `what` is reported meanwhile ("ramp: 125/s"). Nothing: an operation or a worker
-/// failed.
+/// Runs the workload's first phase for at most `seconds`, untimed, like a repetition of the engine. Its data is in the
+/// point's cache state, its workers are pinned and watched. `what` is its progress message ("ramp: 125/s"). Nothing: an
+/// operation or a worker failed.
 using RunTrial = std::function<std::optional<PhaseResult>(double seconds, const std::string& what)>;
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// What the timed region gets of its repetition.
+// The timed region's view of its repetition.
 #pragma once
 
 #include <cstdint>

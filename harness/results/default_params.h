@@ -6,8 +6,8 @@
 
 namespace headrace::results {
 
-/// Adds what `workload` has and `params` (as JSON has their values) lacks, with its default: a version without the
-/// parameter did what the default says. Workloads that this program does not have stay as they are.
+/// Adds missing parameters of `workload` to `params` (with values as in JSON), with their defaults. A version without a
+/// parameter used its default. Unknown workloads stay as they are.
 void add_default_params(const std::string& workload, std::map<std::string, std::string>& params);
 
 }  // namespace headrace::results

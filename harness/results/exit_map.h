@@ -14,11 +14,11 @@ enum class ExitMap { headrace, posix, ctest, nagios, slurm_prolog, nhc, npd };
 std::optional<ExitMap> exit_map_named(std::string_view name);
 std::vector<std::string> exit_map_names();
 
-/// What a caller may want to know beside the code.
+/// Further facts for a caller, in addition to the code.
 enum class Remark {
   none,
   thin,           // a need was met with little to spare
-  nothing_asked,  // the run was compared with no needs: whatever was measured is no verdict
+  nothing_asked,  // the run was compared with no needs: it has no verdict
 };
 
 /// headrace's exit code as `map` has it.

@@ -11,15 +11,15 @@
 
 namespace headrace::results {
 
-/// What JUnit, which knows no such outcome, is reported about a need that is INCONCLUSIVE.
+/// The JUnit outcome, which has no such kind, of a need that is INCONCLUSIVE.
 enum class JunitInconclusive { error, failure, skipped };
 
-/// What the caller may choose.
+/// The caller's options.
 struct ExportOptions {
   JunitInconclusive inconclusive = JunitInconclusive::error;
 };
 
-/// A format. Each file of exports/ has one, and nobody else names them.
+/// A format. Each file of exports/ has one, and no other file names them.
 struct ExportFormat {
   const char* word;  // of --format
   const char* file;  // of every run folder; "" = only when it is asked for
@@ -33,11 +33,11 @@ struct RegisterExport {
 
 /// All of them, in order.
 std::span<const ExportFormat> export_formats();
-/// Of that word; another one is our own bug.
+/// The format of that name; another one is our own bug.
 const ExportFormat& export_format(std::string_view word);
 
-/// A Nagios plugin's output: one line for people, then performance data per measured need with the
-/// ranges that would alert (thin: warning, missed: critical). `old`: why it is too old, "" = it is not.
+/// A Nagios plugin's output: one line for people, then performance data per measured need. Its ranges would alert
+/// (thin: warning, missed: critical). `old`: why it is too old, "" = it is not.
 std::string nagios_text(const StoredVerdict& verdict, std::string_view old = "");
 /// Prometheus text file for the node exporter's textfile collector.
 std::string prometheus_text(const StoredVerdict& verdict);

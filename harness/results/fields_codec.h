@@ -1,5 +1,5 @@
-// How described structs (harness/record/fields.h) become JSON, and how they are read back: for the files that describe structs
-// of their own. fields_json.h has the structs of run.json.
+// How described structs (harness/record/fields.h) become JSON and are read back, for files with their own structs.
+// fields_json.h has the structs of run.json.
 #pragma once
 
 #include <fmt/format.h>
@@ -179,7 +179,7 @@ struct Decoder {
     place.refuse("'" + place.text() + "' is not one of: " + words);
   }
   void operator()(const JsonPlace& place, Histogram& value) const {
-    if (!place.has("buckets")) return;  // whoever needs none has them read over (parse_json)
+    if (!place.has("buckets")) return;  // a caller that needs none skips them (parse_json)
     std::vector<Histogram::Bucket> buckets;
     place.at("buckets").each([&](const JsonPlace& pair) {
       std::vector<std::uint64_t> both;

@@ -1,5 +1,5 @@
-// Described structs as JSON (harness/record/fields.h): one member per key, in the order of the description; written and read by
-// the same words.
+// Described structs as JSON (harness/record/fields.h): one member per key, in the order of the description. Written and
+// read by the same words.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -14,12 +14,12 @@ namespace headrace::results {
 /// meets first there are added.
 using PartNames = std::vector<std::string>;
 
-/// Of the structs that fields_json.cc lists: an object. Histograms are sparse, series are columns.
+/// An object for the structs in fields_json.cc. Histograms are sparse, series are columns.
 template <class T>
 nlohmann::ordered_json json_of(const T& value, const PartNames& parts = {});
 
-/// Reads what json_of() wrote into `value`. What the object lacks stays as it is, unless the description requires it.
-/// Throws UsageError with the place of what is missing or of another type.
+/// Reads the output of json_of() into `value`. Missing members stay as they are, unless the description requires them.
+/// Throws UsageError with the place of a missing member or a wrong type.
 template <class T>
 void read_fields(const JsonPlace& place, T& value, PartNames& parts);
 template <class T>

@@ -10,11 +10,11 @@ namespace headrace::results {
 struct TextLine {
   int line = 1, column = 1;
 };
-/// Of a byte counted from 0; what lies behind the text is where it ends.
+/// The line of a byte counted from 0; an offset behind the text means its end.
 TextLine line_of(std::string_view text, std::size_t byte);
 
-/// The first byte, counted from 0, of the value at a place such as "nodes[0].state"; where there is none, of the innermost
-/// value around it. `text`: JSON, as parse_json() takes it.
+/// The first byte, counted from 0, of the value at a place such as "nodes[0].state". Where there is none, of the
+/// innermost value around it. `text`: JSON, as parse_json() takes it.
 std::size_t byte_of(std::string_view text, std::string_view place);
 
 }  // namespace headrace::results

@@ -15,9 +15,9 @@ namespace {
 
 using PlainJson = nlohmann::json;
 
-constexpr std::size_t kDeepest = 100, kMostValues = 16'000'000;  // of what headrace writes: 12, and some 100,000
+constexpr std::size_t kDeepest = 100, kMostValues = 16'000'000;  // headrace writes 12, and some 100,000
 
-/// The letters and signs around a byte counted from 1: what the parser stumbled over.
+/// The letters and signs around a byte counted from 1: the parser's error.
 std::string_view word_at(std::string_view text, std::size_t byte) {
   const auto part = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '+'; };
   std::size_t begin = std::min(byte > 0 ? byte - 1 : 0, text.size()), end = begin;

@@ -12,12 +12,12 @@
 
 namespace headrace::results {
 
-/// What is wrong in a JSON document. what() begins with the line and column, or the place.
+/// An error in a JSON document. what() begins with the line and column, or the place.
 class JsonError : public UsageError {
  public:
-  /// Of a text that does not parse: lines and columns count from 1, 0 where that is unknown.
+  /// For a text that does not parse: lines and columns count from 1, 0 where that is unknown.
   JsonError(int line, int column, const std::string& why);
-  /// Of a value: "nodes[0].state", "" = the document itself.
+  /// For a value: "nodes[0].state", "" = the document itself.
   JsonError(std::string place, const std::string& why);
 
   /// "FILE:3:7: nodes[0].state: why". `text`: of the document, which has been the same when it was refused.
@@ -28,14 +28,13 @@ class JsonError : public UsageError {
   std::string place_, why_;
 };
 
-/// Parses strict JSON: no NaN, no infinity, no key twice in one object, at most 100 levels and 16 million values. Objects'
-/// members named in `ignored` are read over. Throws JsonError: "line 3, column 7: ...", or that the text ends in
-/// the middle; UsageError where it is none at a place.
+/// Parses strict JSON: no NaN, infinity or repeated key in one object, at most 100 levels and 16 million values.
+/// Objects' members named in `ignored` are read over. Throws JsonError: "line 3, column 7: ...", or that the text ends
+/// in the middle; UsageError where it is none at a place.
 nlohmann::json parse_json(std::string_view text, const std::vector<std::string>& ignored = {});
 
-/// One value of a document, and where it is ("points[0].metrics[2].median"). Refers to the
-/// document, which must live on. Every read of what is not there, or of another type, throws
-/// JsonError that names the place.
+/// One value of a document, and where it is ("points[0].metrics[2].median"). Refers to the document, which must live
+/// on. Every read of a missing value, or of another type, throws JsonError that names the place.
 class JsonPlace {
  public:
   explicit JsonPlace(const nlohmann::json& value, std::string place = "") : value_(&value), place_(std::move(place)) {}

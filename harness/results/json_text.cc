@@ -34,8 +34,7 @@ class Writer {
       throw RunError("cannot write " + path_ + ": the value is not a finite number");
     }
     if (plain(value)) {
-      // Names of files may hold any bytes: what is not UTF-8 is written as the replacement
-      // character.
+      // Names of files may hold any bytes: bytes that are not UTF-8 become the replacement character.
       text_ += value.dump(-1, ' ', false, Json::error_handler_t::replace);
     } else if (value.is_object()) {
       write_object(value, depth);

@@ -7,9 +7,8 @@
 
 namespace headrace::results {
 
-/// Objects one key a line, lists of plain values (and of short lists of them) on one line; ends
-/// with a newline. Throws RunError that names the key when a number is not finite: no file may say
-/// null where a value was meant.
+/// Objects one key a line, lists of plain values (and of short lists of them) on one line. Ends with a newline. Throws
+/// RunError that names the key when a number is not finite. No file may have null in place of a value.
 std::string json_text(const nlohmann::ordered_json& value);
 
 }  // namespace headrace::results

@@ -1,4 +1,4 @@
-// Which of a run's metrics are looked at: gates of comparisons, what fleets and histories follow.
+// Which of a run's metrics are looked at: gates of comparisons, metrics that fleets and histories follow.
 #pragma once
 
 #include <initializer_list>

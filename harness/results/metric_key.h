@@ -1,4 +1,4 @@
-// What makes a point or a metric of one run the same as one of another run: for comparisons, fleets and histories.
+// The identity of a point or metric across runs: for comparisons, fleets and histories.
 #pragma once
 
 #include <compare>
@@ -10,14 +10,14 @@
 
 namespace headrace::results {
 
-/// A unit in terms of its base unit: "GB/s" is 1e9 of "B/s". What is no known unit is its own base.
+/// A unit in terms of its base unit: "GB/s" is 1e9 of "B/s". An unknown unit is its own base.
 struct UnitScale {
   std::string base;
   double factor = 1;
 };
 UnitScale unit_scale(std::string_view unit);
 
-/// What a point does: its workload, and its parameters as "name=value" lines.
+/// The work of a point: its workload, and its parameters as "name=value" lines.
 struct PointKey {
   std::string workload, params;
   auto operator<=>(const PointKey&) const = default;
@@ -36,11 +36,11 @@ MetricKey metric_key(const StoredPoint& point, const StoredMetric& metric);
 /// How many of unit `to` one of `from` is, where both have the same base unit.
 double unit_ratio(std::string_view from, std::string_view to);
 
-/// What a session gave, stalls included: of a rate total work over total time, of anything else the median.
+/// A session's value, stalls included: of a rate total work over total time, of anything else the median.
 double value_of(const StoredMetric& metric);
 
-/// Why the point's values say nothing of how the system usually is: "cache-unproven" when a
-/// repetition that counts is, "disturbed" when more than a third are; "" where they do.
+/// Why the point's values do not show the usual state of the system. It is "cache-unproven" when a counting repetition
+/// is, "disturbed" when more than a third are. "" where they do.
 std::string_view left_out_for(const StoredPoint& point);
 
 }  // namespace headrace::results

@@ -25,7 +25,7 @@ void add(const RatedPairs& pairs, Values& values) {
   for (const std::vector<double>& rates : of)
     if (!rates.empty()) best.push_back(*std::max_element(rates.begin(), rates.end()));
   if (best.size() < 2) return;
-  const double reference = statistics::median(best);
+  const double reference = pairs.usual > 0 ? pairs.usual : statistics::median(best);
   if (reference <= 0) return;
   const bool each = pairs.names.size() <= kEachPair;
   for (std::size_t end = 0; end < of.size(); ++end) {
@@ -44,7 +44,7 @@ void add(const RatedPairs& pairs, Values& values) {
         statistics::median(rates) / reference);
 }
 
-/// Of each rail of a matrix.
+/// The pairs of each rail of a matrix.
 void add_rails(const PairMatrix& matrix, std::vector<RatedPairs>& all) {
   const std::size_t ends = matrix.ends_of_rail();
   for (std::size_t first = 0; ends > 0 && first < matrix.names.size(); first += ends) {
@@ -80,7 +80,8 @@ std::vector<StoredMetric> pair_metrics(const std::vector<RatedPairs>& repetition
     StoredMetric& metric = metrics.emplace_back();
     metric.name = name;
     metric.unit = "ratio";
-    metric.description = "a share of what the middle node reaches with its best partner";
+    metric.description = repetitions.front().usual > 0 ? "a share of the usual rate"
+                                                       : "a share of the middle node's rate with its best partner";
     metric.values = std::move(of);
     summarize_range(metric);
   }

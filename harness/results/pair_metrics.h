@@ -1,4 +1,4 @@
-// What pairs of nodes reached, as metrics: so histories and comparisons know of nodes and of the ways between them.
+// Rates of pairs of nodes, as metrics, so that histories and comparisons cover nodes and the links between them.
 #pragma once
 
 #include <string>
@@ -17,12 +17,13 @@ struct RatedPairs {
   };
   std::vector<std::string> names;
   std::vector<One> all;
+  double usual = 0;  // rate of healthy pairs [B/s], if known: few pairs of a round may all be slow
 };
 
-/// As shares of what the middle end reaches with its best partner in the same repetition: "rate of node3", the median of
-/// its pairs, and "rate of node2 and node5". So what all lose together is reported by other metrics, and not once more by
-/// each pair. Of more than 64 ends each has "slowest pair of node3" in the place of pairs. An item is a rail of a
-/// repetition; values are in their order.
+/// As shares of the usual rate, or of the middle end's rate with its best partner in the same repetition. "rate of node3" is the median of
+/// its pairs; there is "rate of node2 and node5", too. So a loss that all share is reported by other metrics, and not
+/// again by each pair. Of more than 64 ends each has "slowest pair of node3" in the place of pairs. An item is a rail
+/// of a repetition; values are in their order.
 std::vector<StoredMetric> pair_metrics(const std::vector<RatedPairs>& repetitions);
 
 /// Adds them to each point that measured pairs.

@@ -1,4 +1,4 @@
-// What several run files share: the objects of run.json, and names of things.
+// Common parts of run files: the objects of run.json, and names of things.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -13,9 +13,9 @@ std::string_view to_string(PointStatus status);
 std::string_view to_string(RepetitionStatus status);
 std::string_view to_string(Better better);
 std::string_view to_string(AcrossRanks across);
-/// The host's name as the environment has it, or "".
+/// The host's name from the environment, or "".
 std::string node_name(const RunResult& run);
-/// What a metric's name says of its percentile, unit in base units: 1e-9 for "ns", else 1.
+/// The base unit of a percentile by its metric's name: 1e-9 for "ns", else 1.
 double to_base_unit(std::string_view unit);
 std::string_view base_unit(std::string_view unit);
 

@@ -15,7 +15,7 @@ namespace {
 
 std::string shown(const std::optional<double>& value) { return value ? fmt::format("{:.17g}", *value) : "none"; }
 
-/// Reported where a file says `stored` and what it holds gives `again`.
+/// Reports that the file has `stored` where its record gives `again`.
 template <class T>
 void compare(const std::string& what, const T& stored, const T& again, std::vector<std::string>& differences) {
   if (stored == again) return;

@@ -1,4 +1,4 @@
-// A finished run judged again, from what its run.json holds and nothing else.
+// A finished run judged again, from its run.json and nothing else.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace headrace::results {
 
-/// What was recorded of a run, for judging.
+/// The record of a run, for judging.
 struct RecordedRun {
   std::string name;
   std::vector<judging::RecordedPoint> points;
@@ -17,17 +17,17 @@ struct RecordedRun {
   int signal = 0;      // that ended it
 };
 
-/// Of a run folder or its run.json. Throws UsageError as read_run_file does.
+/// The run from a run folder or its run.json. Throws UsageError as read_run_file does.
 RecordedRun read_recorded_run(const std::string& path);
 
 struct Replay {
   std::vector<Judgement> judgements;  // worst first
   Summary summary;
-  std::vector<std::string> differences;  // from what the file says; empty = the verdict follows from what was recorded
+  std::vector<std::string> differences;  // from the file; empty = the verdict follows from the record
 };
 
-/// Of a run folder or its run.json. Throws UsageError as read_run_file does, and when the file is
-/// of a headrace that did not record what was asked.
+/// The replay of a run folder or its run.json. Throws UsageError as read_run_file does, and when the file is of a
+/// headrace that did not record the questions.
 Replay replay(const std::string& path);
 
 }  // namespace headrace::results

@@ -12,9 +12,8 @@ namespace headrace::results {
 /// Schema number of run.json and verdict.json; readers refuse another one.
 inline constexpr int kSchema = 1;
 
-/// Writes all run files into `folder`: run.json, config.resolved.yaml, env.json, gbench.json,
-/// junit.xml, headrace.prom, results.csv, and when all of them are there, verdict.json. Returns
-/// their names. Throws RunError.
+/// Writes all run files into `folder`: run.json, config.resolved.yaml, env.json, gbench.json, junit.xml, headrace.prom,
+/// results.csv. When all of them are there, it writes verdict.json. Returns their names. Throws RunError.
 std::vector<std::string> write_run(const RunResult& run, const MarkedFolder& folder);
 
 /// The texts themselves, for `--format` and tests.

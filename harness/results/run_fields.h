@@ -1,4 +1,4 @@
-// The members of what run.json says of points and of what was asked, beside repetitions.
+// The members of run.json about points and questions, apart from repetitions.
 #pragma once
 
 #include "harness/job/needs.h"
@@ -78,23 +78,23 @@ struct Fields<MetricSummary> {
 };
 static_assert(is_complete<MetricSummary>());
 
-/// What it asks of a judgement is beside its own members.
+/// Its question to a judgement is next to its own members.
 template <>
 struct Fields<judging::Question> {
   using S = judging::Question;
   using J = Judgement;
-  static constexpr auto all =
-      std::tuple(field("id", &S::blank, &J::id).required(), field("scope", &S::blank, &J::scope).required(),
-                 field("direction", &S::blank, &J::higher_is_better).said("at_least", "at_most").required(),
-                 field("required", &S::blank, &J::required).required(), field("need", &S::blank, &J::need).required(),
-                 field("unit", &S::blank, &J::unit).required(), field("formula", &S::blank, &J::formula),
-                 field("equation", &S::blank, &J::equation), field("substituted", &S::blank, &J::substituted),
-                 field("measured_by", &S::measured_by).required(), field("workload", &S::workload),
-                 field("with", &S::with).required(), field("parts", &S::parts).required(),
-                 field("per_node", &S::per_node).required(), field("per_process", &S::per_process),
-                 field("lower_bounds", &S::lower_bounds), field("worst_over", &S::worst_over),
-                 field("choices", &S::choices), field("cannot", &S::cannot), field("never_passes", &S::never_passes),
-                 field("cache", &S::cache), field("way", &S::way), field("collective", &S::collective));
+  static constexpr auto all = std::tuple(
+      field("id", &S::blank, &J::id).required(), field("scope", &S::blank, &J::scope).required(),
+      field("direction", &S::blank, &J::higher_is_better).said("at_least", "at_most").required(),
+      field("required", &S::blank, &J::required).required(), field("need", &S::blank, &J::need).required(),
+      field("unit", &S::blank, &J::unit).required(), field("formula", &S::blank, &J::formula),
+      field("equation", &S::blank, &J::equation), field("substituted", &S::blank, &J::substituted),
+      field("measured_by", &S::measured_by).required(), field("workload", &S::workload),
+      field("with", &S::with).required(), field("parts", &S::parts).required(),
+      field("per_node", &S::per_node).required(), field("per_process", &S::per_process),
+      field("lower_bounds", &S::lower_bounds), field("worst_over", &S::worst_over), field("choices", &S::choices),
+      field("cannot", &S::cannot), field("never_passes", &S::never_passes), field("optional", &S::optional),
+      field("cache", &S::cache), field("way", &S::way), field("collective", &S::collective));
 };
 
 template <>

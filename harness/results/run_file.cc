@@ -58,8 +58,8 @@ std::vector<double> seconds_of(const judging::RecordedPoint& recorded, const Sto
   return all;
 }
 
-/// A rate's mean over time follows from its values and their times. Without those it is what the file says, as far as
-/// that lies among the values, else each value counts alike.
+/// A rate's mean over time follows from its values and their times. Without those it is the file's, if that is among
+/// the values, else each value counts alike.
 void set_mean_over_time(const judging::RecordedPoint& recorded, StoredMetric& metric) {
   if (metric.values.empty() || !metric.unit.ends_with("/s")) return;
   std::vector<double> seconds = seconds_of(recorded, metric);
@@ -89,7 +89,7 @@ StoredRepetition stored(const Repetition& r) {
   return one;
 }
 
-/// What a point knows of its repetitions that count.
+/// A point's facts on its counting repetitions.
 struct Shares {
   unsigned disturbed = 0, unsteady = 0;
 

@@ -1,5 +1,5 @@
-// A finished run, read back from its run.json or from a report page that carries it: what
-// comparisons, fleets, histories and sizings start from.
+// A finished run, read from its run.json or a report page. It is the input of comparisons, fleets, histories and
+// sizings.
 #pragma once
 
 #include <map>
@@ -27,7 +27,7 @@ struct StoredLatency {
   Histogram histogram;
 };
 
-/// One repetition, whether it counts or not: what verdicts know of it, and when it was.
+/// One repetition, whether it counts or not: the part for verdicts, and its time.
 struct StoredRepetition : judging::RecordedRepetition {
   unsigned index = 0;
   std::uint64_t operations = 0;  // of all phases
@@ -43,7 +43,7 @@ struct StoredPoint {
   std::vector<StoredMetric> metrics;
   std::vector<StoredLatency> latency;
   std::vector<StoredRepetition> each;  // in the order in which they were taken
-  judging::RecordedPoint record;       // what verdicts know of the point; its repetitions are in `each`
+  judging::RecordedPoint record;       // the part for verdicts; its repetitions are in `each`
   std::optional<PairMatrix> pairs;     // of workloads that measure pairs: the medians
   std::vector<PairMatrix> pairs_each;  // of the repetitions that count
   unsigned repetitions = 0;            // that count
@@ -59,13 +59,13 @@ struct StoredPoint {
   judging::RecordedPoint recorded() const;
 };
 
-/// Of a rehearsal: the utilization of its GPUs that single measurements had predicted, less what was rehearsed. Ratios.
+/// For a rehearsal: the GPU utilization that single measurements predict, less the rehearsed one. Ratios.
 struct StoredPrediction {
   double predicted = 0, error = 0;
   std::string grade;
 };
 
-/// A figure beside what sound hardware gives (docs/reference/expectations.md).
+/// A figure compared with that of sound hardware (docs/reference/expectations.md).
 struct StoredExpected {
   std::string point, metric, part_kind, standing, reported;
 };
@@ -77,21 +77,21 @@ struct StoredRun : StoredVerdict {
   /// "kernel.release" -> "6.1.0".
   std::map<std::string, std::string> environment;
   std::optional<StoredPrediction> prediction;  // of a rehearsal that was predicted
-  std::optional<NoiseFloor> noise;             // of `headrace run --against-itself` on this system, where it was run
+  std::optional<NoiseFloor> noise;             // of `headrace run --against-itself` on this system, if it was run
   std::vector<StoredExpected> expected;
 
   const StoredPoint* find(std::string_view point) const;
 };
 
 /// Reads a run folder, its run.json, or a report page. Throws UsageError: "runs/a/run.json:
-/// points[0].metrics[2].median: missing". Schemas other than result_store.h's are refused before
-/// anything else is looked at; so is a file whose numbers contradict each other.
+/// points[0].metrics[2].median: missing". Schemas other than result_store.h's are refused before anything else is
+/// looked at. So is a file whose numbers contradict each other.
 StoredRun read_run_file(const std::string& path);
 
 /// The same from a document's text; `path` is only kept.
 StoredRun parse_run(std::string_view text, const std::string& path);
 
-/// What read_run_file opens for a folder, file or page.
+/// The file that read_run_file opens for a folder, file or page.
 std::string run_file_in(const std::string& path);
 
 }  // namespace headrace::results

@@ -68,7 +68,7 @@ Json step_part(const PipelineTrace::Step& s) {
           {"others_s", s.others_s}, {"save_s", s.save_s},   {"ready", s.ready}};
 }
 
-/// Of the steps alone; what was done with each sample, a trace of its own reports.
+/// The steps alone; the processing of each sample is in its own trace.
 Json steps_part(const PipelineTrace& t) {
   Json windows = Json::array(), first = Json::array(), slowest = Json::array();
   for (const PipelineTrace::Window& w : t.windows)

@@ -6,8 +6,7 @@
 namespace headrace::results {
 namespace {
 
-/// One past the closing quote of the string that begins at `at`; the end of the text when it does
-/// not end.
+/// One past the closing quote of the string that begins at `at`. The end of the text when it does not end.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
   for (std::size_t i = at + 1; i < text.size(); ++i) {
     const void* quote = std::memchr(text.data() + i, '"', text.size() - i);
@@ -40,7 +39,7 @@ std::size_t end_of_value(std::string_view text, std::size_t at) {
         break;
       case '}':
       case ']':
-        if (depth == 0) return at;  // the end of what holds a plain value
+        if (depth == 0) return at;  // the end of a plain value's holder
         if (--depth == 0) return at + 1;
         break;
       case ',':
@@ -70,7 +69,7 @@ std::string skip_members(std::string_view text, std::span<const std::string_view
     const std::string_view key = text.substr(begin + 1, end - begin - 2);
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) continue;
     const std::size_t value = past_blanks(text, colon + 1), past = end_of_value(text, value);
-    if (past >= text.size()) break;  // ends in the middle: the parser shall say so
+    if (past >= text.size()) break;  // ends in the middle: the parser reports it
     out.append(text.substr(copied, value - copied));
     out += "null";
     copied = at = past;

@@ -7,8 +7,8 @@
 
 namespace headrace::results {
 
-/// `text` with the values of all members named in `keys`, wherever they stand, replaced by null.
-/// What is not JSON comes out as something that is not JSON either: the parser reports.
+/// `text` with the values of all members named in `keys`, at any depth, replaced by null. Invalid JSON stays invalid:
+/// the parser reports it.
 std::string skip_members(std::string_view text, std::span<const std::string_view> keys);
 
 }  // namespace headrace::results

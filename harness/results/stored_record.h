@@ -1,5 +1,4 @@
-// What a run file holds for judging, read back: what was asked, and what was recorded of each
-// point.
+// The part of a run file for judging, read back: the questions, and the record of each point.
 #pragma once
 
 #include <functional>
@@ -11,8 +10,8 @@
 
 namespace headrace::results {
 
-/// Hears of a point's repetitions one by one, in the file's order: all that the file says of each, and the names of the
-/// parts of its operations so far.
+/// Gets a point's repetitions one by one, in the file's order. On each it gets the whole part of the file, and the
+/// names of its operations' parts so far.
 using HearRepetition = std::function<void(const Repetition&, const PartNames&)>;
 
 /// A point of run.json.

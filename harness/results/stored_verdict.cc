@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What met its need did so by what is stored of it.
+/// A need that was met was met by its stored values.
 void check_pass(const JsonPlace& place, const Judgement& j) {
   if (j.outcome != Outcome::pass) return;
   constexpr double kRounding = 1e-6;  // pages carry 7 digits
@@ -45,8 +45,8 @@ Judgement read_judgement(const JsonPlace& place) {
   return j;
 }
 
-/// Of points whose ends the document does not have: as its own words report them. These can only say
-/// that less is known than the judgements say.
+/// For points whose ends the document lacks: the numbers in its own words. These can only reduce the judgements'
+/// certainty.
 PointCounts reported_points(const JsonPlace& summary, const std::vector<Outcome>& outcomes) {
   PointCounts reported;
   const auto word = outcome_named(summary.at("word").text());
@@ -73,7 +73,7 @@ PointCounts counted(const std::vector<StoredStatus>& points, const StoredVerdict
   return counts;
 }
 
-/// Throws where `reported` is not what judgements and points come to.
+/// Throws where `reported` is not the outcome of judgements and points.
 void check_summary(const JsonPlace& reported, const Summary& is, const PointCounts& points) {
   // Older files count needs alone.
   const bool needs_alone = !reported.has("needs");

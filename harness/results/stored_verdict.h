@@ -1,5 +1,4 @@
-// What a finished run says of itself and how it was judged, read back: from verdict.json in
-// milliseconds, or as a part of the whole run.
+// A finished run's facts and judgements, read back: from verdict.json in milliseconds, or as a part of the whole run.
 #pragma once
 
 #include <optional>
@@ -28,7 +27,7 @@ struct StoredVerdict {
   double elapsed_s = 0;
   std::vector<std::string> command;
   int signal = 0;   // that ended it
-  Summary summary;  // what the judgements come to, and the file says
+  Summary summary;  // the overall outcome, of the judgements and in the file
   std::vector<Judgement> judgements;
 
   /// Judgements of this outcome, and those that passed with little to spare.
@@ -36,9 +35,9 @@ struct StoredVerdict {
   unsigned thin() const;
   Remark remark() const;
   /// The command that measures the same points: "headrace run -c disk.yaml", or "headrace qualify job.yaml" where they
-  /// followed from the job; of a run whose file is not reported "headrace run -c CONFIG".
+  /// followed from the job. Of a run whose file is not reported "headrace run -c CONFIG".
   std::string measuring_command() const;
-  /// When the run ended, in seconds since 1970; 0 when the file does not say when it started.
+  /// When the run ended, in seconds since 1970; 0 when the file has no start time.
   double ended_s() const;
 };
 
@@ -55,9 +54,9 @@ nlohmann::json parse_kind(std::string_view text, std::string_view kind, const st
 /// The outcome that is there. Throws UsageError when it is none of `allowed`.
 Outcome outcome_at(const JsonPlace& place, std::span<const Outcome> allowed = kOutcomes);
 
-/// Fills in everything but `path` from a document that begins as run.json and verdict.json do.
-/// Throws UsageError where it contradicts itself: counts, word and exit code must be what the
-/// judgements come to, and `points`, where the document has them.
+/// Fills in everything but `path` from a document that begins as run.json and verdict.json do. Throws UsageError where
+/// it contradicts itself. Counts, word and exit code must follow from the judgements, and from `points`, where they
+/// exist.
 void read_verdict(const JsonPlace& root, const std::optional<std::vector<StoredStatus>>& points,
                   StoredVerdict& verdict);
 

@@ -38,7 +38,7 @@ class Events {
                    kStageNames[s.stage], kWorkers, worker, microseconds(s.begin_ns - origin_ns_),
                    microseconds(s.end_ns - s.begin_ns), s.batch, static_cast<unsigned>(s.sample));
   }
-  /// And what it was spent on, one after the other as far as one GPU goes: the mean of all.
+  /// And its parts, one after the other for one GPU: the mean of all.
   void step(const Step& s, std::uint64_t began_ns) {
     const double begin = microseconds(began_ns - origin_ns_) + 1e6 * s.begin_s, all = 1e6 * (s.end_s - s.begin_s);
     part("step", begin, all, s);

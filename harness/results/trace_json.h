@@ -8,9 +8,9 @@
 
 namespace headrace::results {
 
-/// JSON with a track of complete events for each worker, one for the steps of the GPUs, and counters of batches that are
-/// ready. Times are microseconds from the earliest event. `otherData` reports each stage's time over all workers [s], what
-/// there was no room for included.
+/// JSON with a track of complete events for each worker, and one for the steps of the GPUs. Counters show ready
+/// batches. Times are microseconds from the earliest event. `otherData` reports each stage's time over all workers [s],
+/// with those without room.
 std::string trace_json(const PipelineTrace& trace, const std::string& point, const std::string& run_id);
 
 /// Spans that there was no room for.

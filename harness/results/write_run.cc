@@ -18,7 +18,7 @@ std::vector<std::string> write_run(const RunResult& run, const MarkedFolder& fol
   texts.reserve(export_formats().size());  // files refer to them
   for (const ExportFormat& format : export_formats())
     if (*format.file != '\0') files.push_back({format.file, texts.emplace_back(format.text(stored, {}))});
-  files.push_back({"verdict.json", verdict});  // the last: it stands only where all that it rests on does
+  files.push_back({"verdict.json", verdict});  // the last: it exists only where all files that it depends on do
   folder.write(files);
   std::vector<std::string> names;
   for (const auto& file : files) names.emplace_back(file.name);

@@ -1,4 +1,5 @@
-// What only some workloads can do. A workload that can derives from these, too; the engine asks by as<Ability>(workload).
+// Abilities of only some workloads. Such a workload derives from these, too; the engine checks by
+// as<Ability>(workload).
 #pragma once
 
 #include <memory>
@@ -28,7 +29,7 @@ class ReadsFiles {
   virtual std::vector<CacheState> cache_states() const { return {}; }
   /// The data set that is read, if it is one; nullptr = none.
   virtual const DataSet* data() const { return nullptr; }
-  /// The files whose cache state the engine makes and proves, and whose names errors report, if they are no data set.
+  /// The files whose cache state the engine makes and proves. Errors report their names, if they are no data set.
   virtual const FileTable* files() const { return nullptr; }
   virtual CacheUse cache_use() const { return {}; }
 };
@@ -37,14 +38,14 @@ class ReadsFiles {
 class UsesDevices {
  public:
   virtual ~UsesDevices() = default;
-  /// The devices that this point measures one by one ("gpu0"), known from prepare on and after cleanup still: a metric
-  /// marked per_device may also be put for each of them, as device_metric(name, device).
+  /// The devices that this point measures one by one ("gpu0"), known from prepare until after cleanup. A metric marked
+  /// per_device may also be put for each of them, as device_metric(name, device).
   virtual std::vector<std::string> devices() const { return {}; }
-  /// What other programs did to the devices in the repetition that has just run; "" = nothing. Asked once per
-  /// repetition, before report.
+  /// Other programs' use of the devices in the repetition that has just run; "" = none. Asked once per repetition,
+  /// before report.
   virtual std::string disturbance() { return ""; }
-  /// What is broken of the machine, where one occurrence is a fault. Asked after each repetition, and after a preparation
-  /// that failed, unless it hangs.
+  /// Broken parts of the machine, where one occurrence is a fault. Called after each repetition, and after a
+  /// preparation that failed, unless it hangs.
   virtual std::vector<PartFault> faults() { return {}; }
 };
 
@@ -56,10 +57,10 @@ class JoinsRanks {
   virtual void connect(Node&) {}
   /// The groups in which ranks work together; nothing where they do not. Known from prepare on.
   virtual std::optional<GroupShape> group() const { return std::nullopt; }
-  /// What the repetition that has just run gave for each pair of nodes, at the first rank of the team.
+  /// The rates of each pair of nodes in the last repetition, at the first rank of the team.
   virtual std::optional<PairMatrix> pairs() const { return std::nullopt; }
-  /// Of ranks that wait for each other, so that all are as fast: the rank that held back the others in the repetition that
-  /// has just run, as a place in the team. Nothing: their rates report it.
+  /// For ranks that wait for each other, so that all are equally fast. The rank that held back the others in the last
+  /// repetition, as a place in the team. Nothing: their rates report it.
   virtual std::optional<unsigned> slowest() const { return std::nullopt; }
 };
 
@@ -67,11 +68,10 @@ class JoinsRanks {
 class SavesCheckpoints {
  public:
   virtual ~SavesCheckpoints() = default;
-  /// This many of workers(), the last ones, write while the others read. What they record is kept apart, as
+  /// This many of workers(), the last ones, write while the others read. Their records are kept apart, as
   /// PhaseResult::background.
   virtual unsigned background_workers() const { return 0; }
-  /// What `prepare` left out for lack of time or room, and what that does not show of what was asked for, in a sentence;
-  /// "" = nothing.
+  /// What `prepare` left out for lack of time or room, and what stays unproven, in a sentence; "" = nothing.
   virtual std::string unproven() const { return ""; }
 };
 
@@ -83,8 +83,8 @@ class TracesItems {
   virtual std::vector<StageSpan> stages() const { return {}; }
   /// Before prepare: each repetition shall record every sample. False: it has no pipeline of samples.
   virtual bool keep_trace() { return false; }
-  /// What the steps of the repetition that has just run were spent on, with every sample if keep_trace() was called;
-  /// nullptr if there are no steps.
+  /// The time of the steps of the repetition that has just run, with every sample if keep_trace() was called. Nullptr
+  /// if there are no steps.
   virtual std::shared_ptr<const PipelineTrace> trace() const { return nullptr; }
 };
 

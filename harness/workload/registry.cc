@@ -11,11 +11,11 @@ namespace headrace {
 namespace {
 
 constexpr std::array kStandardMetrics{
-    Metric{"latency_p50_ns", "ns", Better::lower, "Half of the operations were at most this slow"},
-    Metric{"latency_p95_ns", "ns", Better::lower, "95 % of the operations were at most this slow"},
-    Metric{"latency_p99_ns", "ns", Better::lower, "99 % of the operations were at most this slow"},
-    Metric{"latency_p999_ns", "ns", Better::lower, "99.9 % of the operations were at most this slow"},
-    Metric{"latency_p9999_ns", "ns", Better::lower, "99.99 % of the operations were at most this slow"},
+    Metric{"latency_p50_ns", "ns", Better::lower, "Median latency"},
+    Metric{"latency_p95_ns", "ns", Better::lower, "95th percentile of the latency"},
+    Metric{"latency_p99_ns", "ns", Better::lower, "99th percentile of the latency"},
+    Metric{"latency_p999_ns", "ns", Better::lower, "99.9th percentile of the latency"},
+    Metric{"latency_p9999_ns", "ns", Better::lower, "99.99th percentile of the latency"},
     Metric{"latency_max_ns", "ns", Better::lower, "The slowest operation"},
     Metric{"elapsed_s", "s", Better::neither, "First submit to last completion, all phases"},
     Metric{"cpu_s", "s", Better::neither, "Processor time, user and system, of this process during the test"},

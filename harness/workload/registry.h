@@ -16,16 +16,16 @@ namespace headrace {
 
 class Workload;
 
-/// What holds of a workload whatever its parameters.
+/// Properties of a workload that do not depend on its parameters.
 struct WorkloadTraits {
-  /// A repetition can only ever give the same values (cores there are, free space): one is enough, and its value is its
-  /// own bound.
+  /// A repetition always gives the same values (number of cores, free space). One is enough, and its value is its own
+  /// bound.
   bool deterministic = false;
-  /// It drives all devices of a node by itself, so that several processes of one node would share them: unless
-  /// `processes` says otherwise, one of each node takes part.
+  /// It drives all devices of a node by itself, so that several processes of one node would share them. Unless
+  /// `processes` is set, one of each node takes part.
   bool one_per_node = false;
-  /// Each thread may be kept on a processor of its own. Not if threads represent processes that the scheduler moves: two
-  /// that must share one processor would wait for each other while another is idle.
+  /// Each thread may be kept on a processor of its own. Not if threads represent processes that the scheduler moves.
+  /// Two that must share one processor would wait for each other while another is idle.
   bool threads_stay = true;
   AcrossRanks across_ranks = AcrossRanks::add;
 };
@@ -62,15 +62,14 @@ struct MetricInfo {
   std::string description;
 };
 
-/// Every metric a point of this workload can report: its own, those marked per_device for each of
-/// `devices` (UsesDevices::devices()), the standard ones, and for each of `latency_parts`
-/// (Workload::latency_parts()) PART_latency_p50_ns ... PART_latency_max_ns. In the order in which
-/// they are reported.
+/// Every metric a point of this workload can report: its own and the standard ones. Those marked per_device are there
+/// for each of `devices` (UsesDevices::devices()), too. For each of `latency_parts` (Workload::latency_parts()) there
+/// is PART_latency_p50_ns ... PART_latency_max_ns. In the order in which they are reported.
 std::vector<MetricInfo> metric_catalogue(const WorkloadInfo& info, std::span<const std::string> latency_parts,
                                          std::span<const std::string> devices);
 
-/// The share that a percentile metric's name stands for ("latency_p999_ns": 0.999), or nothing.
-/// Such a metric needs at least 10/(1 - share) operations per repetition (rule 20).
+/// The share of a percentile metric's name ("latency_p999_ns": 0.999), or nothing. Such a metric needs at least 10/(1 -
+/// share) operations per repetition (rule 20).
 std::optional<double> percentile_of(std::string_view metric_name);
 
 /// `const Register<ReadRandom> registered{"read_random", "random reads of ..."};` at namespace

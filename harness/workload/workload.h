@@ -1,4 +1,4 @@
-// What a workload is: parameters, a check, preparation, the timed region, its own metrics. One file each.
+// A workload: parameters, a check, preparation, the timed region, its own metrics. One file each.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ namespace headrace {
 /// A stretch of a repetition that is timed on its own (an epoch; before, during and after a checkpoint).
 struct PhaseSpec {
   std::string name;
-  bool keeps_cache = false;  // starts with whatever the phase before left in the cache: not re-made, not proven
-  bool varies = false;       // changes as it goes, and that is what is measured: not judged for steadiness
+  bool keeps_cache = false;  // starts with the cache of the phase before: not re-made, not proven
+  bool varies = false;       // changes as it goes, and the change is measured: not judged for steadiness
   bool differs = false;      // another operation than the other phases: then only latency_parts() are reported
 };
 
@@ -61,14 +61,14 @@ class Workload {
   virtual std::vector<PhaseSpec> phases() const { return {{"main", false}}; }
   virtual void prepare(Node&, const DataProgress&) {}
   virtual void before_phase(unsigned /*phase*/, unsigned /*repetition*/, std::uint64_t /*seed*/) {}
-  /// On the worker's own thread, before the clock starts: binds to that thread what belongs to one (a ring, a device).
+  /// On the worker's own thread, before the clock starts: binds per-thread objects to that thread (a ring, a device).
   virtual void before_run(Worker&) {}
   virtual void run(Worker& worker) = 0;
   /// Called after the last phase of a repetition; every metric name must be in the catalogue.
   virtual void report(const Repetition& repetition, MetricSink& sink) const = 0;
-  /// Why the repetitions so far report no `metric`, where that depends on the machine: for whoever needs it.
+  /// Why the repetitions so far report no `metric`, where that depends on the machine: for its user.
   virtual std::string why_missing(std::string_view /*metric*/) const { return ""; }
-  /// Data check, untimed; returns what is wrong, empty = every byte is right.
+  /// Data check, untimed; returns the wrong blocks, empty = every byte is right.
   virtual std::vector<WrongBlock> verify(const DataProgress&) { return {}; }
   /// Things the reader should know of how it was done ("no huge pages: ordinary pages"), asked after prepare and run.
   virtual std::vector<std::string> notes() { return {}; }

@@ -1,10 +1,10 @@
-"""Reports what is in a Darshan log as lines of JSON, as DFTracer writes them: `headrace observe --from` reads those.
+"""Prints a Darshan log as lines of JSON, as DFTracer writes them: `headrace observe --from` reads those.
 
     python3 -I -B reports/headrace_darshan LOG
 
-Calls that Darshan's extended tracing (DXT) kept are reported as they were. Of other files it counted alone: their calls are
-spread evenly over the time in which there were some, each of the mean size; a note says so. Exit code: 2 where the log cannot
-be read, or holds nothing of POSIX calls."""
+Calls that Darshan's extended tracing (DXT) kept are reported as they were. Other files have only counts. Their calls are spread
+evenly over their time, each of the mean size, and a note reports that. Exit code: 2 where the log cannot be read, or
+has no POSIX calls."""
 
 import json
 import sys

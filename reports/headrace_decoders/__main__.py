@@ -1,19 +1,22 @@
 """Processor time that a training framework's decoder takes for a sample, out of memory.
 
-    python3 -I -B reports/headrace_decoders DECODER SIDE BATCH FILE...
+    python3 -I -B reports/headrace_decoders DECODER SIDE BATCH PASS FILE...
 
-DECODER is pillow, torchvision, opencv or dali. Each image is decoded, and with a SIDE (pixels) a random part of it is resized to a
-square, flipped by chance and normalized; BATCH of them are collated, as a worker of a loader does. FILEs are images.
+DECODER is pillow, torchvision, opencv or dali. Each image is decoded. With a SIDE (pixels) a random part is resized
+to a square, flipped by chance and normalized. BATCH of them are collated. PASS is 1 where a worker process passes
+batches on. It collates
+each in new shared memory, as PyTorch's workers do; the kernel clears that memory first. FILEs are images.
 Prints the seconds of one sample, without a first turn over all of them.
 """
 
 import io
 import math
+import mmap
 import random
 import sys
 import time
 
-LEAST_S = 0.5  # that are measured
+LEAST_S = 2  # that are measured
 MOST = 64 << 20  # bytes of samples that are held
 MEAN, DEVIATION = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]  # of ImageNet
 
@@ -59,7 +62,21 @@ def pillow(side):
         pixels = (numpy.asarray(image, numpy.float32) / 255 - mean) / deviation
         return numpy.ascontiguousarray(pixels.transpose(2, 0, 1))
 
-    return decode, numpy.stack
+    return decode, collate_arrays
+
+
+def collate_arrays(arrays, shared):
+    import numpy
+
+    shape = (len(arrays), *arrays[0].shape)
+    numpy.stack(arrays, out=numpy.frombuffer(shared(4 * math.prod(shape)), numpy.float32).reshape(shape) if shared else None)
+
+
+def collate_tensors(tensors, shared):
+    import torch
+
+    shape = (len(tensors), *tensors[0].shape)
+    torch.stack(tensors, out=torch.frombuffer(shared(4 * math.prod(shape)), dtype=torch.float32).reshape(shape) if shared else None)
 
 
 def torchvision(side):
@@ -71,7 +88,7 @@ def torchvision(side):
     steps = [transforms.RandomResizedCrop(side), transforms.RandomHorizontalFlip()] if side else []
     steps += [transforms.ToTensor()] + ([transforms.Normalize(MEAN, DEVIATION)] if side else [])
     transform = transforms.Compose(steps)
-    return lambda data: transform(Image.open(io.BytesIO(data)).convert("RGB")), torch.stack
+    return lambda data: transform(Image.open(io.BytesIO(data)).convert("RGB")), collate_tensors
 
 
 def opencv(side):
@@ -92,14 +109,18 @@ def opencv(side):
         pixels = (image[:, :, ::-1].astype(numpy.float32) / 255 - mean) / deviation
         return numpy.ascontiguousarray(pixels.transpose(2, 0, 1))
 
-    return decode, numpy.stack
+    return decode, collate_arrays
 
 
-def turn(decode, stack, data, batch, side):
+def shared_memory(size):
+    return mmap.mmap(-1, size)
+
+
+def turn(decode, collate, data, batch, side, shared):
     for begin in range(0, len(data), batch):
         decoded = [decode(one) for one in data[begin : begin + batch]]
         if side:  # images of their own sizes are not collated
-            stack(decoded)
+            collate(decoded, shared)
 
 
 def dali_turn(side, batch, data):
@@ -141,17 +162,18 @@ def cost(run):
 
 def main():
     decoder, side, batch = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
-    data = list(samples(sys.argv[4:]))
+    shared = shared_memory if sys.argv[4] == "1" else None
+    data = list(samples(sys.argv[5:]))
     if not data:
         sys.exit(f"{decoder}: no image is in the files that were given")
     try:
         if decoder == "dali":
             run = dali_turn(side, batch, data)
         else:
-            decode, stack = {"pillow": pillow, "torchvision": torchvision, "opencv": opencv}[decoder](side)
+            decode, collate = {"pillow": pillow, "torchvision": torchvision, "opencv": opencv}[decoder](side)
 
             def run():
-                turn(decode, stack, data, batch, side)
+                turn(decode, collate, data, batch, side, shared)
                 return len(data)
 
         print(cost(run))

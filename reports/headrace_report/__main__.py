@@ -78,7 +78,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
     except ReportError as problem:
         print(printable_lines(f"headrace_report: {problem}"), file=sys.stderr)
         return problem.exit_code
-    except KeyboardInterrupt:  # whoever started it was interrupted, and says so
+    except KeyboardInterrupt:  # the caller was interrupted, and reports it
         return 130
     return 0
 

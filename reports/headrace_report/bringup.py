@@ -34,7 +34,7 @@ class Node:
     rack: str = ""
     switch: str = ""
     rail: List[str] = field(default_factory=list)
-    rails: List[str] = field(default_factory=list)  # where RDMA was measured: what all are called, those by TCP first
+    rails: List[str] = field(default_factory=list)  # where RDMA was measured: the names of all, those by TCP first
     missing: Optional[Missing] = None
     differences: List[Difference] = field(default_factory=list)
     clock_s: Optional[float] = None
@@ -51,7 +51,7 @@ class Node:
 
 @dataclass(frozen=True)
 class Pair:
-    """What two nodes reached over a rail: from the first to the second, and back."""
+    """The rates of two nodes over a rail: from the first to the second, and back."""
 
     nodes: Tuple[int, int]
     rail: int

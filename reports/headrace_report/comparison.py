@@ -70,7 +70,7 @@ class History:
     sessions: int = 0
     why: str = ""
     assumed_spread: float = 0.0
-    sentence: str = ""  # what all that means for the bounds
+    sentence: str = ""  # the consequence for the bounds
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Summary:
     small: int = 0
     inconclusive: int = 0
     gated: int = 0
-    metrics: int = 0  # those that say the same counted each
+    metrics: int = 0  # equivalent ones counted each
     about_gates: str = ""
     expected_by_chance: float = 0.0
     smallest_visible: float = 0.0
@@ -228,13 +228,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Pair:
-    """One side against the base."""
+    """One side compared with the base."""
 
     base: str
     other: str
     summary: Summary
     rows: List[Row]
-    compared: List[str] = field(default_factory=list)  # what differs between the two, in words
+    compared: List[str] = field(default_factory=list)  # the differences between the two, in words
     parameters: List[Parameter] = field(default_factory=list)
     latency: List[Latency] = field(default_factory=list)
     not_compared: List[NotCompared] = field(default_factory=list)
@@ -242,11 +242,11 @@ class Pair:
 
     @property
     def findings(self) -> List[Row]:
-        """Of metrics that say the same, one."""
+        """One of the equivalent metrics."""
         return [row for row in self.rows if not row.says_same_as]
 
     def followers(self, finding: Row) -> List[Row]:
-        """Those that say the same."""
+        """The equivalent ones."""
         return [row for row in self.rows if row.says_same_as == finding.metric and row.points == finding.points]
 
     def check(self) -> None:

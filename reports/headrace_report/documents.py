@@ -36,8 +36,8 @@ def file_in(path: str) -> str:
 
 
 def page(document: Any, file: str, paper: str) -> str:
-    """The page of a document read from `file`, to be printed as "summary" or "full". A run's shows what would help too,
-    where its sizing lies beside it. Raises RunFileError."""
+    """The page of a document read from `file`, to be printed as "summary" or "full". A run's page also shows possible
+    improvements, where its sizing is next to it. Raises RunFileError."""
     beside = os.path.join(os.path.dirname(file), KINDS[sizing.KIND][2])
     if isinstance(document, schema.Run) and os.path.isfile(beside):
         sized = load(beside, {sizing.KIND: sizing.Sizing})

@@ -1,4 +1,4 @@
-"""What can go wrong, with the exit code that reports it (the codes of the headrace command)."""
+"""The possible errors, each with the exit code that reports it (the codes of the headrace command)."""
 
 
 class ReportError(Exception):
@@ -8,7 +8,7 @@ class ReportError(Exception):
 
 
 class RunFileError(ReportError):
-    """The run file cannot be read or is not what the contract says; nothing was written."""
+    """The run file cannot be read or breaks the contract; nothing was written."""
 
     exit_code = 2
 
@@ -18,7 +18,7 @@ class MissingLibrary(ReportError):
 
 
 class Inconsistent(ValueError):
-    """Raised by check(): the parts of an object do not fit together; `at` is the key within it that says so."""
+    """Raised by check(): the parts of an object do not fit together; `at` is the wrong key within it."""
 
     def __init__(self, what: str, at: str = "") -> None:
         super().__init__(what)

@@ -34,7 +34,7 @@ class Summary:
     suspected_effects: int = 0
     slow_pairs: int = 0
     suspected_pairs: int = 0
-    words: Dict[str, int] = field(default_factory=dict)  # how many nodes say what of themselves
+    words: Dict[str, int] = field(default_factory=dict)  # the number of nodes for each of their own outcomes
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class GroupDifference:
 
 @dataclass(frozen=True)
 class GroupShift:
-    """By how much a group's level lies from that of the largest one."""
+    """The distance of a group's level from that of the largest one."""
     metric: int
     shift: float
 

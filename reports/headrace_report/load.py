@@ -24,7 +24,7 @@ def load_run(path: str) -> Run:
 
 
 def load(path: str, types: Mapping[str, type]) -> Any:
-    """Reads, checks the kind and the schema version, then everything else: an object of the type that `types` has for
+    """Reads, checks the kind and the schema version, then everything else. Returns an object of the type that `types` has for
     the file's kind. Raises RunFileError."""
     try:
         with open(path, "rb") as file:

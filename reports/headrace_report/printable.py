@@ -1,4 +1,4 @@
-"""Text from outside as it may stand on a page or a terminal: nothing in it directs, reverses or hides what is beside it."""
+"""Text from outside made safe for a page or a terminal: nothing in it directs, reverses or hides its neighbours."""
 
 from __future__ import annotations
 

@@ -192,7 +192,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Background:
-    """What other workers did beside those that were measured. Times are from the phase's start."""
+    """The work of other workers next to the measured ones. Times are from the phase's start."""
 
     begin_s: float
     end_s: float
@@ -239,7 +239,7 @@ class Cache:
     delivered_bytes: int = 0
     storage_bytes: int = 0
     device_bytes: int = 0
-    counter: str = ""  # what counted storage_bytes; "" = nothing did
+    counter: str = ""  # the counter of storage_bytes; "" = none
     method: str = ""
 
 
@@ -263,7 +263,7 @@ class ClientCalls:
     most_slots: int = 0  # at once on one connection since the mount; 0 = not counted
     sent: int = 0
     in_flight: float = 0.0  # mean on a connection, when a request was sent
-    waiting: float = 0.0  # for a slot, likewise
+    waiting: float = 0.0  # for a slot; the same unit
     operations: List[ClientOperation] = field(default_factory=list)
 
 
@@ -305,7 +305,7 @@ class StageSpan:
 
 @dataclass(frozen=True)
 class StepWindow:
-    """Steps of an input pipeline that are reported together: shares of what can be, and of the time."""
+    """Steps of an input pipeline that are reported together: shares of the possible, and of the time."""
 
     begin_s: float
     end_s: float
@@ -401,7 +401,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Expected:
-    """A figure beside what sound hardware of the same kind gives."""
+    """A figure compared with that of sound hardware of the same kind."""
 
     JSON_NAMES = {"reported": "told"}
     point: str
@@ -452,7 +452,7 @@ class Run:
         self._check_summary()
 
     def _check_summary(self) -> None:
-        """Counts, word and exit code are what the judgements come to, and the points where these fail or are skipped
+        """Counts, word and exit code follow from the judgements and from failed or skipped points
         (harness/judge/verdict/verdict.h)."""
         count = {outcome: sum(judgement.outcome == outcome for judgement in self.judgements) for outcome in OUTCOMES}
         in_error = {judgement.point for judgement in self.judgements if judgement.outcome == "ERROR"}

@@ -1,6 +1,6 @@
 """The parts of run.json that report on several processes: ranks, pairs of nodes, collectives, numbers of clients.
 
-As schema.py says: the types are the schema, and values are SI.
+As in schema.py: the types are the schema, and values are SI.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .errors import Inconsistent
 
 @dataclass(frozen=True)
 class RankPhase:
-    """What one of several processes did."""
+    """The work of one of several processes."""
 
     rank: int
     elapsed_s: float
@@ -87,7 +87,7 @@ class FittedSize:
 
 @dataclass(frozen=True)
 class Prediction:
-    """What one of the job's collectives takes, by a fitted model of the links."""
+    """The time of one of the job's collectives, by a fitted model of the links."""
 
     need: str
     message_bytes: float

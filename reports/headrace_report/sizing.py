@@ -146,7 +146,7 @@ class Scaling:
     crossing: Optional[float] = None
 
     def check(self) -> None:
-        # Supply ends where nothing says what more nodes would get.
+        # Supply ends where the growth with more nodes is unknown.
         lists = (self.supply_low, self.supply_high, self.extrapolated)
         if any(len(values) != len(self.supply) for values in lists) or len(self.demand) != len(self.gpus) \
                 or not 0 < len(self.supply) <= len(self.gpus):

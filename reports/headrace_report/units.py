@@ -40,7 +40,7 @@ def scale_of(value: float, unit: str, binary: bool = False) -> Scale:
     """The scale on which `value`, in SI, shows three significant digits."""
     size = abs(value)
     if unit in ("s", "ns"):
-        base = 1.0 if unit == "s" else 1e9  # what one second is in the file's unit
+        base = 1.0 if unit == "s" else 1e9  # one second in the file's unit
         for factor, label in TIME:
             if size / base >= factor * 0.9995 or label == "ns":
                 break

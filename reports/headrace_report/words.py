@@ -36,7 +36,7 @@ def way(judgement: Judgement) -> Tuple[str, str]:
 
 
 def need_name(judgement: Judgement) -> str:
-    """The plain name, or the id, with the scope where it is not the node: the same need may be judged at several."""
+    """The plain name, or the id, with the scope where it is not the node. The same need may be judged at several."""
     name = judgement.name or judgement.id
     return name if judgement.scope in ("", "node") else f"{name} ({judgement.scope})"
 
@@ -62,11 +62,12 @@ PARTS = (PAIR_RATE, "gpu.fault")  # whose scope names a part
 
 
 def slow_parts(run: Run, outcome: str = "FAIL") -> List[str]:
-    """"node node3", "link node2 to node4", "gpu3": bad parts, or with another outcome what is open of them."""
+    """"node node3", "link node2 to node4", "gpu3": bad parts, or the undecided ones for another outcome."""
     return [judgement.scope for judgement in run.judgements if judgement.id in PARTS and judgement.outcome == outcome]
 
 
 def _named(parts: List[str]) -> str:
+    parts = [part.removeprefix("node ") for part in parts]
     return listing(parts if len(parts) <= 4 else [*parts[:3], f"{len(parts) - 3} more"])
 
 
@@ -86,7 +87,7 @@ def tone(outcome: str) -> str:
 
 
 def headline(run: Run, sizing: Optional[Sizing] = None) -> Tuple[str, str]:
-    """The run in one sentence, who and for what, and its details: how many needs, and the one that is missed by most."""
+    """The run in one sentence, with its node and job. Its details are the number of needs, and the worst one."""
     who = run.run.node or "this node"
     goal = f"\u201c{run.job.name if run.job else run.run.name}\u201d"
     slow, open_parts = slow_parts(run), slow_parts(run, "INCONCLUSIVE")
@@ -183,7 +184,7 @@ def visible(change: float) -> str:
 
 
 def repetition_line(run: Run) -> str:
-    """"20 count, 5\u201310 of each point; 3 more do not": disturbed ones that were repeated, or what failed."""
+    """"20 count, 5\u201310 of each point; 3 more do not": disturbed ones that were repeated, or failed ones."""
     numbers = [len(point.finished) for point in run.points if point.finished]
     if not numbers:
         return ""

@@ -122,6 +122,9 @@ class Finder:
                     and not WAITING.search(declared.spelling):
                 self.constant(cursor, parents, self.text(*self.extent(cursor)))
         for child in children:
+            if kind == CursorKind.VAR_DECL and child.kind == CursorKind.INTEGER_LITERAL and \
+                    cursor.type.kind == TypeKind.CONSTANTARRAY:
+                continue  # the size of an array: it would have to be known before the switch is
             self.walk(child, parents + [cursor])
 
     def condition(self, cursor, parents, after):
@@ -182,7 +185,9 @@ def compiler_arguments(command):
     """What libclang needs of a compile command."""
     words = shlex.split(command)
     kept, take, skip = [], 0, False
-    for word in words:
+    for word, following in zip(words, [*words[1:], ""]):
+        if word == "-include" and "cmake_pch" in following:  # gcc's; sources include what they need
+            continue
         if skip or word == "-Xclang":  # precompiled headers
             skip = not skip
         elif take:

@@ -41,27 +41,50 @@ ROOT = HERE.parent.parent
 ROOMS = {
     "statistics": ["harness/judge/statistics/*.cc"],
     "verdict": ["harness/judge/verdict/*.cc"],
-    "evidence": ["harness/engine/explain/evidence.cc", "harness/engine/explain/questions.cc", "harness/engine/series.cc",
-                 "harness/engine/look_by_look.cc", "harness/engine/ledger.cc", "harness/engine/explain/fits.cc"],
-    "ranks": ["harness/engine/rank_*.cc", "harness/record/pair_*.cc"],
+    "expectations": ["harness/judge/expectations/*.cc"],
+    "evidence": ["harness/engine/explain/evidence.cc", "harness/engine/explain/questions.cc",
+                 "harness/engine/explain/fits.cc", "harness/engine/explain/collective_fit.cc",
+                 "harness/engine/explain/scaling*.cc", "harness/engine/explain/client_headroom.cc",
+                 "harness/engine/explain/rules_kept.cc", "harness/engine/phase_result.cc",
+                 "harness/engine/look_by_look.cc", "harness/engine/ledger.cc", "harness/engine/first_touch.cc",
+                 "harness/engine/search.cc"],
+    "ranks": ["harness/engine/rank_*.cc", "harness/engine/explain/rank_findings.cc", "harness/record/pair_*.cc"],
     "rehearsal": ["harness/engine/explain/rehearsal.cc", "harness/engine/explain/limit_proof.cc",
                   "harness/engine/explain/prediction.cc", "harness/engine/explain/loader_*.cc",
-                  "harness/engine/explain/epoch_rate.cc", "harness/engine/point_order.cc",
-                  "harness/engine/plan/rehearsal/tries.cc"],
+                  "harness/engine/explain/epoch_rate.cc", "harness/engine/explain/measured_point.cc",
+                  "harness/engine/point_order.cc"],
+    "plan": ["harness/engine/plan/[!r]*.cc", "harness/engine/plan/room.cc", "harness/engine/plan/benchmark/*.cc",
+             "harness/engine/plan/job_points/*.cc"],
+    "rehearsal plan": ["harness/engine/plan/rehearsal.cc", "harness/engine/plan/rehearsal/*.cc"],
+    "needs": ["harness/job/need*.cc", "harness/job/way.cc", "harness/job/uncertainty.cc", "harness/job/job_derived.cc",
+              "harness/job/formulas/*/*.cc"],
     "observation": ["harness/observe/learning/*.cc"],
+    "observed ranks": ["harness/observe/nccl/*.cc"],
+    "replay": ["harness/observe/calls/recorded.cc", "harness/observe/replay/*.cc", "harness/observe/data_survey.cc"],
     "comparison": ["harness/analysis/comparison/*.cc"],
     "fleet": ["harness/analysis/fleet/*.cc"],
     "history": ["harness/analysis/history/*.cc"],
     "sizing": ["harness/analysis/sizing/*.cc"],
-    "cache proof": ["harness/record/cache_state.cc", "harness/workload/data/residency.cc", "harness/workload/data/file_survey.cc"],
+    "simulation": ["harness/analysis/simulate/*.cc"],
+    "bring-up": ["harness/bringup/blame/*.cc", "harness/bringup/pairing.cc", "harness/bringup/rails.cc",
+                 "harness/bringup/groups.cc", "harness/bringup/job_points.cc", "harness/bringup/hand_over.cc",
+                 "harness/bringup/as_runs.cc", "harness/bringup/tests/judge_tests.cc",
+                 "harness/bringup/tests/preflight.cc"],
+    "bring-up run": ["harness/bringup/bring_up.cc", "harness/bringup/pair_round.cc", "harness/bringup/asking.cc",
+                     "harness/bringup/tests/*node*.cc"],
+    "examination": ["harness/machine/examine/examine*.cc", "harness/machine/limits.cc", "harness/machine/lost_gpus.cc"],
+    "stages": ["harness/workload/data/pipeline/step_account.cc", "harness/workload/data/tuning.cc",
+               "harness/workload/data/ramp.cc", "harness/workload/data/hit_ratio.cc"],
+    "cache proof": ["harness/record/cache_state.cc", "harness/workload/data/residency.cc",
+                    "harness/workload/data/file_survey.cc", "harness/workload/data/cache_control.cc"],
     "verification": ["harness/workload/data/data_set/*.cc", "harness/workload/data/data_set.cc"],
-    "marked folders": ["harness/base/files/*.cc"],
+    "marked folders": ["harness/base/files/*.cc", "harness/base/system/open_beneath.cc"],
 }
 WORDS = re.compile(r"(_json|_tables|_words|advice|commands|assumptions)\.cc$")
 
 LIBRARY = "tests/libheadrace_tested.so"
 SHARE = 0.9          # of the changes that tests must notice
-FLAGS = ["-w", "-Wno-narrowing", "-D_GLIBCXX_ASSERTIONS", "-I", str(ROOT), "-include", str(HERE / "switches.h")]
+FLAGS = ["-w", "-O1", "-Wno-narrowing", "-D_GLIBCXX_ASSERTIONS", "-I", str(ROOT), "-include", str(HERE / "switches.h")]
 
 
 def fail(why):
@@ -74,7 +97,11 @@ def plain(text):
 
 
 def files_of(globs):
-    return sorted(str(p.relative_to(ROOT)) for g in globs for p in ROOT.glob(g) if not WORDS.search(p.name))
+    """The files of `globs`; one that matches none is an error, for then a file moved that still decides."""
+    for g in globs:
+        if not any(ROOT.glob(g)):
+            fail(f"no file matches {g}")
+    return sorted({str(p.relative_to(ROOT)) for g in globs for p in ROOT.glob(g) if not WORDS.search(p.name)})
 
 
 class Build:
@@ -85,9 +112,13 @@ class Build:
         database = self.path / "compile_commands.json"
         if not database.exists():
             fail(f"{path} is no build: cmake --preset dev, then ninja -C build/dev unit_tests")
-        self.commands = {}
+        self.commands, self.unit_of = {}, {}
         for entry in json.loads(database.read_text()):
-            self.commands[os.path.relpath(entry["file"], ROOT)] = entry["command"]
+            unit = pathlib.Path(entry["file"])
+            of_folder = re.findall(r'#include "(.*)"', unit.read_text()) if unit.name.startswith("unity_") else [unit]
+            for source in of_folder:
+                relative = os.path.relpath(source, ROOT)
+                self.commands[relative], self.unit_of[relative] = entry["command"], unit
         if not (self.path / LIBRARY).exists():
             fail(f"{path} has no {LIBRARY}: ninja -C {path} unit_tests")
 
@@ -102,7 +133,7 @@ class Build:
 
     def compile(self, relative, source, output, more=()):
         words = shlex.split(self.commands[relative])
-        original = str(ROOT / relative)
+        original = str(self.unit_of[relative])
         kept, skip = [], False
         for word in words:
             if skip:
@@ -144,14 +175,13 @@ def named(new_change):
     return found
 
 
-def candidates(build, jobs, scratch):
-    """Every change that could be made, by room."""
+def candidates(build, rooms, jobs, scratch):
+    """The named changes, and every one that could be made, by room."""
     import find_changes  # needs libclang, which --help does not
     first = named(find_changes.Change)
-    room_of = {f: room for room, globs in ROOMS.items() for f in files_of(globs) if f in build.commands}
-    for room, globs in ROOMS.items():
-        if room not in room_of.values():
-            fail(f"no file of the room '{room}' ({', '.join(globs)}) is in the build")
+    room_of = {f: room for room in rooms for f in files_of(ROOMS[room])}
+    for f in [f for f in room_of if f not in build.commands]:
+        fail(f"{f} is not in the build")
     own = hashlib.sha256((HERE / "find_changes.py").read_bytes()).hexdigest()
     kept_at = scratch / "found.json"
     kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
@@ -161,7 +191,7 @@ def candidates(build, jobs, scratch):
         work = [(str(ROOT), f, build.commands[f]) for f in missing]
         for f, found in zip(missing, pool.map(find_changes.changes_in_path, work)):
             kept[key_of[f]] = found
-    kept_at.write_text(json.dumps({key: kept[key] for key in key_of.values()}))
+    kept_at.write_text(json.dumps(kept))
     every = collections.defaultdict(list)
     for f, room in room_of.items():
         seen = collections.Counter()
@@ -219,57 +249,75 @@ def instrumented(text, changes):
 
 
 def compile_copies(build, chosen, scratch, jobs):
-    """Compiles the copies; answers the numbers of changes that no compiler takes, and the objects by file."""
-    by_path = collections.defaultdict(list)
+    """Compiles the copies; answers the copies of objects, and the numbers of changes that no compiler takes."""
+    by_unit = collections.defaultdict(lambda: collections.defaultdict(list))
     for number, c in enumerate(chosen):
-        by_path[c.path].append((number, c))
+        by_unit[build.unit_of[c.path]][c.path].append((number, c))
     newest = max(p.stat().st_mtime for p in [HERE / "switches.h", *ROOT.glob("harness/**/*")])
 
-    def one(path):
-        left, dropped = by_path[path], []
-        text = (ROOT / path).read_bytes()
-        copy = scratch / "copies" / path
-        output = copy.with_suffix(".o")
-        copy.parent.mkdir(parents=True, exist_ok=True)
+    def one(unit):
+        left, dropped = by_unit[unit], []
+        some = next(iter(left))
+        output = (scratch / "copies" / some).with_suffix(".o")
+        # What no compiler took the last time is left out at once.
+        remembered = output.with_suffix(".dropped")
+        key = hashlib.sha256(b"".join(instrumented((ROOT / path).read_bytes(), changes)
+                                      for path, changes in left.items())).hexdigest()
+        if remembered.exists() and (known := json.loads(remembered.read_text()))["key"] == key:
+            dropped = known["dropped"]
+            left = {path: [nc for nc in changes if nc[0] not in dropped] for path, changes in left.items()}
         while True:
-            changed = instrumented(text, left)
-            if output.exists() and output.stat().st_mtime > newest and copy.exists() and copy.read_bytes() == changed:
-                return path, output, dropped
-            copy.write_bytes(changed)
-            done = build.compile(path, copy, output, ["-ferror-limit=0"] if "clang" in build.commands[path] else [])
+            fresh = output.exists() and output.stat().st_mtime > newest
+            texts = {scratch / "copies" / path: instrumented((ROOT / path).read_bytes(), changes)
+                     for path, changes in left.items()}
+            copy = next(iter(texts))
+            if unit != ROOT / some:  # the source of a whole folder
+                copy = scratch / "copies" / (re.sub(r"\W", "_", os.path.relpath(unit, build.path)) + ".cc")
+                text = unit.read_text()
+                for path in left:
+                    text = re.sub(rf'#include "[^"]*{re.escape(path)}"', f'#include "{scratch}/copies/{path}"', text)
+                texts[copy] = text.encode()
+            for place, text in texts.items():
+                if not place.exists() or place.read_bytes() != text:
+                    fresh = False
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_bytes(text)
+            if fresh:
+                return unit, output, dropped
+            done = build.compile(some, copy, output, ["-ferror-limit=0"] if "clang" in build.commands[some] else [])
             if done.returncode == 0:
-                return path, output, dropped
-            wrong = {int(n) for n in re.findall(rf"copies/{re.escape(path)}:(\d+):", done.stderr)}
-            bad = [nc for nc in left if text.count(b"\n", 0, nc[1].start) + 1 in wrong or
-                   text.count(b"\n", 0, nc[1].end) + 1 in wrong]
+                remembered.write_text(json.dumps({"key": key, "dropped": dropped}))
+                return unit, output, dropped
+            output.unlink(missing_ok=True)
+            bad = []
+            for path, changes in left.items():
+                wrong = {int(n) for n in re.findall(rf"copies/{re.escape(path)}:(\d+):", done.stderr)}
+                text = (ROOT / path).read_bytes()
+                bad += [nc for nc in changes if text.count(b"\n", 0, nc[1].start) + 1 in wrong or
+                        text.count(b"\n", 0, nc[1].end) + 1 in wrong]
             if not bad:
-                fail(f"the copy of {path} does not compile:\n{done.stderr[:3000]}")
+                fail(f"the copy of {unit} does not compile:\n{done.stderr[:3000]}")
             dropped += [number for number, _ in bad]
-            left = [nc for nc in left if nc not in bad]
+            left = {path: [nc for nc in changes if nc not in bad] for path, changes in left.items()}
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(one, by_path))
-    return {path: output for path, output, _ in results}, {n for _, _, dropped in results for n in dropped}
+        results = list(pool.map(one, by_unit))
+    made_of = {build.object_of(next(iter(by_unit[unit]))): output for unit, output, _ in results}
+    return made_of, {n for _, _, dropped in results for n in dropped}
 
 
-def link(build, objects, scratch):
-    """The tests' library with the copies in place of what they were made of."""
+def link(build, objects, any_file, scratch):
+    """The tests' library with copies of `objects` in place of them."""
     switches = scratch / "switches.o"
-    any_file = next(iter(objects))
     done = build.compile(any_file, HERE / "switches.cc", switches)
     if done.returncode:
         fail(done.stderr)
     archive = scratch / "libharness.a"
     archive.unlink(missing_ok=True)
     members = [w for w in shlex.split(build.last_command("libheadrace_harness.a")) if w.endswith(".o")]
-    made_of = {build.object_of(p): p for p in objects}
-    used, named_in = set(), []
-    for member in members:
-        source = made_of.get(member)
-        used.update({source} - {None})
-        named_in.append(str(objects[source]) if source else str(build.path / member))
-    if used != set(objects):
-        fail(f"not part of the library: {', '.join(set(objects) - used)}")
+    if not set(objects) <= set(members):
+        fail(f"not part of the library: {', '.join(set(objects) - set(members))}")
+    named_in = [str(objects.get(member, build.path / member)) for member in members]
     subprocess.run(["ar", "qcs", str(archive), *named_in, str(switches)], check=True)
     (scratch / "lib").mkdir(exist_ok=True)
     command = build.last_command(LIBRARY)
@@ -297,26 +345,55 @@ def read_reasons():
     return reasons
 
 
+def check_table():
+    """Each glob matches a file, each named change one place, and what no_difference.txt explains is in its file."""
+    for globs in ROOMS.values():
+        files_of(globs)
+    named(lambda *values: values)
+    of_rooms = {f for globs in ROOMS.values() for f in files_of(globs)}
+    for name in read_reasons():
+        path, _, shown = name.partition(": ")
+        before = shown.partition(" -> ")[0]
+        if path not in of_rooms or before not in plain((ROOT / path).read_text()):
+            fail(f"no_difference.txt explains what is not there: {name}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=pathlib.Path, required=True, help="a finished build with unit tests")
+    parser.add_argument("--build", type=pathlib.Path, help="a finished build with unit tests")
+    parser.add_argument("--check", action="store_true", help="only check that the tables fit the sources; needs no build")
     parser.add_argument("--scratch", type=pathlib.Path, help="folder for copies and results (default: BUILD/changes)")
     parser.add_argument("--seed", default="1", help="another sample (default: 1)")
     parser.add_argument("--count", type=int, default=220, help="changes to draw, named ones among them (default: 220)")
     parser.add_argument("--room", help="only of these rooms, with commas, and no named ones")
+    parser.add_argument("--programs", help="only the tests of these programs, with commas: engine_test,observe_test")
+    parser.add_argument("--tests", default="", help="only tests whose name this pattern fits: others could only notice more")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="programs at a time")
     parser.add_argument("--list", action="store_true", help="print the sample and end")
     parser.add_argument("--only", help="numbers of changes, with commas; prints what failing tests say")
     parser.add_argument("--unnoticed", action="store_true", help="only what went unnoticed before")
     options = parser.parse_args()
+    check_table()
+    if options.check:
+        return 0
     import programs
-    build = Build(options.build)
+    for tool in ("ninja", "ar", "prlimit"):
+        shutil.which(tool) or fail(f"{tool} is not found")
+    build = Build(options.build or fail("--build BUILD is missing"))
     scratch = (options.scratch or build.path / "changes").resolve()
     scratch.mkdir(parents=True, exist_ok=True)
 
-    first, every = candidates(build, options.jobs, scratch)
+    rooms = options.room.split(",") if options.room else list(ROOMS)
+    for room in rooms:
+        room in ROOMS or fail(f"no room {room}: there are {', '.join(ROOMS)}")
+    first, every = candidates(build, rooms, options.jobs, scratch)
     if options.room:
-        first, every = [], {room: every[room] for room in options.room.split(",")}
+        first = []
+    reasons = read_reasons()
+    known = {c.name for changes in every.values() for c in changes}
+    read = {f for room in rooms for f in files_of(ROOMS[room])}
+    for name in [n for n in reasons if n.partition(": ")[0] in read and n not in known]:
+        fail(f"no_difference.txt explains a change that cannot be made: {name}")
     chosen = sample(first, every, options.seed, options.count)
     if options.list:
         for number, c in enumerate(chosen):
@@ -328,7 +405,7 @@ def main():
     lost = [n for n in dropped if chosen[n].kind == "named"]
     if lost:
         fail("a named change does not compile: " + "; ".join(chosen[n].name for n in lost))
-    link(build, objects, scratch)
+    link(build, objects, chosen[0].path, scratch)
 
     results_at = scratch / "results.json"
     before = json.loads(results_at.read_text()) if results_at.exists() else {}
@@ -339,9 +416,10 @@ def main():
         wanted = [n for n in wanted if before.get(chosen[n].name, {}).get("noticed_by", "") == ""]
 
     sanitized = any("-fsanitize=" in c for c in build.commands.values())
-    runner = programs.Runner(scratch / "lib", scratch / "tmp", len(chosen), sanitized)
+    runner = programs.Runner(scratch / "lib", scratch / "tmp", len(chosen), sanitized, options.tests)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        parts = runner.all_parts(build.programs(), scratch / "asked.json", pool)
+        wished = options.programs.split(",") if options.programs else [p.name for p in build.programs()]
+        parts = runner.all_parts([p for p in build.programs() if p.name in wished], scratch / "asked.json", pool)
         for part in parts:
             if part.why_not:
                 print(f"{part.program.name} {part.tests[0]} fails without any change ({part.why_not}): left out",
@@ -349,7 +427,6 @@ def main():
         if not any(part.reached for part in parts):
             fail("no test comes by any change: do the programs load the library from LD_LIBRARY_PATH?")
 
-        reasons = read_reasons()
         results = {}
         for number, (program, test, tests, out) in zip(
                 wanted, pool.map(lambda n: programs.noticed(runner, parts, n), wanted)):
@@ -390,6 +467,4 @@ def report(chosen, dropped, results, reasons):
 if __name__ == "__main__":
     sys.path.insert(0, str(HERE))
     sys.dont_write_bytecode = True
-    for tool in ("ninja", "ar", "prlimit"):
-        shutil.which(tool) or fail(f"{tool} is not found")
     sys.exit(main())

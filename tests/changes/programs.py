@@ -27,10 +27,11 @@ class Part:
 
 
 class Runner:
-    """`library` is the folder that holds the library with all `changes`, their number; `folder` is for what tests write."""
+    """`library` is the folder that holds the library with all `changes`, their number; `folder` is for what tests write;
+    `tests` fits the names of those that run."""
 
-    def __init__(self, library, folder, changes, sanitized):
-        self.library, self.folder, self.changes = library, folder, changes
+    def __init__(self, library, folder, changes, sanitized, tests):
+        self.library, self.folder, self.changes, self.tests = library, folder, changes, tests
         # A loop that a change makes endless must not take the machine's memory or disk. (The address sanitizer reserves
         # more than it uses, and has a limit of its own.)
         self.limits = ["prlimit", f"--fsize={4 << 30}"] + ([] if sanitized else [f"--as={8 << 30}"])
@@ -68,7 +69,7 @@ class Runner:
                 suite = name
             elif suite and re.fullmatch(r"  [\w/]+", name):
                 tests.append(suite + name.strip())
-        return [t for t in tests if "DISABLED_" not in t]
+        return [t for t in tests if "DISABLED_" not in t and re.search(self.tests, t)]
 
     def parts_of(self, program, record):
         """The tests of `program`: each runs alone, then those that are fast are put together. `record` is a file."""
@@ -86,12 +87,12 @@ class Runner:
         library and program is."""
         kept = json.loads(kept_at.read_text()) if kept_at.exists() else {}
         library = b"".join(hashlib.sha256(p.read_bytes()).digest() for p in sorted(self.library.iterdir()))
-        keys = {p: hashlib.sha256(library + p.read_bytes()).hexdigest() for p in programs}
+        keys = {p: hashlib.sha256(library + p.read_bytes() + self.tests.encode()).hexdigest() for p in programs}
         missing = [p for p in programs if keys[p] not in kept]
         for program, parts in zip(missing, pool.map(
                 lambda p: self.parts_of(p, kept_at.with_name(f"{p.name}.asked")), missing)):
             kept[keys[program]] = [[p.tests, p.seconds, sorted(p.reached), p.why_not] for p in parts]
-        kept_at.write_text(json.dumps({key: kept[key] for key in keys.values()}))
+        kept_at.write_text(json.dumps(kept))
         return [Part(p, tests, seconds, set(reached), why)
                 for p in programs for tests, seconds, reached, why in kept[keys[p]]]
 

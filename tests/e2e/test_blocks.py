@@ -35,7 +35,7 @@ def test_turns_alternate_each_in_its_own_folder(against):
     assert starts == sorted(starts)
 
 
-def test_what_is_compared_on_purpose_is_not_joined_on(against):
+def test_keys_compared_on_purpose_do_not_join(against):
     data = json.loads(against.path("blocks/comparison.json").read_text())
     assert data["design"]["kind"] == "interleaved" and data["design"]["blocks"] == 2 and data["design"]["look"] == 0
     rows = data["pairs"][0]["rows"]
@@ -58,7 +58,7 @@ def test_the_folder_is_compared_again_with_other_gates(against):
     assert {row["metric"] for row in data["pairs"][0]["rows"] if row["gated"]} == {"read_bandwidth"}
 
 
-def test_goes_on_where_it_stands(against):
+def test_resume_continues_where_it_stopped(against):
     before = {path: path.stat().st_mtime_ns for path in against.path("blocks").glob("block-0[12]/*/run.json")}
     done = against("run", "-c", "tiny.yaml", "--against", "other.yaml", "--blocks", "3", "--no-report", "--out", "blocks")
     assert done.code == 11, done

@@ -12,10 +12,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from transcripts import DOCS, missing, transcripts
+
 from bringup_hosts import QUICK, SHARED_JOB, TOOLS, hosts, leader_of, named, processes_of, states, wait_for  # noqa: F401
 
 
-def test_nobody_is_accused_where_all_are_alike(hosts):
+def test_no_accusation_among_equal_nodes(hosts):
     done = hosts(8)
     assert done.returncode == 0 and "VERDICT PASS nodes=8 accepted=8" in done.stdout, done
     assert set(states(done).values()) == {"accepted"} and done.record["faults"] == [], done
@@ -34,16 +36,19 @@ def worse(node, **how):
     ("20 ms more", "node", "node3", [], worse("node3", delay=0.01), "latency"),
     ("a hundredth lost", "node", "node3", [], worse("node3", loss=0.01), "resent"),
 ])
-def test_a_fault_is_named_and_nobody_else(hosts, fault, scope, subject, net, before, quality):
+def test_only_the_fault_is_named(hosts, fault, scope, subject, net, before, quality):
     done = hosts(8, net=["--rate", "40mbit", *net], before=before)
-    assert done.returncode == 10 and f"{scope} {subject}" in done.stdout, (fault, done)
+    assert done.returncode == 10 and f"{'' if scope == 'node' else scope + ' '}{subject}: " in done.stdout, (fault, done)
     assert named(done) == [(scope, subject)] and quality in done.record["faults"][0]["in"], (fault, done.record["faults"])
     bad = {subject} if scope == "node" else set()
     assert {name for name, state in states(done).items() if state != "accepted"} == bad, (fault, states(done))
+    if quality == "rate" and bad:
+        (_, shown), = [one for one in transcripts((DOCS / "tutorial/read-the-answers.md").read_text()) if one[0][1] == "bringup"]
+        assert not (gone := missing(shown, done.stdout)), (gone, done.stdout)
 
 
 @pytest.mark.long
-def test_what_is_handed_over(hosts, headrace):
+def test_drain_commands_and_reports(hosts, headrace):
     """The commands that are reported are taken by a scheduler, run only with --drain, and never for many nodes."""
     headrace.path("bin").mkdir()
     headrace.path("bin/scontrol").write_text(f'#!/bin/sh\nprintf "%s\\n" "$@" >>{headrace.path("ran")}\n')
@@ -82,7 +87,7 @@ def test_every_output_reports_the_same(hosts, headrace):
     done = hosts(8, net=["--rate", "40mbit", "--slow", "node3:20mbit", "--slow", "node2-node5:20mbit", "--down", "node8"], page=True)
     assert done.returncode == 10 and named(done) == [("node", "node3"), ("link", "node2 to node5")], done
     assert "VERDICT FAIL nodes=8 accepted=6 retested=0 confirmed=1 drained=0 flapping=0 suspect=0 new=0 missing=1 faults=2" in done.stdout.splitlines()[-1], done
-    assert "bad: node node3, link node2 to node5; missing: node8" in done.record["sentence"], done
+    assert "bad: node3, link node2 to node5; missing: node8" in done.record["sentence"], done
     assert "scontrol update nodename=node8 state=down reason='headrace: unreachable'" in done.record["hand_over"]["slurm"]["drain"], done
     assert done.record["hand_over"]["bad_nodes"] == "node[3,8]" and done.record["states"]["missing"] == "node8", done.record["hand_over"]
     assert "suspect" not in done.record["states"], done.record["states"]
@@ -100,16 +105,18 @@ def test_every_output_reports_the_same(hosts, headrace):
     if not page.exists():
         pytest.skip("no page was drawn: " + done.stdout)
     text = seen(page)
-    for words in ("\u2718 FAIL Bad: node node3, link node2 to node5; missing: node8.", "node3 node rate", "node2 to node5 link rate", "7 of 8 nodes took part",
+    for words in ("\u2718 FAIL Bad: node3, link node2 to node5; missing: node8.", "node3 node rate", "node2 to node5 link rate", "7 of 8 nodes took part",
                   "scontrol update nodename=node3 state=drain", "headrace bringup --out cluster", "--resume", "missing node8", "no route to host",
                   "7 of 8 1 met no partner", "exit code 10", "accepted node[1-2,4-7]"):
         assert words in text, (words, text[:6000])
     again = headrace.path("again.html")
     headrace.under = []
     assert headrace("report", "cluster", "-o", "again.html").code == 0 and again.read_text() == page.read_text()
+    drains = re.findall(r"^drain .*$", headrace("bringup", "--out", "cluster").out, re.MULTILINE)  # the result, shown again
+    assert drains == re.findall(r"^drain .*$", done.stdout, re.MULTILINE) and "reason='headrace: rate'" in drains[0], drains
 
 
-def test_the_page_stands_while_it_goes_on(hosts, headrace):
+def test_page_exists_during_the_run(hosts, headrace):
     """From the first round on, and it says that more will come; killed, that page stays."""
     process = hosts.start(6, page=True)
     wait_for(process, "measured")
@@ -143,7 +150,7 @@ def test_the_nic_of_one_rail(hosts):
 
 
 @pytest.mark.long
-def test_the_way_out_of_a_switch(hosts):
+def test_slow_uplink_of_a_switch(hosts):
     """Three switches of three hosts; what leaves the first one is slow."""
     slow = [word for a in (1, 2, 3) for b in range(4, 10) for word in ("--slow", f"node{a}-node{b}:20mbit")]
     done = hosts(9, net=["--rate", "40mbit", *slow], lines=[f"node{n} rack=r1 switch=s{(n - 1) // 3}" for n in range(1, 10)])
@@ -191,7 +198,7 @@ def test_two_dead_at_the_start_cost_only_themselves(hosts):
     assert done.record["faults"] == [], done
 
 
-def test_of_three_nobody_can_report_what_is_usual(hosts):
+def test_three_nodes_have_no_baseline(hosts):
     done = hosts(3, net=["--rate", "40mbit", "--slow", "node3:20mbit"])
     assert done.returncode == 11 and named(done) == [] and "there is no baseline" in done.record["sentence"], done
     assert "accepted" not in states(done).values(), done
@@ -219,7 +226,7 @@ def test_mpirun_as_the_launcher(hosts):
     assert any(letter.isalpha() for letter in why.split(":", 1)[1]), why  # mpirun draws a frame around what it says
 
 
-def test_a_host_killed_meanwhile_and_back_again(hosts, headrace):
+def test_host_killed_and_restarted(hosts, headrace):
     process = hosts.start(5)
     wait_for(process, "measured")
     for pid in processes_of(headrace, 4):
@@ -278,7 +285,7 @@ def test_a_node_that_flaps_is_not_accepted_after_one_pass(hosts, headrace):
     assert fourth.returncode == 0 and states(fourth)["node3"] == "retested" and fourth.record["faults"] == [], fourth
 
 
-def test_agents_that_are_none(headrace):
+def test_launchers_without_agents(headrace):
     """Another version, one that prints at login, one that ends, one that is not there, one that talks nonsense."""
     headrace.write("hosts", "old\nloud\nends\nabsent\nnonsense\nalso\n")
     agent = f"exec {headrace.binary} bringup --agent"

@@ -14,7 +14,7 @@ from bringup_fleet import fleet, pairs_over  # noqa: F401
 from bringup_hosts import SHARED_JOB, named, states
 
 
-def test_a_nic_that_nobody_reaches_is_bad_and_no_way_to_it(fleet):
+def test_unreachable_nic_is_bad_and_no_link(fleet):
     """All its pairs fail over that rail: what is accused is its NIC, not each of the ways between it and sound ones."""
     reported = fleet("abcdef", rails=" rail=eth0,eth1", dark=["c eth1"])
     assert reported.code == 10 and named(reported) == [("NIC", "c eth1")], reported
@@ -22,7 +22,7 @@ def test_a_nic_that_nobody_reaches_is_bad_and_no_way_to_it(fleet):
     assert "no connections, of c eth1" in reported.out and reported.record["hand_over"]["bad_nodes"] == "c", reported
 
 
-def test_a_node_that_nobody_reaches_by_any_rail(fleet):
+def test_node_unreachable_by_all_rails(fleet):
     reported = fleet("abcdef", rails=" rail=eth0,eth1", dark=["c"])
     assert reported.code == 10 and named(reported) == [("node", "c")] and "no way there" in reported.record["faults"][0]["told"], reported
 
@@ -78,7 +78,7 @@ def test_hosts_with_one_address_are_named_before_pairs(fleet, headrace):
     assert all(not {2, 3} & set(pair) for pair in pairs_over(reported, 0)), reported
 
 
-def test_a_rail_that_nobody_gets_through(fleet):
+def test_rail_without_connections(fleet):
     reported = fleet("abcdef", rails=" rail=eth0,eth1", dark=[f"{name} eth1" for name in "abcdef"])
     assert reported.code == 10 and named(reported) == [("rail", "eth1")], reported
     assert "no host can connect to any other" in reported.out and reported.record["hand_over"]["bad_nodes"] == "", reported
@@ -87,18 +87,30 @@ def test_a_rail_that_nobody_gets_through(fleet):
     assert len(pairs_over(reported, 0)) == 15 and pairs_over(reported, 1) == set(), reported
 
 
-def test_what_was_bad_before_is_bad_until_it_is_tested_again(fleet, headrace):
+def test_bad_nodes_stay_bad_until_retested(fleet, headrace):
     """Two bad ones; one is repaired and passes its retest. What the verdict says of the other is what JUnit says."""
     first = fleet("abcdef", rates={"b": 5e8}, dark=["c"])
     assert first.code == 10 and named(first) == [("node", "b"), ("node", "c")], first
     reported = fleet("abcdef", "--retest", "b", dark=["c"])
     assert states(reported)["b"] == "retested" and states(reported)["c"] == "confirmed", reported
+    for node, words in (("b", "PASS: b passed its retest"), ("c", "FAIL: c is bad")):
+        assert words in headrace("verdict", "cluster", "--node", node).out, node
     met = [pair["nodes"] for one in reported.record["sessions"][1]["rounds"] for pair in one["pairs"]]
     assert len(met) >= 4 and all(1 in pair and 2 not in pair for pair in met), met  # it takes four rates to accuse one, too
     assert reported.code == 10 and "bad before, and not cleared since: c" in reported.record["sentence"], reported
     junit = ElementTree.parse(headrace.path("cluster/junit.xml")).getroot()
     assert [case.get("name") for case in junit.iter("testcase") if case.find("failure") is not None] == ["c"], reported
     assert headrace.path("cluster/bringup.prom").read_text().endswith("headrace_bringup_exit_code 10\n")
+
+
+def test_retest_keeps_missing_nodes_and_drain_reasons(fleet, headrace):
+    """A retest does not ask all nodes; a reprint of the result has the same commands."""
+    first = fleet("abcdefgh", rates={"b": 5e8}, gone=["h"])
+    assert first.code == 10 and "nodename=b state=drain reason='headrace: rate'" in first.out, first
+    again = headrace("bringup", "--out", "cluster")
+    assert "nodename=b state=drain reason='headrace: rate'" in again.out and "✘ node b " in again.out, again
+    retested = fleet("abcdefgh", "--retest", "b", rates={"b": 5e8}, gone=["h"])
+    assert "missing: h" in retested.out and " missing=1 " in retested.out and "undecided" not in retested.out, retested
 
 
 def facts_of(name, **facts):
@@ -128,7 +140,7 @@ def test_one_that_flaps_stays_out(fleet, headrace):
     assert reported.code == 0 and states(reported)["b"] == "retested", reported
 
 
-def test_a_repaired_one_is_held_against_what_accepted_ones_reported(fleet):
+def test_repaired_node_is_compared_with_accepted_ones(fleet):
     """One accepted node is there to pair it with: what the others reported when they were accepted says what is usual."""
     usual = {name: facts_of(name, **{"memory.total": "503 GiB"}) for name in "abcdef"}
     first = fleet("abcdef", rates={"b": 5e8}, answers=usual)
@@ -157,12 +169,12 @@ def test_one_that_talks_nonsense_costs_itself_alone(fleet, answers):
     assert states(reported)["c"] != "accepted" or "open" in answers, reported  # who cannot be called may still call
 
 
-def test_a_clock_that_is_none_decides_nothing(fleet):
+def test_invalid_clock_decides_nothing(fleet):
     reported = fleet("abcdef", answers={"c": {"clock": {"now_s": "noon"}}})
     assert reported.code == 0 and set(states(reported).values()) == {"accepted"}, reported
 
 
-def test_ctrl_c_takes_nobodys_state(fleet, headrace):
+def test_ctrl_c_keeps_states(fleet, headrace):
     """Whoever was asked nothing yet is what it was before."""
     first = fleet("abcdef", rates={"b": 5e8})
     assert first.code == 10, first
@@ -177,7 +189,7 @@ def test_ctrl_c_takes_nobodys_state(fleet, headrace):
     assert after == states(first) and "missing=0" in out, (out, err)
 
 
-def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
+def test_foreign_folder_runs_nothing(fleet, headrace):
     """What goes on with a bring-up runs the launcher that is given now; names in its file are no options and no commands."""
     assert fleet("abcdef").code == 0
     file, good = headrace.path("cluster/bringup.json"), headrace.path("cluster/bringup.json").read_text()
@@ -193,7 +205,7 @@ def test_a_folder_of_anybodys_runs_nothing(fleet, headrace):
     assert headrace("clean", "--yes", "cluster").code == 0 and not headrace.path("cluster").exists()
 
 
-def test_who_is_dead_keeps_nobody_waiting(headrace):
+def test_dead_hosts_delay_no_other(headrace):
     """Launchers that wait for dead hosts, more of them than start at once: each ends when the last has begun."""
     names = [f"n{number:03}" for number in range(56)]
     headrace.write("hosts", "".join(f"{name}\n" for name in names))
@@ -212,7 +224,7 @@ def test_who_is_dead_keeps_nobody_waiting(headrace):
     ("", None, r"bringup.json: the file is empty"),
 ])
 @pytest.mark.parametrize("how", [["--resume"], ["--retest", "b"], ["--resume", "--dry-run"]], ids=str)
-def test_a_record_that_somebody_edited_is_refused_before_anything_runs(fleet, headrace, old, new, said, how):
+def test_edited_record_is_refused_before_the_run(fleet, headrace, old, new, said, how):
     assert fleet("abcdef").code == 0
     file = headrace.path("cluster/bringup.json")
     text = "" if new is None else file.read_text().replace(old, new, 1)
@@ -222,7 +234,7 @@ def test_a_record_that_somebody_edited_is_refused_before_anything_runs(fleet, he
     assert not headrace.path("ran").exists() and file.read_text() == text, reported
 
 
-def test_what_the_end_would_write_over_is_refused_before_anything_runs(fleet, headrace):
+def test_overwriting_is_refused_before_the_run(fleet, headrace):
     assert fleet("abcdef").code == 0
     headrace.path("cluster/junit.xml").write_text("<mine/>")
     reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", "touch ran;" + fleet.launch(), "--resume")
@@ -282,6 +294,23 @@ def test_a_user_is_the_launchers_alone(fleet, headrace):
                         "kubectl taint nodes node2 headrace=bad:NoSchedule --overwrite"], commands
     reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--retest", "node2")
     assert reported.code == 10 and "root@node2" in headrace.path("asked").read_text().split()[6:], reported
+    reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--retest", "root@node[2]", "--dry-run")
+    assert reported.code == 0, reported
+
+
+def test_a_retest_takes_the_names_that_were_printed(fleet, headrace):
+    """Of hosts that are given by address, commands and faults name a host by its own name, if one host alone has it."""
+    hosts = [f"10.0.0.{n}" for n in range(1, 7)]
+    owns = ["gpu1.cluster", "gpu2.cluster", "twin", "twin", "gpu5", "gpu6"]
+    answers = {host: {"facts": facts_of(own)["facts"] | {"paths": [], "machine": host}} for host, own in zip(hosts, owns)}
+    assert fleet(hosts, answers=answers).record["nodes"][0]["name"] == "10.0.0.1"
+
+    def retest(name):
+        return headrace("bringup", "--pairs-only", "--no-report", "--out", "cluster", "--retest", name, "--dry-run")
+    for name in ("10.0.0.1", "gpu1.cluster", "gpu1", "root@gpu5", "gpu[5-6]", "root@10.0.0.2"):
+        assert retest(name).code == 0, (name, retest(name))
+    assert retest("twin").code == 2 and "--retest: several nodes have the name twin" in retest("twin").err
+    assert retest("gpu55").code == 2 and "no node gpu55; did you mean 'gpu5'?" in retest("gpu55").err, retest("gpu55")
 
 
 def test_a_group_that_is_slower_than_the_others(fleet, headrace):
@@ -340,7 +369,7 @@ def test_collectives_that_fail_on_all_nodes_are_a_fault(together):
     assert reported.record["faults"][0]["told"] == "collectives: TIMEOUT: MPI_Init of rank 0 (a)" and not reported.skipped, reported
 
 
-def test_of_two_collectives_that_which_worked_keeps_its_value(together):
+def test_working_one_of_two_collectives_keeps_its_value(together):
     reported = together({}, statuses=("ok", "error", "skipped"))
     assert reported.code == 10 and reported.record["faults"][0]["told"] == "collectives: point1: as made up", reported
     (group,) = reported.record["sessions"][0]["groups"]
@@ -384,11 +413,16 @@ def test_states_stay_where_no_node_answers(fleet):
     assert {name for name, state in states(again).items() if state == "accepted"} == set("acdef"), again
 
 
-def test_a_dead_node_is_in_the_headline_and_in_the_commands(fleet):
+def test_a_dead_node_is_in_the_headline_and_in_the_commands(fleet, headrace):
     reported = fleet("abcdef", gone=["f"])
     assert reported.code == 12 and "accepted=5" in reported.out and "suspect=0 new=0 missing=1" in reported.out, reported
     assert "missing: f" in reported.record["sentence"] and reported.record["hand_over"]["bad_nodes"] == "f", reported
     assert "drain    scontrol update nodename=f state=down reason='headrace: unreachable'" in reported.out, reported
+    file = headrace.path("cluster/bringup.json")
+    file.write_text(file.read_text().replace('"missing": {', '"missing": {}, "was": {', 1))
+    for words in (["bringup", "--out", "cluster"], ["verdict", "cluster", "--node", "a"]):
+        shown = headrace(*words)
+        assert shown.code == 2 and re.search(r"bringup.json:\d+:\d+: nodes\[5\].missing.why: missing", shown.err), shown
 
 
 def scheduler(headrace, script):

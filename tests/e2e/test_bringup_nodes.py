@@ -85,13 +85,13 @@ def little_time(headrace):
     pytest.skip("no control group for processor time")
 
 
-def test_a_node_with_little_processor_time_is_named_and_nobody_else(hosts, headrace, little_time):
+def test_only_the_node_with_little_processor_time_is_named(hosts, headrace, little_time):
     done = hosts(5, launch=launch(headrace, little_time))
     assert done.returncode == 10 and named(done) == [("node", "node3")], done
     assert "cpu.usable: 1; the others: " in done.record["faults"][0]["told"], done.record["faults"]
 
 
-def test_a_node_that_measures_less_than_the_others_is_named_and_nobody_else(hosts, headrace):
+def test_only_the_slower_node_is_named(hosts, headrace):
     """Files of node3's folder for temporary ones, in which it measures, take longer to open; nothing that it reports on itself says so."""
     headrace.write("node.yaml", FILES)
     headrace.write("groups.yaml", GROUPS)
@@ -110,7 +110,7 @@ def test_a_node_that_measures_less_than_the_others_is_named_and_nobody_else(host
     assert group["values"][0]["value"] > 0 and "collectives of node[1-2,4-8]" in done.stdout, group
 
 
-def test_nobody_is_named_where_all_measure_alike_and_a_point_that_one_lacks_is(hosts, headrace):
+def test_equal_nodes_are_not_named_and_a_missing_point_is(hosts, headrace):
     """A healthy fleet; then one whose node3 has no room for temporary files, so that its own run comes to nothing."""
     headrace.write("node.yaml", NODE)
     headrace.write("groups.yaml", GROUPS)
@@ -122,7 +122,7 @@ def test_nobody_is_named_where_all_measure_alike_and_a_point_that_one_lacks_is(h
     assert "node tests: " in lacks.record["faults"][0]["told"], lacks.record["faults"]
 
 
-def test_an_interrupted_one_leaves_nothing_of_what_nodes_measured(hosts, headrace):
+def test_interruption_removes_the_data_of_nodes(hosts, headrace):
     temporary = headrace.path("temporary")
     temporary.mkdir()
     headrace.write("node.yaml", NODE.replace("repeat: 3", "repeat: 1000"))
@@ -175,7 +175,7 @@ model: {parameters: 1e5}
     assert list(shared.iterdir()) == []  # what was made is gone
 
 
-def test_what_cannot_be_measured_says_why(hosts, headrace):
+def test_unmeasurable_tests_have_reasons(hosts, headrace):
     headrace.write("node.yaml", NODE)
     headrace.write("groups.yaml", GROUPS)
     few = hosts(4, *TESTS, only=[])
@@ -206,7 +206,7 @@ def test_it_goes_on_as_it_was_started(hosts, headrace):
     (["--at", "here", "--job", "job.yaml"], "--at: must be an absolute path"),
     (["--node-tests", "wrong.yaml"], "no workload"),
 ])
-def test_what_cannot_be_started(headrace, words, said):
+def test_impossible_starts(headrace, words, said):
     headrace.write("two", "a\nb\n")
     headrace.write("wrong.yaml", "schema: 1\nworkloads: [{use: memory_cpy}]\n")
     headrace.write("job.yaml", "schema: 1\njob: x\n")

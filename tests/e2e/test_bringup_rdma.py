@@ -25,7 +25,7 @@ def test_a_port_that_counts_errors_of_its_own(fleet):
     assert "reason='headrace: port errors, of c nic1/1'" in reported.out, reported
 
 
-def test_errors_that_most_ports_count_accuse_nobody(fleet):
+def test_errors_on_most_ports_accuse_no_node(fleet):
     reported = fleet("abcdef", rdma=RDMA, errors={f"{node} nic1/1": {"symbol_error": 2} for node in "abcd"})
     assert reported.code == 0 and named(reported) == [], reported
     assert any("errors" in pair for one in reported.record["sessions"][0]["rounds"] for pair in one["pairs"]), reported
@@ -39,7 +39,7 @@ def test_a_node_that_has_fewer_ports(fleet):
     assert len(pairs_over(reported, 1)) == 15 and all(2 not in pair for pair in pairs_over(reported, 2)), reported
 
 
-def test_rdma_that_nobody_gets_through_costs_tcp_nothing(fleet):
+def test_rdma_without_connections_leaves_tcp_alone(fleet):
     """As where logins may lock too little memory: it is reported once, and what TCP says of a node is not lost."""
     dark = [f"{node} {port}" for node in "abcdef" for port in ("nic0/1", "nic1/1")]
     reported = fleet("abcdef", rdma=RDMA, dark=dark, rates={"d": 5e8})
@@ -48,7 +48,7 @@ def test_rdma_that_nobody_gets_through_costs_tcp_nothing(fleet):
     assert states(reported) == dict.fromkeys("abcef", "accepted") | {"d": "confirmed"}, reported
 
 
-def test_a_port_that_nobody_reaches_is_known_in_a_retest_too(fleet):
+def test_unreachable_port_stays_known_in_a_retest(fleet):
     assert named(fleet("abcdef", rdma=RDMA, rates={"c": 5e8})) == [("NIC", "c TCP")]
     reported = fleet("abcdef", "--retest", "c", rdma=RDMA, dark=["c nic1/1"])
     assert reported.code == 10 and named(reported) == [("NIC", "c nic1/1")] and states(reported)["c"] == "confirmed", reported
@@ -60,13 +60,13 @@ def test_data_that_came_damaged_once_is_a_fault(fleet):
     assert "received data differs from the sent data" in reported.record["faults"][0]["told"], reported
 
 
-def test_what_rdma_was_bad_in_stays_bad_where_a_later_session_does_not_measure_it(fleet):
+def test_rdma_fault_stays_without_rdma_in_a_later_session(fleet):
     assert named(fleet("abcdef", rdma=RDMA, rates={"c nic1/1": 5e8})) == [("NIC", "c nic1/1")]
     reported = fleet("abcdef", "--resume", "--no-rdma", rdma=RDMA)
     assert reported.code == 10 and named(reported) == [("NIC", "c nic1/1")] and states(reported)["c"] == "confirmed", reported
 
 
-def test_a_host_that_joins_with_a_port_that_nobody_reaches_is_bad_alone(fleet, headrace):
+def test_joining_host_with_an_unreachable_port_is_bad_alone(fleet, headrace):
     """One pair that fails over a rail is no rail that is dead: others got through it before."""
     assert fleet("abcdef", rdma=RDMA).code == 0
     reported = fleet("abcdefg", "--resume", "--hosts", "hosts", rdma=RDMA | {"g": RDMA["a"]}, dark=["g nic0/1"])

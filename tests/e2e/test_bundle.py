@@ -60,7 +60,7 @@ def test_reports_of_the_machine(headrace):
     assert "headrace" in files["version.txt"] and "MemTotal" in files["memory.txt"] and "processors.txt" in files
 
 
-def test_what_cannot_be(headrace):
+def test_impossible_bundles(headrace):
     assert headrace("doctor", ".", "--run", "results").code == 2
     assert headrace("doctor", ".", "--bundle", "b.tar.gz", "--run", "no-such-run").code == 2
     assert not headrace.path("b.tar.gz").exists()

@@ -213,7 +213,7 @@ def test_honest_data_is_proven(headrace, on_disk):
     assert not unproven, (unproven, result)
 
 
-def test_names_that_somebody_keeps_open(headrace, on_disk):
+def test_names_kept_open_by_another_process(headrace, on_disk):
     """An open file's name and inode stay in memory, whoever drops the caches."""
     if os.geteuid() != 0:
         pytest.skip("only root can make names cold")

@@ -61,6 +61,20 @@ def test_a_loss_fails_and_the_same_passes(made):
     assert three.code == 10
 
 
+def test_a_run_and_itself_end_with_the_warning(made):
+    base = copy(made, "base", scale(1))
+    itself = made("compare", base, base, "--gate", "*.sample_rate")
+    assert itself.code == 11 and "warning  both sides are the same run\nVERDICT INCONCLUSIVE" in itself.out, itself
+    assert "no recorded difference that matters" in itself.out and "interleave them" not in itself.out, itself
+    assert json.loads(made("compare", base, base, "--json").out)["pairs"][0]["rows"]
+
+
+def test_no_change_is_no_finding(made):
+    base, alike = copy(made, "base", scale(1)), copy(made, "alike", scale(1.001))
+    undecided = made("compare", base, alike, "--gate", "*.sample_rate")
+    assert undecided.code == 11 and " metrics undecided" in undecided.out and "expected by chance" not in undecided.out, undecided
+
+
 def test_every_format_and_the_folder(made):
     base, loss = copy(made, "base", scale(1)), copy(made, "loss", scale(0.8))
     data = json.loads(made("compare", base, loss, "--json", "--out", "out").out)
@@ -126,7 +140,7 @@ def test_a_gate_that_matches_nothing_is_an_error(made, gate, words):
     assert done.code == 2 and words in done.err and not done.out, done
 
 
-def test_what_says_the_same_is_reported_once(made):
+def test_equivalent_metrics_are_reported_once(made):
     done = made("compare", "a", copy(made, "again", lambda run: None), "--json")
     pair = json.loads(done.out)["pairs"][0]
     follows = {row["metric"]: row["says_same_as"] for row in pair["rows"]}
@@ -167,7 +181,7 @@ def values(point, name, numbers):
     (lambda p: values(p, "sample_rate", [-1.0] * 5), "a value below 0 has no ratio"),
     (lambda p: p["metrics"].append(dict(p["metrics"][0], name="unheard_of")), "only in B"),
 ])
-def test_what_has_no_partner_or_no_ratio_is_named(made, change, words):
+def test_metrics_without_partner_or_ratio_are_named(made, change, words):
     odd = copy(made, "odd", lambda run: change(run["points"][0]))
     done = made("compare", copy(made, "base", scale(1)), odd)
     assert "not compared  small_file_read" in done.out and words in done.out and done.code in (0, 10, 11, 12), done

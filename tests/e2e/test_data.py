@@ -96,7 +96,7 @@ def test_unreadable_files_are_left_out_and_counted(headrace, own_data, bound_by_
     assert sum(headrace.results()["points"][0]["left_out"].values()) == 1
 
 
-def test_folder_of_somebody_else_is_not_taken(headrace, own_data):
+def test_foreign_folder_is_refused(headrace, own_data):
     before = state_of(own_data)
     result = headrace.run("tiny.yaml", "--set", f"target.path={own_data}")
     assert result.code == 2 and "headrace did not make" in result.err, result
@@ -105,7 +105,7 @@ def test_folder_of_somebody_else_is_not_taken(headrace, own_data):
     assert state_of(own_data) == before and not headrace.path("results").exists()
 
 
-def test_clean_leaves_what_others_put_there(headrace):
+def test_clean_keeps_foreign_files(headrace):
     assert headrace.run("tiny.yaml").code == 0
     headrace.path("scratch/notes.txt").write_text("mine")
     result = headrace("clean", "scratch")

@@ -134,7 +134,7 @@ def pipeline(headrace, profile="whole", on_error="fail", more="", out="results")
 
 
 @pytest.mark.parametrize("profile", ["whole", "pil", "mmap"])
-def test_a_loader_decodes_what_it_reads(headrace, profile):
+def test_loader_decodes_its_samples(headrace, profile):
     folder = many(headrace)
     result = pipeline(headrace, profile)
     assert result.code == 0, result
@@ -358,10 +358,10 @@ def test_a_rehearsal_decodes_with_the_jobs_codec(headrace):
     run = headrace.results(out="out")
     whole = {m["name"]: m["median"] for m in run["points"][0]["metrics"]}
     assert whole["decoding_share"] > 0 and whole["bad_samples"] == 0, whole
-    assert not re.search("storage limit", run["rehearsal"]["sentence"]), run["rehearsal"]
+    assert not re.search("storage is the limit", run["rehearsal"]["sentence"]), run["rehearsal"]
 
 
-def test_generated_files_hold_what_is_decoded(headrace):
+def test_generated_files_hold_encoded_samples(headrace):
     file = job(headrace)
     result = headrace("rehearse", file, "--at", "scratch", "--max-write", "16MiB", "--budget", "8s", "--no-report", "--out", "out")
     assert result.code in (0, 10, 11, 12), result
@@ -382,7 +382,7 @@ def test_generated_files_hold_what_is_decoded(headrace):
 
 
 @pytest.mark.parametrize("size", ["200B", "20MB"])
-def test_what_is_not_generated_is_decoded_out_of_memory_and_that_is_reported(headrace, size):
+def test_missing_formats_are_decoded_from_memory_and_reported(headrace, size):
     job(headrace)
     text = headrace.path("job.yaml").read_text().replace("60kB", size)
     headrace.path("job.yaml").write_text(text)
@@ -482,6 +482,7 @@ def test_without_a_codec_nothing_asks_for_decoding(headrace):
     assert "host.decode_rate" in result.out and "dataset.codec" in result.out, result
 
 
+@pytest.mark.long
 def test_the_comparison_with_other_decoders_runs(headrace):
     pytest.importorskip("numpy")
     if shutil.which("c++") is None or not pathlib.Path("/usr/include/jpeglib.h").exists():
@@ -499,6 +500,7 @@ def test_the_comparison_with_other_decoders_runs(headrace):
     assert result.returncode != 0, "a side that failed gives no figure"
 
 
+@pytest.mark.long
 def test_the_comparison_with_a_loader_runs(headrace):
     pytest.importorskip("torch")
     pytest.importorskip("torchvision")

@@ -55,7 +55,7 @@ def test_far_below_is_a_finding_and_no_verdict(headrace):
     assert document["exit_code"] == 10 and document["figures"][0]["standing"] == "far below"
 
 
-def test_a_stored_run_is_held_against_another_table(headrace):
+def test_stored_run_is_compared_with_another_table(headrace):
     headrace.write("parts.yaml", WORKLOADS)
     headrace.write("slow.yaml", SLOW)
     headrace.write("fast.yaml", FAST)

@@ -77,7 +77,7 @@ def test_a_suspect_and_its_confirmation(fleet):
     assert failed.code == 11 and "no out2/again-node17/run.json (the command ended with 3)" in failed.err
 
 
-def test_who_is_missing_makes_it_incomplete(fleet):
+def test_missing_node_makes_it_incomplete(fleet):
     fleet.path("part").mkdir()
     for number in (1, 2, 3, 4, 5, 6, 7, 8, 9):
         shutil.copytree(fleet.path(f"fleet/node{number:02}"), fleet.path(f"part/node{number:02}"))
@@ -112,12 +112,13 @@ def test_a_change_in_history(made):
     assert data["series"][0]["changes"][0]["between"] == ["2026-03-11T12:00:00Z", "2026-03-12T12:00:00Z"]
     short = made("history", "past", "--since", "2026-03-12")
     assert short.code == 12 and "too_short=1" in short.out
+    assert "9 runs; 1 series, too short to judge." in short.out and "\n1 too short to judge (--all shows them)\n" in short.out, short
     assert made("history", "past", "--metric", "no.such").code == 2
     assert made("history", "past", "--json").out == made.path("trend/history.json").read_text()
     assert made("clean", "trend", "--yes").code == 0
 
 
-def test_what_all_lose_on_one_day_is_one_sentence(made):
+def test_common_loss_of_a_day_is_one_sentence(made):
     """Twelve nodes, of which ten lose a tenth on one day, give or take one; one more is slow since another day."""
     draw = random.Random(4)
     for number in range(1, 13):
@@ -199,7 +200,7 @@ def ended(runner, how):
 
 @pytest.mark.parametrize("word, code, reported", [("INCONCLUSIVE", 11, "INCONCLUSIVE"), ("ERROR", 1, "ERROR"),
                                               ("INTERRUPTED", 12, "INCOMPLETE")])
-def test_what_nodes_say_of_themselves_ends_the_fleet(made, word, code, reported):
+def test_warnings_of_nodes_end_the_fleet(made, word, code, reported):
     ended(made, word)
     assert made.results(out=word)["summary"]["word"] == word
     for number in range(1, 11):

@@ -143,7 +143,7 @@ def harmless(result, said=True):
         assert "u202e" in result.out + result.err, result
 
 
-def test_what_is_hidden_is_reported_alike_by_program_and_pages(headrace):
+def test_program_and_pages_report_hidden_text_alike(headrace):
     hidden = [chr(code) for code in [*range(1, 0x3000), 0x3164, 0xfeff, 0xffa0, *range(0xfff0, 0x10000), *range(0x1bc90, 0x1bcb0),
                                      *range(0x1d170, 0x1d180), 0xdffff, *range(0xe0000, 0xe0100), 0xe1000] if code != 0x2f]
     for start in range(0, len(hidden), 4000):
@@ -234,7 +234,7 @@ def test_other_formats_keep_their_rules(named):
 
 
 @pytest.mark.skipif(not can_draw(), reason="no matplotlib and jinja2")
-def test_pages_show_what_is_hidden(named):
+def test_pages_show_hidden_text(named):
     for words, page in ((["report", "nodes/one"], "nodes/one/report.html"), (["fleet", "nodes", "--out", "f"], "f/report.html"),
                         (["compare", "nodes/one", "nodes/two", "--out", "c"], "c/report.html")):
         result = named(*words)

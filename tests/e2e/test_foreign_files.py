@@ -108,7 +108,7 @@ workloads: [{use: metadata, width: 3, files_per_folder: 3000, cache: asis, repea
             assert not planted.changed(), words
 
 
-def test_a_file_in_the_way_survives_the_failed_run_and_clean(headrace, planted):
+def test_foreign_file_survives_the_failed_run_and_clean(headrace, planted):
     victim = headrace.path("scratch") / SET / "d000" / "f000003.bin"
     assert headrace.run("all.yaml", "--only", "small*", out="first").code == 0
     victim.unlink()
@@ -210,7 +210,7 @@ def test_blocks_behind_a_link_stay(headrace, planted):
 
 @pytest.mark.parametrize("kind, code", [("link", 0), ("pipe", 0), ("socket", 1), ("device", 0), ("block-device", 1),
                                         ("folder", 1), ("link-to-nothing", 1), ("hard-link", 0)])
-def test_export_writes_into_what_is_there(headrace, planted, kind, code):
+def test_export_writes_into_an_existing_folder(headrace, planted, kind, code):
     if kind not in planted.kinds:
         pytest.skip("devices cannot be made here (root)")
     assert headrace.run("tiny.yaml").code == 0
@@ -247,7 +247,7 @@ def test_two_starts_at_once(headrace):
         assert "already holds a run" in loser[1] or "in use by another headrace (pid " in loser[1], reported
 
 
-def test_who_holds_a_folder_is_reported(headrace):
+def test_owner_of_a_folder_is_reported(headrace):
     process = headrace.start_measuring("tiny.yaml")
     second = headrace("run", "-c", "tiny.yaml", "--no-report", "--out", "results")
     assert second.code == 1 and "results is in use by another headrace (pid " in second.err and " since 20" in second.err, second
@@ -323,7 +323,7 @@ def test_files_of_a_killed_writer_go(headrace):
     assert not headrace.path("results").exists()
 
 
-def test_no_verdict_stands_without_its_run(headrace):
+def test_no_verdict_exists_without_its_run(headrace):
     """The disk fills up while results are written: what an earlier run left there does not speak for this one."""
     disk = headrace.path("disk")
     disk.mkdir()

@@ -6,7 +6,7 @@ import os
 import pytest
 
 CONFIG = os.path.join(os.path.dirname(__file__), "../../configs/gpu.yaml")
-WORKLOADS = {"h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "p2p_fan", "gpu_latency", "gpu_memory", "gpu_burn", "gpu_decode", "checkpoint_stage", "storage_to_gpu"}
+WORKLOADS = {"fabric_copy", "h2d", "d2h", "pin_memory", "h2d_batch", "d2d", "p2p", "p2p_fan", "gpu_latency", "gpu_memory", "gpu_burn", "gpu_decode", "checkpoint_stage", "storage_to_gpu"}
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_nothing_but_skips_ends_with_77(headrace, missing):
     result = headrace("run", "-c", CONFIG, "--no-report", "--out", "results")
     assert result.code == 77, result
     points = json.loads(headrace.path("results/run.json").read_text())["points"]
-    assert {p["workload"] for p in points} == WORKLOADS - {"gpu_memory"}  # it is part of burn-in.yaml
+    assert {p["workload"] for p in points} == WORKLOADS - {"gpu_memory", "fabric_copy"}  # they are part of burn-in.yaml
     assert {(p["status"], p["reason"]) for p in points} == {("skipped", f"cuda: {missing}")}
 
 
@@ -79,3 +79,18 @@ workloads:
     gpu, host = json.loads(headrace.path("results/run.json").read_text())["points"]
     assert gpu["status"] == "skipped" and words in gpu["reason"], gpu
     assert host["status"] == "ok" and result.code == 12, result  # what was skipped leaves it open
+
+
+@pytest.mark.parametrize("code", ["18", "0"])
+def test_doctor_names_a_driver_of_another_version_than_its_library(headrace, driver, code):
+    management = os.path.join(os.path.dirname(headrace.binary), "tests/machines")
+    if not os.path.exists(f"{management}/libnvidia-ml.so.1"):
+        pytest.skip("the tests' library of a driver is not built")
+    where = driver(FAKE_CUDA_INIT="803", NVML_MOCK_INIT=code)
+    where["LD_LIBRARY_PATH"] = f"{management}:{where['LD_LIBRARY_PATH']}"
+    result = headrace("doctor", ".", "--json", **where)
+    assert result.code == 0, result
+    found = [one for one in json.loads(result.out)["findings"] if one["subject"] == "NVIDIA driver"]
+    assert len(found) == (code == "18"), found
+    if found:
+        assert found[0]["level"] == "warning" and "580.82.07" in found[0]["text"] and "modprobe nvidia" in found[0]["advice"], found

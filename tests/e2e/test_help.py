@@ -24,7 +24,7 @@ def test_verbs_that_people_try(headrace):
     assert {"run", "qualify", "measure", "help"} <= set(verbs(headrace)) and len(verbs(headrace)) <= 19
 
 
-def test_help_of_a_verb_that_is_none(headrace):
+def test_help_of_an_unknown_verb(headrace):
     result = headrace("help", "qualfy")
     assert result.code == 2 and "help: no verb 'qualfy'; did you mean 'qualify'?" in result.err, result
 

@@ -35,7 +35,7 @@ def test_each_job_has_a_plan_that_keeps_within_its_room(headrace, job, room):
     assert measured & {"small_file_read", "shard_stream", "random_read"} or plan["remarks"], plan
 
 
-def test_points_do_what_the_job_does(headrace):
+def test_points_do_the_work_of_the_job(headrace):
     job = ROOT / "configs/jobs/resnet50-imagenet.yaml"
     own = params(planned(headrace, str(job)), "small_file_read/job")
     assert own["workers"] == 64 and own["file_size"] == 130_000 and own["engine"] == "posix", own
@@ -58,7 +58,7 @@ def test_points_do_what_the_job_does(headrace):
     assert params(tokens, "checkpoint_write/job")["mode"] == "async" and params(tokens, "checkpoint_write/job")["ranks"] == 8
 
 
-def test_what_cannot_be_measured_here_is_listed_with_its_reason(headrace):
+def test_unmeasurable_needs_are_listed_with_reasons(headrace):
     plan = planned(headrace, str(ROOT / "configs/jobs/llama3-8b.yaml"))
     reported = "\n".join(plan["remarks"])
     assert "the job has 64 nodes, and this run measures the share of one" in reported, reported
@@ -105,7 +105,7 @@ def test_a_data_set_of_the_users_is_read_as_it_is(headrace, own_data):
 
 
 @pytest.mark.parametrize("change, reported", [
-    ("sample_size=4kB", "and the job's are of 4 kB: set dataset.sample_size"),
+    ("sample_size=4kB", "but the job says 4 kB: set dataset.sample_size"),
     ("samples=3", "and the job has 3: set dataset.samples"),
     ("layout=tokens", "less than one request of the job"),
 ])
@@ -123,7 +123,7 @@ def test_shards_are_no_single_samples(headrace, own_data):
     assert result.code == 2 and "as large as one sample of the job" in result.err, result
 
 
-def test_what_cannot_work_is_refused_before_it_runs(headrace):
+def test_impossible_jobs_are_refused_before_the_run(headrace):
     for words in ["run", "--dry-run"], ["run", "--check"], ["run"]:
         more = headrace(*words, "-c", "tiny.yaml", "--set", "target.max_write=100KiB")
         assert more.code == 2 and "the run would write 328 kB, and max_write allows 102 kB" in more.err, more

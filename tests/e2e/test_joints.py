@@ -225,7 +225,7 @@ def test_a_run_does_not_differ_from_itself(runs, kind):
 
 
 @every_kind
-def test_a_fleet_of_one_accuses_nobody(runs, kind):
+def test_fleet_of_one_accuses_no_node(runs, kind):
     """But whom the run itself blamed; and its pairs are the run's, word for word."""
     headrace, folder, run = run_of(runs, kind)
     done = headrace("fleet", folder, "--json")
@@ -244,7 +244,7 @@ def test_a_history_of_one_reports_no_change(runs, kind):
 
 
 @every_kind
-def test_sizing_takes_what_it_can_use(runs, kind):
+def test_sizing_uses_the_usable_runs(runs, kind):
     headrace, folder, _ = run_of(runs, kind)
     done = headrace("size", "job.yaml", "--runs", folder, "--json")
     if done.code == 2:
@@ -305,7 +305,7 @@ def test_a_killed_rank_accuses_no_link(runs):
     assert nagios.startswith("HEADRACE UNKNOWN - ERROR") and "1 point failed" in nagios
 
 
-def test_saves_beside_the_reads_are_of_all_ranks(runs):
+def test_saves_during_reads_are_of_all_ranks(runs):
     """What other ranks' background workers did reaches the file."""
     _, _, run = run_of(runs, "ranks")
     mixed = next(p for p in run["points"] if p["workload"] == "mixed")

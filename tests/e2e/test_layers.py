@@ -261,7 +261,7 @@ def caches(headrace, folder, *words, out="results"):
 
 
 @pytest.mark.parametrize("kind", IN_MEMORY, ids=lambda kind: kind.__name__)
-def test_what_memory_serves_is_not_proven(headrace, bench, kind):
+def test_reads_from_memory_are_unproven(headrace, bench, kind):
     folder = kind(bench)
     for words in (["--cache", "cold"], ["--cache", "bypassed", "--direct"]):
         found, done = caches(headrace, folder, *words, out=f"out{len(words)}")
@@ -273,7 +273,7 @@ def test_what_memory_serves_is_not_proven(headrace, bench, kind):
 
 
 @pytest.mark.parametrize("kind", ON_DISK, ids=lambda kind: kind.__name__)
-def test_what_a_disk_serves_is_proven(headrace, bench, kind):
+def test_reads_from_a_disk_are_proven(headrace, bench, kind):
     folder = kind(bench)
     found, _ = caches(headrace, folder, "--cache", "cold")
     assert found and all(cache["proven"] for cache in found), found
@@ -292,7 +292,7 @@ def test_a_buffered_loop_is_cold_once_its_file_is_out_of_memory_too(headrace, be
     assert "losetup --direct-io=on" in " ".join(headrace("doctor", str(folder)).out.split())
 
 
-def test_a_buffered_loop_whose_file_stays_in_memory_is_not_cold(headrace, bench):
+def test_buffered_loop_with_its_file_in_memory_is_not_cold(headrace, bench):
     """Somebody has locked a part of the image there that is small beside it, and large beside the data."""
     folder, image = buffered_loop(bench), bench.folder / "image"
     libc = ctypes.CDLL(None)

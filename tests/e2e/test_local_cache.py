@@ -37,7 +37,7 @@ def metrics(point):
     return {m["name"]: m["median"] for m in point["metrics"]}
 
 
-def test_hits_are_what_the_tier_holds(headrace):
+def test_hits_match_the_tiers_content(headrace):
     outcome, point = run(headrace)
     assert outcome.code == 0, outcome
     reported = metrics(point)
@@ -71,7 +71,7 @@ def test_without_a_tier_the_point_is_skipped(headrace):
     assert point["status"] == "skipped" and "name a folder on a device of this node" in point["reason"], outcome
 
 
-def test_what_a_killed_run_left_goes_with_clean(headrace):
+def test_clean_removes_the_rest_of_a_killed_run(headrace):
     headrace.write("tier.yaml", RUN.replace("TIER", "tier").replace("RATIO", "1").replace("CACHE", "asis").replace("repeat: 1", "repeat: 500"))
     running = subprocess.Popen([BINARY, "run", "-c", "tier.yaml", "--out", "results", "--no-report", "--progress", "none"],
                                cwd=headrace.path("."), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)

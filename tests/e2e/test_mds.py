@@ -114,7 +114,7 @@ def test_a_shard_that_is_only_called_zstd_cannot_be_unpacked(headrace, own):
     assert outcome.code == 1 and "the compressed shard cannot be unpacked" in " ".join((outcome.out + outcome.err).split()), outcome
 
 
-def test_what_is_wrong_in_an_unpacked_shard_is_named(headrace, own):
+def test_errors_in_an_unpacked_shard_are_named(headrace, own):
     begins = mds(own)[1]
     at, words, lost = wrong_column(own, begins)
     pack_shards(own)
@@ -175,7 +175,7 @@ FLAWS = [cut, cut_table, wrong_column, wrong_table, compressed, no_sample]
 
 
 @pytest.mark.parametrize("spoil", FLAWS, ids=[f.__name__ for f in FLAWS])
-def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
+def test_errors_are_named_and_counted(headrace, own, spoil):
     begins = mds(own)[1]
     at, words, lost = spoil(own, begins)
     reindexed(own)
@@ -191,7 +191,7 @@ def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
 
 
 @pytest.mark.parametrize("spoil", [cut, cut_table, no_sample])
-def test_what_the_index_reported_already_is_counted_once(headrace, own, spoil):
+def test_errors_reported_by_the_index_count_once(headrace, own, spoil):
     at, words, lost = spoil(own, mds(own)[1])
     outcome, point = read(headrace, "skip")
     assert outcome.code == 0 and metric(point, "bad_samples") == 1, (outcome, point["metrics"])
@@ -250,7 +250,7 @@ def test_an_index_that_contradicts_the_shards_is_reported(headrace, own, lie):
     assert words in " ".join((outcome.out + outcome.err).split()), outcome
 
 
-def test_what_is_no_index_is_reported(headrace, own):
+def test_invalid_index_is_reported(headrace, own):
     mds(own)
     (own / "index.json").write_text("{")
     outcome, _ = read(headrace, "fail")

@@ -4,9 +4,12 @@ import csv
 import io
 import json
 import os
+import re
+import shlex
 import signal
 import socket
 import statistics
+import subprocess
 
 import pytest
 
@@ -92,7 +95,7 @@ def test_stored_as_a_run_unless_not_wanted(headrace):
     assert list(headrace.path("headrace-runs").iterdir()) == [folder]
 
 
-def test_interrupted_it_reports_what_it_has(headrace):
+def test_interrupted_it_reports_its_results(headrace):
     process = headrace.start("--progress", "json", "measure", "small_file_read", *TINY[:-4], "--repeat", "1000", "--rest", "100ms", "--at", "scratch",
                              "--workers", "1,2", "--no-report", "--out", "results")
     done = 0
@@ -108,7 +111,7 @@ def test_interrupted_it_reports_what_it_has(headrace):
     assert headrace.results()["points"][0]["id"] == "small_file_read/workers:1"
 
 
-def test_the_first_repetition_interrupted_reports_what_it_gave(headrace):
+def test_interrupted_first_repetition_reports_its_result(headrace):
     process = headrace.start("--progress", "json", "measure", "small_file_read", "--files", "2000", "--file-size", "8KiB", "--cache",
                              "asis", "--repeat", "3", "--rate", "50/s", "--at", "scratch", "--no-report", "--no-store")
     for line in process.stderr:
@@ -179,7 +182,7 @@ def test_tcp_between_two_hosts_needs_no_mpi(headrace, peer):
         assert len(point["values"]) >= 2 and min(point["values"]) > 1e6, point
 
 
-def test_tcp_alone_names_what_is_missing(headrace):
+def test_tcp_alone_names_the_missing_peer(headrace):
     outcome = headrace("measure", "tcp_stream", "--no-store")
     assert outcome.code == 77 and "--peer HOST" in outcome.out + outcome.err, outcome
 
@@ -195,3 +198,16 @@ def test_a_peer_that_cannot_be_met_is_named(headrace, peer):
     assert outcome.code == 1 and "wrong token" in outcome.err, outcome
     outcome = headrace("measure", "tcp_stream", "--peer", peer, "--no-store", HEADRACE_TOKEN="")
     assert outcome.code == 2 and "--token" in outcome.err, outcome
+
+
+def test_the_remaining_time_is_never_zero_while_it_measures(headrace):
+    """Foreign I/O disturbs repetitions, and disturbed ones are repeated beyond the last look."""
+    other = subprocess.Popen(["sh", "-c", "while :; do dd if=/dev/zero of=other bs=1M count=8 oflag=dsync status=none; done"], cwd=headrace.folder)
+    try:
+        command = shlex.join([headrace.binary, "measure", "random_read", "--block-size", "64KiB", "--duration", "100ms", "--at", "scratch", "--no-store"])
+        shown = subprocess.run(["script", "-qec", command, "/dev/null"], cwd=headrace.folder, capture_output=True, text=True, check=True).stdout
+    finally:
+        other.kill()
+        other.wait()
+    left = re.findall(r"rep (\d+)/\S+ .*?ETA at most ([\d.]+) (m?s)", shown)
+    assert left and all(float(value) > 0 for _, value, _ in left), shown

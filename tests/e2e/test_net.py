@@ -101,7 +101,7 @@ def test_a_fleet_reads_the_pairs_of_real_runs(hosts):
 
 
 @pytest.mark.long
-def test_the_slow_way_between_two_is_named_on_the_page_of_the_fleet(hosts):
+def test_page_of_the_fleet_names_the_slow_direction(hosts):
     """The shipped configuration over four hosts, and the fleet of what it wrote."""
     headrace = hosts("--rate", "1gbit", "--slow", "node2-node4:100mbit")
     done = headrace.run("configs/network.yaml", "--only", "tcp_stream*", "--set", "defaults.repeat=1", "--set", "defaults.rest=0s",
@@ -139,7 +139,7 @@ def on_day(run, day, slower, draw):
 
 
 @pytest.mark.long
-def test_a_way_that_became_slow_is_found_over_time(hosts):
+def test_direction_that_became_slow_is_found_over_time(hosts):
     """Real runs of four hosts know no dates: one of them, as it would be on sixteen days. Who has rank 0 makes no other cluster."""
     headrace = hosts("--rate", "400mbit")
     headrace.write("pairs.yaml", PAIRS)
@@ -165,7 +165,7 @@ def test_a_way_that_became_slow_is_found_over_time(hosts):
 
 
 @pytest.mark.long
-def test_a_port_is_judged_by_the_schedule_that_meets_the_slow_way(hosts):
+def test_port_is_judged_by_the_schedule_with_the_slow_direction(hosts):
     """Bisection never lets node1 and node2 meet, and is twice what the job needs."""
     headrace = hosts("--rate", "400mbit", "--slow", "node1-node2:60mbit")
     headrace.write("job.yaml", """\
@@ -216,7 +216,7 @@ def test_a_slow_node_fails_the_run_everywhere_that_it_is_reported(hosts):
         assert (judgement["reason"], outcome.code) == ("disturbed", 11) and "bad=" not in outcome.out, (judgement, outcome)
         pytest.skip("others used this machine in all repetitions: what they change was told, and the rest not tried")
     assert outcome.code == 10 and 'fail=1 inconclusive=0 skipped=0 error=0 bad="node node3" exit=10' in outcome.out, outcome
-    assert "take node3 out" in outcome.out and "Measured again after a rest" in " ".join(outcome.out.split()), outcome
+    assert "take node3 out" in outcome.out and "A second measurement after a pause gave" in " ".join(outcome.out.split()), outcome
     results = headrace.path("results")
     junit = (results / "junit.xml").read_text()
     assert 'failures="1"' in junit and 'name="network.pair_rate (node node3)"' in junit and '<failure type="need"' in junit, junit
@@ -236,7 +236,7 @@ def test_a_slow_node_fails_the_run_everywhere_that_it_is_reported(hosts):
     if page.code != 0:
         pytest.skip("no page can be drawn: " + page.out + page.err)
     shown = " ".join(re.sub(r"<script.*?</script>|<style.*?</style>|<[^>]+>", " ", (results / "report.html").read_text(), flags=re.S).split())
-    assert "\u2718 FAIL Bad: node node3" in shown and shown.index("Bad: node node3") < shown.index("Do next take node3 out"), shown[:2000]
+    assert "\u2718 FAIL Bad: node3" in shown and shown.index("Bad: node3") < shown.index("Do next take node3 out"), shown[:2000]
 
 
 @pytest.mark.long
@@ -277,7 +277,7 @@ def test_two_that_cannot_be_connected_are_named_and_the_others_measured(hosts):
 
 
 @pytest.mark.long
-def test_a_host_that_lets_nobody_in_is_named_and_no_link(hosts, bad=3):
+def test_closed_host_is_named_and_no_link(hosts, bad=3):
     """MPI goes by a second interface: pairs by the first one show the firewall, wherever the host is."""
     by_second = [word for name in ("oob_tcp_if_include", "btl_tcp_if_include") for word in ("--mca", name, "eth1")]
     headrace = cut(hosts("--rails", "2", "--rate", "400mbit", ranks=("-n", "4", *by_second)), closed(bad))
@@ -298,14 +298,14 @@ def test_two_hosts_with_one_address_are_named(hosts):
 
 
 @pytest.mark.long
-def test_where_mpi_itself_cannot_start_it_is_said_what_can(hosts):
+def test_mpi_start_failure_names_alternatives(hosts):
     headrace = cut(hosts(), LOST.replace("10.78.0.3", "10.78.0.4"))
     headrace.write("pairs.yaml", PAIRS)
     outcome = headrace.run("pairs.yaml")
     assert outcome.code == 1 and "`headrace bringup --hosts FILE` measures each pair without MPI" in outcome.err, outcome
 
 
-def test_a_killed_launcher_leaves_what_was_measured(hosts):
+def test_killed_launcher_keeps_measured_results(hosts):
     headrace = hosts()
     headrace.write("long.yaml", """\
 schema: 1
@@ -341,7 +341,7 @@ workloads:
 
 
 @pytest.mark.long
-def test_nobody_is_blamed_where_all_are_alike(hosts):
+def test_equal_nodes_are_not_blamed(hosts):
     headrace = hosts("--rate", "400mbit")
     headrace.write("pairs.yaml", PAIRS)
     outcome = headrace.run("pairs.yaml")

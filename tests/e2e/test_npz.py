@@ -154,7 +154,7 @@ def outside(path):
 
 @pytest.mark.parametrize("spoil", [wrong_bytes, cut, no_header, another_name, short_array, objects, no_array, packed_wrong, bomb, empty,
                                    outside], ids=lambda f: f.__name__)
-def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
+def test_errors_are_named_and_counted(headrace, own, spoil):
     at, words = spoil(own / "3.npz")
     outcome, point = read(headrace, "skip")
     assert outcome.code == 0 and metric(point, "bad_samples") == 1 and operations(point) == FILES - 1, (outcome, point["metrics"])
@@ -215,7 +215,7 @@ workloads:
 
 
 @pytest.mark.parametrize("size", ["4097B", "65535B", "3MB", "20MiB"])
-def test_what_is_made_numpy_reads(headrace, size):
+def test_numpy_reads_generated_files(headrace, size):
     headrace.write("made.yaml", MADE.replace("SIZE", size).replace(", verify: true", ""))
     outcome = headrace.run("made.yaml")
     assert outcome.code == 0 and operations(headrace.results()["points"][0]) == 5, outcome

@@ -41,6 +41,19 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
     assert headrace("clean", "seen", "--yes").code == 0 and not headrace.path("seen").exists()
 
 
+def test_its_command_quotes_names(headrace, data):
+    odd = "sp ace;touch PWNED\n$(id) it's"
+    seen = observe(headrace, data, "--cold", "--steps", "60", "--step", "0.002", "--decode", "0.02", out=odd)
+    [command] = [line for line in seen.outcome.err.splitlines() if line.startswith("Next: headrace ")]
+    words = subprocess.run(["bash", "-c", "printf '%s\\0' " + command], cwd=headrace.path("."), capture_output=True, text=True).stdout.split("\0")
+    assert f"{odd}/job.yaml" in words, command
+
+
+def test_json_of_a_command_is_on_standard_error(headrace):
+    result = headrace("-q", "observe", "--json", "--no-store", "--", "sh", "-c", "echo mine")
+    assert result.code == 0 and result.out == "mine\n" and json.loads(result.err)["schema"] == 1, result
+
+
 def test_two_commands_lead_to_a_verdict(headrace, data):
     """Both as they are typed: the second is the one that the first reports."""
     seen = observe(headrace, data, "--cold", "--steps", "120", "--step", "0.04", "--decode", "0.001")
@@ -69,7 +82,7 @@ def test_batches_that_lie_ready_are_counted_or_said_to_be_unknown(headrace, data
         assert ahead["value"] == reported or ahead["confidence"] == "guess", ahead
 
 
-def test_what_taking_a_batch_costs_is_learned_where_it_is_no_spinning(headrace, data):
+def test_cost_of_taking_a_batch_is_learned_without_spinning(headrace, data):
     seen = observe(headrace, data, "--own", "0.015", "--step", "0.04", "--steps", "60")
     own = seen.learned["loader.cpu_time_per_batch"]
     seen.near("loader.cpu_time_per_batch", seen.truth["own"])
@@ -127,9 +140,13 @@ def test_two_observations_are_compared(headrace, data):
     assert rows["data_there"] == "better" and set(rows) <= {"data_there", "batch_rate"}, rows
     slower = headrace("compare", "after", "before")
     assert slower.code == 10 and "data_there" in slower.out, slower
-    (headrace.path("after") / "observe.json").write_text('{"kind": "headrace.observation", "schema": 7}')
-    refused = headrace("compare", "before", "after")
-    assert refused.code == 2 and "observe.json: is no observation of schema 1" in refused.err, refused
+    file = headrace.path("after") / "observe.json"
+    for text, words in ((file.read_text().replace('"elapsed_s":', '"elapsed_s": "x", "was":', 1), r'observe.json:\d+:\d+: elapsed_s: "x": a number is expected'),
+                        ('{"kind": 3, "schema": 1}', r"observe.json:\d+:\d+: kind: 3: a text is expected"),
+                        ('{"kind": "headrace.observation", "schema": 7}', "observe.json: is no observation of schema 1")):
+        file.write_text(text)
+        refused = headrace("compare", "before", "after")
+        assert refused.code == 2 and re.search(words, refused.err), refused
 
 
 def test_saves_are_seen(headrace, data):
@@ -285,7 +302,7 @@ def test_a_trace_reports_batches_that_lie_ready_from_libraries_that_workers_read
     assert ahead["value"] == 3 or ahead["confidence"] == "guess" or ahead["confidence"] == "low" and ahead["low"] <= 3 <= ahead["high"], ahead
 
 
-def test_what_cannot_be_traced_is_said(headrace):
+def test_untraceable_calls_are_reported(headrace):
     outcome = headrace("observe", "--trace", "--no-store", "--", "env", "-i", "/bin/true")
     assert outcome.code == 0
     assert headrace("observe", "--trace", "--pid", "1").code == 2

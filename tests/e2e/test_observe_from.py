@@ -102,7 +102,7 @@ def test_a_trace_that_cannot_be_read_is_refused(headrace):
     assert log.code in (1, 2) and ("pip install darshan" in log.err or "no Darshan log" in log.err), log
 
 
-def test_what_darshan_kept_is_read_by_its_own_package(headrace):
+def test_darshan_logs_are_read_by_its_own_package(headrace):
     python = os.environ.get("HEADRACE_DARSHAN_PYTHON", "/usr/bin/python3")
     found = subprocess.run([python, "-c", "import darshan, os; print(os.path.dirname(darshan.__file__))"], capture_output=True, text=True)
     if found.returncode != 0:
@@ -115,7 +115,7 @@ def test_what_darshan_kept_is_read_by_its_own_package(headrace):
     assert none.code == 2 and "nothing of POSIX" in none.err, none
 
 
-def test_what_dftracer_wrote_is_read(headrace, data):
+def test_dftracer_logs_are_read(headrace, data):
     python = os.environ.get("HEADRACE_DFTRACER_PYTHON", "/usr/bin/python3")
     found = subprocess.run([python, "-c", "import dftracer, os; print(os.path.dirname(dftracer.__file__))"], capture_output=True, text=True)
     shims = list(pathlib.Path(found.stdout.strip()).rglob("libdftracer_preload.so")) if found.returncode == 0 else []
@@ -134,7 +134,7 @@ def test_what_dftracer_wrote_is_read(headrace, data):
     assert seen.learned["dataset.path"]["text"] == str(data) and seen.learned["loader.workers_per_gpu"]["value"] == 2
 
 
-def test_what_was_traced_is_kept_and_read_again(headrace, data):
+def test_traces_are_kept_and_read_again(headrace, data):
     outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", sys.executable, str(LOADER), str(data), "--steps", "15", "--step", "0.05")
     assert outcome.code == 0 and "trace.pfw.gz" in outcome.err, outcome
     again = headrace("observe", "--from", "seen/trace.pfw.gz", "--no-store", "--json")

@@ -24,7 +24,7 @@ def observe(headrace, data, busy, *options, user="$$"):
     return Seen(headrace, "seen", outcome)
 
 
-def test_how_busy_the_jobs_gpu_is_stands_beside_what_starves_it(headrace, data):
+def test_gpu_load_is_shown_with_the_cause_of_starving(headrace, data):
     seen = observe(headrace, data, 30, *DECODING)
     [gpu] = seen.reported["gpus"]
     assert gpu["pci_address"] == "0000:17:00.0" and gpu["memory_bytes"] == 41e9 and not gpu["shared"], gpu

@@ -46,7 +46,7 @@ def test_the_rank_that_does_not_answer_is_named(headrace, data):
     assert seen.limit == "stopped_rank" and "process 4711 on 10.9.8.7" in seen.reported["limit"]["advice"][0], seen.reported["limit"]
 
 
-def test_nobody_is_named_where_all_ranks_go_on(headrace, data):
+def test_advancing_ranks_are_not_named(headrace, data):
     seen = observe(headrace, data, "in_step", asks=8)
     assert nobody_is_named(seen) and seen.reported["nccl"]["answers"] >= 7, seen.reported["nccl"]
     assert not any("NCCL" in note for note in seen.reported["notes"]), seen.reported["notes"]
@@ -55,7 +55,7 @@ def test_nobody_is_named_where_all_ranks_go_on(headrace, data):
 @pytest.mark.parametrize("mode, asks, why", [("foreign", 2, "no rank that it lists is a process of this job"), ("text", 1, "it answers in text alone"),
                                              ("version", 1, "it speaks version 9 of its protocol"), ("garbage", 1, "it is no JSON as NCCL writes it"),
                                              ("endless", 1, "its answer is longer than")])
-def test_an_answer_that_is_none_is_one_fact(headrace, data, mode, asks, why):
+def test_invalid_answer_is_one_fact(headrace, data, mode, asks, why):
     seen = observe(headrace, data, mode, asks=asks)
     assert nobody_is_named(seen), seen.reported["nccl"]
     reported = [note for note in seen.reported["notes"] if "NCCL" in note]
@@ -63,12 +63,12 @@ def test_an_answer_that_is_none_is_one_fact(headrace, data, mode, asks, why):
     assert seen.truth["asked"] == asks, seen.truth  # and not again
 
 
-def test_who_says_nothing_is_not_waited_for(headrace, data):
+def test_silent_ranks_are_not_waited_for(headrace, data):
     seen = observe(headrace, data, "mute")
     assert nobody_is_named(seen) and seen.truth["asked"] == 1 and seen.reported["elapsed_s"] < 60, seen.reported
 
 
-def test_where_nobody_listens_that_is_one_fact_and_no_warning(headrace, data):
+def test_missing_listener_is_one_fact_and_no_warning(headrace, data):
     seen = observe(headrace, data, "none")
     assert nobody_is_named(seen) and [note for note in seen.reported["notes"] if "NCCL" in note] == [
         "no process of the job listens where NCCL's RAS service would: NCCL was not asked about its ranks"], seen.reported["notes"]

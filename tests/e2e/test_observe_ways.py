@@ -30,8 +30,9 @@ def watched(headrace, data, way, *options):
 
 
 def limits(seen, *right):
-    """One of those; or the processors, where other programs leave the main thread none."""
-    busy = seen.reported["consumer"].get("queued", {"share": 0})["share"] > 0.2
+    """One of those; or the processors, where other programs leave the main thread or the workers none."""
+    queued = max(seen.reported[side].get("queued", {"share": 0})["share"] for side in ("consumer", "workers"))
+    busy = queued > 0.2 or seen.reported["idle_cpus"] < 0.1
     assert seen.limit in right + (("processor",) if busy else ()), (seen.reported["limit"], seen.reported["consumer"], seen.reported["workers"])
 
 
@@ -54,7 +55,7 @@ def test_threads_that_compute_are_no_training(headrace, data):
 def test_threads_that_wait_for_the_interpreter_lock(headrace, data):
     seen = watched(headrace, data, "threads", "--step", "0.01", "--steps", "40", "--decode", "0.01", "--threads", "8")
     limits(seen, "interpreter_lock")
-    assert seen.reported["workers"]["interpreter_lock"]["share"] > seen.reported["workers"]["processor"]["share"]
+    assert seen.limit == "processor" or seen.reported["workers"]["interpreter_lock"]["share"] > seen.reported["workers"]["processor"]["share"]
 
 
 def test_a_generator_in_a_thread(headrace, data):
@@ -85,7 +86,7 @@ def test_making_and_training_that_look_alike_are_not_reported(headrace, data):
     assert seen.limit != "unknown" or "num_workers=1" in seen.reported["limit"]["advice"][0]
 
 
-def test_what_comes_over_a_network_is_not_reported(headrace, data):
+def test_network_data_is_not_reported(headrace, data):
     server = subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     try:
         seen = watched(headrace, data, "socket", "--step", "0.03", "--steps", "40", "--port", server.stdout.readline().strip())
@@ -114,13 +115,13 @@ def test_collation_in_the_main_process(headrace, data):
 
 @needs_torch
 @pytest.mark.long
-def test_augmentation_in_the_main_process_beside_workers(headrace, data):
+def test_augmentation_in_the_main_process_with_workers(headrace, data):
     limits(watched(headrace, data, "torch_workers", "--step", "0.02", "--steps", "40", "--own", "0.05"), "main_process")
 
 
 @needs_torch
 @pytest.mark.long
-def test_training_on_processors_beside_workers(headrace, data):
+def test_training_on_processors_with_workers(headrace, data):
     limits(watched(headrace, data, "torch_workers", "--step", "0", "--steps", "40", "--busy", "0.1"), "consumer")
 
 

@@ -76,7 +76,7 @@ def test_dry_run_writes_nothing_and_takes_no_time(headrace):
 def test_doctor_reports_of_the_folder(headrace):
     result = headrace("doctor", "/proc")
     assert result.code == 0 and "proc on /proc" in result.out, result
-    for section in ("machine", "limits", "storage", "means", "backends", "workloads"):
+    for section in ("machine", "limits", "storage", "measuring aids", "backends", "workloads"):
         assert f"\n{section}\n" in result.out, section
 
 

@@ -191,7 +191,7 @@ def test_its_command_runs(headrace, layout):
 
 
 @pytest.mark.parametrize("layout, name", [("ffcv", "FFCV"), ("hdf5", "HDF5"), ("lmdb", "LMDB"), ("arrow", "Arrow IPC"), ("zarr", "Zarr")])
-def test_what_is_not_parsed_is_refused_by_its_name(headrace, layout, name):
+def test_unparsed_files_are_refused_by_name(headrace, layout, name):
     made(headrace, layout)
     where = headrace.path(f"data/{layout}")
     if layout == "zarr":

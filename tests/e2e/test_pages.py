@@ -2,20 +2,12 @@
 
 import pathlib
 import re
-import shlex
+
+from transcripts import BLOCK, DOCS, transcripts
 
 ROOT = pathlib.Path(__file__).parents[2]
-DOCS = ROOT / "docs"
-BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.S | re.M)  # language, text
+QUOTED = re.compile(r"'([^']*\bheadrace [^']*)'")
 LITTLE = {"90s": "5s", "1GiB": "200MB"}  # time and data that a test may take
-
-
-def transcripts(page):
-    """(words of a command, lines that it prints) of blocks with a prompt; `...` leaves lines out."""
-    for language, text in BLOCK.findall(page):
-        for part in re.split(r"^\$ ", text, flags=re.M)[1:] if not language else []:
-            command, *lines = part.rstrip("\n").split("\n")
-            yield shlex.split(command), [line for line in lines if line.strip() not in ("", "...")]
 
 
 def test_the_tutorial(headrace):
@@ -28,12 +20,15 @@ def test_the_tutorial(headrace):
         print("$", program, verb, *words, "\n" + result.out)  # run.py pages -s: to bring the page up to date
         assert result.code in {0, 10, 11, 12}, (verb, result)
         if verb == "require":  # computed, the same on any machine
-            missing = set(shown) - set(result.out.split("\n"))
+            missing = set(shown) - {"..."} - set(result.out.split("\n"))
             assert not missing, missing
         if verb in {"qualify", "size"}:
             last, now = shown[-1].split(), result.out.rstrip("\n").split("\n")[-1].split()
             keys = [[word.split("=")[0] for word in line if "=" in word] for line in (last, now)]
             assert last[0] == now[0] == "VERDICT" and keys[0] == keys[1], (last, now)
+            rows = [re.split("  +", line[2:])[0] for line in shown if line[0] in "✔✘?–!"]
+            printed = " ".join(result.out.split())  # in rows of their own, or in that of the test that answers them
+            assert len(rows) >= 2 and all(row in printed for row in rows), (rows, result.out)
             if verb == "qualify":
                 assert last[2] == now[2], (last, now)  # as many needs
         ran.append(verb)
@@ -49,8 +44,10 @@ def commands():
         text = BLOCK.sub("", text)
         code += re.findall(r"^    (\S.*)$", text, re.M) + [span.replace("\n", " ") for span in re.findall(r"`([^`]+)`", text)]
         for line in code:
-            for found in re.finditer(r"(?:^|[\s/])headrace (?=[a-z]+(?:\s|$))([^#|;&)]*)", line):
-                yield page.relative_to(ROOT), found[1].replace("'", "").replace('"', "").split()
+            # A command in quotes (`--rerun 'headrace ...'`) has options of its own.
+            for command in [QUOTED.sub("COMMAND", line), *QUOTED.findall(line)]:
+                for found in re.finditer(r"(?:^|[\s/])headrace (?=[a-z]+(?:\s|$))([^#|;&)]*)", command):
+                    yield page.relative_to(ROOT), found[1].replace("'", "").replace('"', "").split()
 
 
 def test_options_of_every_command(headrace):

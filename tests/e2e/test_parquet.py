@@ -51,7 +51,7 @@ def test_without_arrow_it_is_skipped_and_reported_how_to_get_it(headrace):
     (", shuffle_buffer: 100", "table raw holds their bytes"),
     (", table: raw, columns: a", "goes with table parquet"),
 ])
-def test_what_cannot_be_together_is_refused(headrace, more, reported):
+def test_incompatible_options_are_refused(headrace, more, reported):
     text = RUN.replace("ON_ERROR", "fail")
     for key in re.findall(r"(\w+):", more):
         text = re.sub(rf"\b{key}: [^,}}]+, ?", "", text)

@@ -74,7 +74,7 @@ def test_of_a_group_only_the_fastest_counts(contest):
     assert not reached and line.endswith("| ≥ 1.3 | missed |")
 
 
-def test_who_cannot_win_runs_no_more(contest):
+def test_hopeless_contestant_stops(contest):
     kept = results.Results(None)
     kept.add(contest, turn(headrace=1, psync=50, libaio=100))
     assert kept.hopeless(contest, 0.6) == set()  # one turn says nothing
@@ -125,7 +125,7 @@ def test_fio_reads_the_same_files_warm(tmp_path):
     assert "invalidate=0" in text and f"[job0]\nfilename={folder}/a.bin\n[job1]\nfilename={folder}/b.bin\n" in text
 
 
-def test_lists_what_there_is():
+def test_lists_available_peers():
     done = subprocess.run([sys.executable, PEERS, "--list"], capture_output=True, text=True)
     assert done.returncode == 0 and [line.split()[0] for line in done.stdout.splitlines()] == [
         contest.name for contest in contests.contests()]

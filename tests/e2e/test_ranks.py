@@ -173,7 +173,7 @@ def test_other_configurations_are_refused(together):
     assert not together.path("results").exists()
 
 
-def test_srun_without_a_way_to_meet_is_reported(headrace):
+def test_srun_without_a_meeting_point_is_reported(headrace):
     headrace.write("reads.yaml", READS)
     process = headrace.start("run", "-c", "reads.yaml", SLURM_PROCID="1", SLURM_STEP_NUM_TASKS="4")
     _, err = process.communicate(timeout=180)
@@ -239,7 +239,7 @@ def test_the_other_ranks_end_when_rank_0_is_killed(together):
     assert process.returncode != 0
 
 
-def test_an_interrupted_run_keeps_what_it_has(together):
+def test_interrupted_run_keeps_its_results(together):
     together.write("endless.yaml", ENDLESS)
     process = together.start("--progress", "plain", "run", "-c", "endless.yaml", "--no-report", "--out", "results")
     for line in process.stderr:

@@ -49,7 +49,7 @@ def test_every_command_of_the_readme(headrace):
     assert {"qualify", "size", "run", "require", "doctor"} <= set(ran), ran
 
 
-def test_what_the_text_names_is_there(headrace):
+def test_files_named_in_the_text_exist(headrace):
     for name in re.findall(r"`((?:configs|docs|tools|tests|reports|benches|workloads|harness)/[\w./-]*)`", PAGE):
         assert (ROOT / name).exists(), name
     for target in re.findall(r"\]\(([^)#]+)\)|srcset=\"([^\"]+)\"|src=\"([^\"]+)\"", PAGE):

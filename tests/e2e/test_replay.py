@@ -97,7 +97,7 @@ def test_little_memory_for_threads_is_an_error_in_words(headrace):
     assert codes == {0, 1}, "it was tried on both sides of the limit"
 
 
-def test_an_observation_beside_it_that_is_none(headrace):
+def test_invalid_observation_of_the_trace(headrace):
     headrace.write("t", '10  100.0 openat(AT_FDCWD, "/data/a", O_RDONLY) = 3</data/a> <0.1>\n10  100.2 read(3</data/a>, "", 9) = 9 <0.1>\n')
     share = {"share": 0.5, "low": 0.25, "high": 0.75}
     for consumer, known in ([], False), ({"waiting_for_loader": 7}, False), (share, False), ({"waiting_for_loader": share}, True), (
@@ -142,7 +142,7 @@ def test_as_many_files_as_a_data_set_has(headrace):
     assert "and the folder" in headrace("clean", "x").out and not headrace.path("x").exists()
 
 
-def test_what_cannot_be_is_refused(headrace, data):
+def test_impossible_replays_are_refused(headrace, data):
     traced(headrace, data)
     headrace.path("mine").mkdir()
     headrace.write("mine/notes", "mine")

@@ -91,7 +91,7 @@ def test_no_leader_ends_serve(server, data):
 
 
 @pytest.mark.parametrize("data", [b"{}", b"[]", b"{", b'{"step": 7}', b'{"step": "run"}', b'{"step": "prepare", "workload": []}'])
-def test_steps_that_are_none_are_refused_and_the_leader_stays(server, data):
+def test_invalid_steps_are_refused_and_the_leader_stays(server, data):
     with server.leader() as leader:
         for _ in range(2):
             leader.sendall(frame(STEP, struct.pack("<Q", 1) + text(data)))
@@ -139,14 +139,14 @@ def test_a_peer_that_sends_the_token_back_is_not_quoted(headrace):
     assert token not in (outcome.err + outcome.out).lower(), outcome
 
 
-def test_who_has_no_token_is_reported_nothing_of_the_host(server):
+def test_clients_without_token_learn_nothing_of_the_host(server):
     with server.connect() as stranger:
         reported = server.greet(stranger, token="wort")
     assert reported["refused"].startswith("wrong token")
     assert reported["host"] == "" and reported["version"] == "", reported
 
 
-def test_silent_strangers_keep_nobody_waiting(server):
+def test_silent_strangers_delay_no_other(server):
     with contextlib.ExitStack() as stack:
         for _ in range(6):
             stack.enter_context(server.connect())

@@ -149,7 +149,7 @@ FLAWS = [cut_tar, broken_header, missing_label, compressed, wrong_crc, wrong_len
 
 
 @pytest.mark.parametrize("loader", ["pytorch_iterable", "tfdata"])
-def test_what_is_left_of_a_cut_shard_is_no_part_of_the_next(headrace, own, loader):
+def test_rest_of_a_cut_shard_is_no_part_of_the_next(headrace, own, loader):
     """One worker reads all, in an order of its own: whole shards follow the cut one."""
     for shard in "abcdefgh":
         tar(own / f"{shard}.tar")
@@ -167,7 +167,7 @@ def test_what_is_left_of_a_cut_shard_is_no_part_of_the_next(headrace, own, loade
 
 
 @pytest.mark.parametrize("spoil", FLAWS, ids=[f.__name__ for f in FLAWS])
-def test_what_is_wrong_is_named_and_counted(headrace, own, spoil):
+def test_errors_are_named_and_counted(headrace, own, spoil):
     for shard in "ab":
         tar(own / f"{shard}.tar")
     path, at, words, lost = spoil(own)
@@ -232,7 +232,7 @@ loader: {kind: pytorch_iterable, workers_per_gpu: 2, on_error: skip}
 """
 
 
-def test_a_rehearsal_passes_over_what_the_jobs_loader_does(headrace, own):
+def test_rehearsal_skips_the_files_that_the_loader_skips(headrace, own):
     for shard in "abc":
         tar(own / f"{shard}.tar")
     path, at, _, _ = missing_label(own)

@@ -17,7 +17,7 @@ def wait_for(headrace, process, happened, seconds=150):
 
 
 @pytest.mark.parametrize("number, code", [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_stops_cleanly_and_keeps_what_it_has(headrace, number, code):
+def test_stops_cleanly_and_keeps_results(headrace, number, code):
     process = headrace.start_measuring("tiny.yaml")
     process.send_signal(number)
     out, err = process.communicate(timeout=180)
@@ -115,7 +115,7 @@ def measuring_process(process):
     raise AssertionError("no child")
 
 
-def test_a_process_that_is_stopped_meanwhile_says_so(headrace):
+def test_stopped_process_reports_the_stop(headrace):
     """SIGSTOP leaves no trace in any counter of the machine, and makes the repetition slow. At a rate that is asked for, the
     reads last as long as they may, however fast the storage is."""
     headrace.write("long.yaml", """\

@@ -87,6 +87,11 @@ def test_text_is_short_and_fits(made):
     assert all(len(line) <= 80 for line in lines), lines
     assert lines.index("") <= 3 and lines[-1].startswith("VERDICT FAIL nodes=64 breaks_at=32 ")
     assert "PASS" not in done.out
+    assert lines[1] == "  First limit: the store at 32 nodes (16 still work), in the first epoch."
+    text = " ".join(done.out.split())
+    assert "Next: raising store.read by 10 % helps most" in text or "Next: raising store.servers by 10 % helps most" in text, done
+    assert "GPUs busy: is missed from 32 nodes on; 16 nodes still meet it; cause: the store" in text, done
+    assert " + 10 %: 10.0 % better (GPUs busy, " in text and "median over all seeds [5th to 95th percentile]" in text, done
 
 
 def test_it_never_passes(made):

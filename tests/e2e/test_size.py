@@ -94,7 +94,7 @@ def test_files_do_not_answer_for_objects(made):
     assert "the job reads objects of a store" in judged.out
 
 
-def test_what_does_not_fit_comes_first(made):
+def test_missing_capacity_comes_first(made):
     done = made("size", "job.yaml", "--runs", "cold", "--set", "dataset.samples=1e12", "--set", "checkpoint.interval=1h")
     sentence = done.out.strip().splitlines()[0] if done.code == 10 else ""
     assert " ".join(done.out.split()).count("not fit on the measured file system (") >= 2, done
@@ -114,6 +114,23 @@ def test_commands_can_be_run(made):
         else:
             done = made(*words[1:], "--dry-run")
             assert done.code == 0, (command, done)
+
+
+def test_commands_quote_names(made):
+    """A shell takes each name as one word."""
+    odd = "sp ace;touch PWNED $(id) it's"
+    made.path(odd).mkdir()
+    shutil.copy(made.path("job.yaml"), made.path(f"{odd}/job.yaml"))
+    shutil.copytree(made.path("cold"), made.path(f"{odd}/cold"))
+    words = ("size", f"{odd}/job.yaml", "--runs", f"{odd}/cold", "--set", "step.time=1us")
+    data = json.loads(made(*words, "--json").out)
+    for command in [f["command"] for f in data["fixes"]] + [n["command"] for n in data["not_measured"]]:
+        assert f"{odd}/job.yaml" in shlex.split(command), command
+    [following] = [line for line in made(*words).out.splitlines() if line.startswith("Next: ")]
+    assert f"{odd}/job.yaml" in shlex.split(following, comments=True), following
+    judged = made("verdict", f"{odd}/cold", "--job", f"{odd}/job.yaml").out
+    [following] = [line for line in judged.splitlines() if line.startswith("next   headrace qualify")]
+    assert f"{odd}/job.yaml" in shlex.split(following, comments=True), following
 
 
 SAVES = """\
@@ -140,7 +157,7 @@ def sized(headrace, *words):
     return done.code, data, next(p for p in data["phases"] if p["phase"] == "checkpoint_save")
 
 
-def test_nodes_of_one_run_give_together_what_it_says(headrace, monkeypatch):
+def test_nodes_of_one_run_add_up(headrace, monkeypatch):
     """What three nodes gave in one run is not multiplied by three again."""
     if os.geteuid() != 0 or not shutil.which("mpirun") or "mpi       not" in headrace("--version").out:
         pytest.skip("needs root, mpirun (Debian: openmpi-bin) and headrace with MPI")
@@ -193,7 +210,7 @@ def test_sessions_and_repetitions_are_counted(headrace):
     assert save["supply"]["median"] == pytest.approx(statistics.geometric_mean(used), rel=1e-6)
 
 
-def test_what_cannot_be_used_is_reported(made):
+def test_unusable_runs_are_reported(made):
     assert "no such file" in made("size", "job.yaml", "--runs", "nowhere").err
     made.path("empty").mkdir(exist_ok=True)
     assert "no run.json below it" in made("size", "job.yaml", "--runs", "empty").err
@@ -207,7 +224,7 @@ def test_what_cannot_be_used_is_reported(made):
     assert nothing.code == 2, nothing
 
 
-def test_without_runs_it_measures_what_the_job_does(headrace):
+def test_without_runs_it_measures_the_work_of_the_job(headrace):
     headrace.write("job.yaml", JOB)
     done = headrace("size", "job.yaml", "--at", "scratch", "--budget", "5s", "--max-write", "64MiB", "--out", "out", "--no-report",
                     "--json")
@@ -228,7 +245,7 @@ def test_measuring_anew_and_finished_runs_do_not_go_together(made):
         assert done.code == 2 and f"{option} starts a new measurement" in done.err, done
 
 
-def test_what_cannot_be_measured_is_refused_before_anything_runs(made):
+def test_unmeasurable_jobs_are_refused_before_the_run(made):
     done = made("size", "job.yaml", "--at", "scratch", "--data", "nowhere")
     assert done.code == 2 and "nothing is at nowhere" in done.err, done
     swapped = made("size", "tiny.yaml")

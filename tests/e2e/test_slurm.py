@@ -22,6 +22,22 @@ workloads:
   - {use: small_file_read, files: 30, file_size: 8KiB, cache: asis, repeat: 2}
 """
 
+JOB = """\
+schema: 1
+job: small
+cluster: {nodes: 1, gpus_per_node: 1}
+step: {time: 1s, micro_batch: 8}
+dataset: {layout: files, samples: 100, sample_size: 8KiB}
+loader: {workers_per_gpu: 1}
+model: {parameters: 1e6}
+"""
+
+
+def short_headrace(runner, folder):
+    """A `headrace` in that folder that qualifies within seconds."""
+    (folder / "headrace").write_text(f'#!/bin/sh\n[ "$1" = qualify ] && set -- "$@" --budget 2s --no-report\nexec {runner.binary} "$@"\n')
+    (folder / "headrace").chmod(0o755)
+
 
 @pytest.fixture(scope="module", autouse=True)
 def slurm():
@@ -68,8 +84,7 @@ def test_one_that_is_killed_is_named_and_ends_the_job(headrace):
 
 def prolog_of_the_documentation(runner, folder, verdict):
     """As it is there; a prolog finds nothing in its environment."""
-    text = re.search(r"```sh\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)[1]
-    first, rest = text.split("\n", 1)
+    first, rest = (ROOT / "packaging/slurm/prolog.sh").read_text().split("\n", 1)
     (folder / "headrace").symlink_to(runner.binary)
     prolog = folder / "prolog"
     prolog.write_text(f"{first}\nexport PATH={folder}:$PATH HEADRACE_VERDICT={runner.path(verdict)}\n{rest}")
@@ -89,3 +104,15 @@ def test_the_prolog_of_the_documentation(made, tmp_path, change, state, code):  
     assert reported.stdout.startswith(state), reported
     assert (tmp_path / "ran").exists() == (code == 0)
     assert code == 0 or "Prolog error" in reported.stdout
+
+
+def test_the_batch_script_qualifies_each_node_and_compares_them(headrace):
+    headrace.write("job.yaml", JOB)
+    short_headrace(headrace, headrace.folder)
+    done = subprocess.run(
+        [WITH_SLURM, "--", "sh", "-c", f'export PATH="$PWD:$PATH"; sbatch --wait -N 1 -o batch.log "{ROOT}/packaging/slurm/qualify.sbatch"'],
+        cwd=headrace.folder, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "JOB": "job.yaml", "AT": "scratch", "OUT": "runs"})
+    said = headrace.path("batch.log").read_text()
+    assert (headrace.folder / "runs/node1/verdict.json").exists(), (done, said)
+    assert "VERDICT" in said and "1 nodes" in said.replace("1 node ", "1 nodes "), said

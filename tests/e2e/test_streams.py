@@ -57,7 +57,7 @@ def test_output_that_could_not_be_written_is_an_error(measured):
 
 
 @pytest.mark.parametrize("ignored", [False, True], ids=["SIGPIPE kills", "SIGPIPE ignored"])
-def test_a_reader_who_leaves_is_no_error(measured, ignored):
+def test_closed_pipe_is_no_error(measured, ignored):
     for words in (["list"], ["list", "--json"], ["require", *QUIET["require"]], ["report", "results", "--format", "csv"], ["--help"],
                   ["run", "-c", "tiny.yaml", "--no-report", "--progress", "none", "--out", f"left-{ignored}"]):
         reading, writing = os.pipe()

@@ -52,12 +52,12 @@ needs: [{{id: cores, metric: host_facts.cpu_cores, at_least: {cores}}}]
     assert done.code == 1, done
 
 
-SCRIPTS = re.findall(r"```sh\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)
-PROLOG, HEALTH, DETECTOR = SCRIPTS
+PROLOG, HEALTH, DETECTOR = ((ROOT / "packaging" / name).read_text() for name in (
+    "slurm/prolog.sh", "slurm/health-check.sh", "node-problem-detector/headrace.sh"))
 
 
 class Script:
-    """A script as it is in the documentation, with the headrace of this test in its path, or another one."""
+    """A script as it is installed, with the headrace of this test in its path, or another one."""
 
     def __init__(self, runner, text, folder):
         self.runner, self.folder, self.path = runner, folder, folder / "script"
@@ -132,12 +132,12 @@ def test_the_plugin_of_the_documentation(made, tmp_path):
         assert plugin("bad.json").returncode == 2, what
     (tmp_path / "headrace").unlink()
     assert plugin("bad.json").returncode == 2 and "not installed" in plugin("bad.json").stdout
-    (rules,) = re.findall(r"```json\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)
+    rules = (ROOT / "packaging/node-problem-detector/headrace.json").read_text()
     rule, = json.loads(rules)["rules"]
     assert rule["path"] in DETECTOR and float(rule["timeout"][:-1]) > 11 and rule["condition"] == json.loads(rules)["conditions"][0]["type"]
 
 
-def test_the_way_to_the_newest_run_of_the_documentation(made, tmp_path):
+def test_link_to_the_newest_run_of_the_documentation(made, tmp_path):
     """As it is there, twice, with a run of this test in the place of a qualification."""
     recipe = re.search(r"```bash\n(.*?)```", (ROOT / "docs/how-to/prologs.md").read_text(), re.S)[1]
     recipe = recipe.replace("/var/lib/headrace", str(tmp_path)).replace("headrace qualify -c node.yaml --job job.yaml --out", f"cp -r {made.path('a')}")
@@ -149,7 +149,7 @@ def test_the_way_to_the_newest_run_of_the_documentation(made, tmp_path):
         assert made("verdict", tmp_path / "latest").code == 0
 
 
-def test_exports_are_what_the_run_folder_has(made):
+def test_exports_equal_the_run_folder(made):
     for format_, name in (("gbench", "gbench.json"), ("junit", "junit.xml"), ("prom", "headrace.prom"), ("csv", "results.csv")):
         reported = made("report", "a", "--format", format_)
         assert reported.code == 0

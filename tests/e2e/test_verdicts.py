@@ -34,7 +34,7 @@ def test_every_need_met(headrace):
     judged(headrace, headrace.run(need(headrace, "1kB/s"), verb="qualify"), 0, "PASS")
 
 
-def test_what_was_measured_is_of_one_session_and_a_fact_is_not(headrace):
+def test_measurements_are_of_one_session_and_facts_are_not(headrace):
     reported = "Ranges cover this run only"
     assert reported in headrace.run(need(headrace, "1kB/s"), verb="qualify").out
     headrace.write("facts.yaml", "schema: 1\ntarget: {path: scratch}\nworkloads: [{use: host_facts}]\n"
@@ -72,7 +72,7 @@ def test_too_few_repetitions_to_decide(headrace):
     assert headrace.results("verdict.json")["judgements"][0]["reason"] == "few-reps"
 
 
-def test_a_failure_beats_what_is_inconclusive(headrace):
+def test_failure_outranks_inconclusive(headrace):
     config = with_missed_fact(headrace, need(headrace, "1kB/s"))
     result = headrace.run(config, "--looks", "1", verb="qualify")
     words = {judgement["id"]: judgement["outcome"] for judgement in headrace.results("verdict.json")["judgements"]}

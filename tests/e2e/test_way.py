@@ -58,7 +58,7 @@ def test_less_at_work_than_the_job_has_never_fails(judged):
     assert outcome.code == 11, outcome
 
 
-def test_what_is_missed_with_more_at_work_is_missed(judged):
+def test_miss_with_more_workers_is_a_miss(judged):
     need, outcome = judged(f"{FILES}, workers: 8", step=HARD)
     assert need["outcome"] == "FAIL" and outcome.code == 10, need
 
@@ -189,7 +189,7 @@ def test_past_sessions_that_lie_far_apart_take_a_pass_back(judged, headrace):
     assert headrace("verdict", "results", "--job", "job.yaml", "--history", "nowhere").code == 2
 
 
-def test_a_run_that_is_none_is_reported(headrace):
+def test_invalid_run_is_reported(headrace):
     headrace.write("job.yaml", JOB.format(step=EASY, size="8KiB"))
     outcome = headrace("verdict", "nowhere", "--job", "job.yaml")
     assert outcome.code == 2 and "nowhere" in outcome.err, outcome

@@ -94,7 +94,7 @@ def saved_bytes(point):
     return {r["phases"][0]["bytes"] for r in point["repetitions"]}
 
 
-def test_shards_are_cut_to_what_slow_storage_saves_in_time(tmp_path, faults):
+def test_shards_fit_the_rate_of_slow_storage(tmp_path, faults):
     faults.set(f"delay *.new op=write ms={WRITE_MS}")
     done, run, point = save(tmp_path, faults.mount / "scratch", 1)
     assert point["status"] == "ok", point["reason"]

@@ -15,7 +15,7 @@ READS = [
 
 
 @pytest.mark.parametrize("rules", [["kept *.bin"], ["kept *.bin", "uncached *.bin"]], ids=["cached", "uncached"])
-def test_what_the_client_keeps_proves_nothing(headrace, faults, rules):
+def test_cache_of_the_client_proves_nothing(headrace, faults, rules):
     faults.set(*rules)
     needs = [{"id": "small", "metric": "small_file_read.read_bandwidth", "at_least": "1kB/s"},
              {"id": "shards", "metric": "shard_stream.read_bandwidth", "at_least": "1kB/s"}]

@@ -69,7 +69,7 @@ def test_a_name_that_is_never_answered(headrace, faults, op, name):
 
 
 @pytest.mark.parametrize("rule", [f"hang f000007.bin op=read", "hang .rank-00001.bin.new op=fsync"])
-def test_reads_beside_a_save_that_never_end(headrace, faults, rule):
+def test_hanging_reads_during_a_save(headrace, faults, rule):
     faults.set(rule)
     result = ended(headrace, {"use": "mixed", "files": 30, "file_size": "8KiB", "workers": 2, "rate": "120/s",
                               "around": "250ms", "checkpoint_shard_size": "256KiB", "repeat": 1, "timeout": "2s"})

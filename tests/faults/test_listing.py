@@ -48,7 +48,7 @@ def test_measuring_a_part_of_the_data_is_refused(headrace, faults, name, op, cod
 
 
 @pytest.mark.parametrize("op", ["readdir", "opendir"])
-def test_cleaning_removes_nothing_of_what_it_cannot_list(headrace, faults, op):
+def test_cleaning_keeps_unlistable_folders(headrace, faults, op):
     result = headrace({"use": "small_file_read", "files": 20, "file_size": "8KiB", "workers": 2, "cache": "asis", "repeat": 1})
     assert result.code == 0, result
     before = faults.files()

@@ -148,7 +148,7 @@ def test_as_many_python_processes(headrace, faults, files, workers):
     assert Pair(headrace, faults, small_files(len(paths), workers=workers), paths, reader, len(paths)).agree()
 
 
-def test_another_way_of_reading_is_reported_apart(headrace, faults, files):
+def test_other_read_profiles_are_reported_apart(headrace, faults, files):
     """Else the comparison would agree to anything: requests in flight are not what two waiting processes get."""
     paths = files(EACH * 2)
     reader = Reader("files.py", [paths[i::2] for i in range(2)])
@@ -226,7 +226,7 @@ def seconds_of_reading(paths):
 
 @pytest.mark.parametrize("script", ["tar_shards.py", "webdataset_shards.py"])
 @pytest.mark.parametrize("workers", WORKERS)
-def test_a_pipeline_that_knows_what_parsing_takes(headrace, faults, script, workers):
+def test_pipeline_with_known_cost_of_parsing(headrace, faults, script, workers):
     """Many workers take tar files apart in more time than their processors have: given that time, the pipeline rehearses it."""
     if script.startswith("webdataset") and importlib.util.find_spec("webdataset") is None:
         pytest.skip("no webdataset, which no distribution has: python3 -m pip install webdataset")

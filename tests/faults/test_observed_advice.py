@@ -40,7 +40,7 @@ def rate_and_utilization(tmp_path, data, workers):
     return reported["samples"] / reported["lasted"], reported["steps"] * STEP / reported["lasted"]
 
 
-def test_the_advice_is_what_the_job_then_does(tmp_path, data):
+def test_advice_predicts_the_job(tmp_path, data):
     pytest.importorskip("torch")
     watched = run(tmp_path, BINARY, "observe", "--out", "seen", "--no-report", "--", *job(data, 1))
     assert watched.returncode == 0, watched

@@ -1,11 +1,14 @@
 """headrace observe of jobs whose storage is a real FUSE mount: what waits for its daemon is counted and reported."""
 
 import json
+import os
 import random
+import shlex
 import subprocess
 import sys
 
 import pytest
+from transcripts import DOCS, missing, transcripts
 
 from conftest import BINARY, ROOT
 
@@ -33,7 +36,7 @@ def observed(tmp_path, data, *options):
     return json.loads((tmp_path / "seen/observe.json").read_text()), done.stderr
 
 
-def test_what_waits_for_a_daemon_is_reported(tmp_path, faults, data):
+def test_waiting_for_a_daemon_is_reported(tmp_path, faults, data):
     faults.set("uncached *", "delay *.bin op=read ms=20")
     reported, words = observed(tmp_path, data, "--steps", "60", "--step", "0.01")
     assert reported["limit"]["id"] == "storage_latency" and reported["data"]["file_system"].startswith("fuse"), reported["limit"]
@@ -42,8 +45,30 @@ def test_what_waits_for_a_daemon_is_reported(tmp_path, faults, data):
     assert "daemon (FUSE) had" in words and max(reported["series"]["daemon_requests"]) >= at_daemon, words
 
 
-def test_of_a_daemon_that_answers_at_once_little_waits(tmp_path, faults, data):
+def test_fast_daemon_causes_little_waiting(tmp_path, faults, data):
     reported, words = observed(tmp_path, data, "--steps", "30", "--step", "0.05")
     client = reported["storage"].get("client", {})
     assert client.get("at_daemon", 0) < 1 and reported["limit"]["id"] in ("consumer", "unknown"), reported["limit"]  # unknown: beside other programs
     assert "daemon (FUSE)" not in words, words
+
+
+def test_the_tutorial(tmp_path, counting_faults):
+    """Slow opens of files with relative names: observed, and the advised command as it is printed."""
+    drawn, folder = random.Random(3), counting_faults.mount / "train"
+    folder.mkdir()
+    for number in range(200):
+        (folder / f"{number}.bin").write_bytes(drawn.randbytes(int(drawn.uniform(60e3, 140e3))))
+    counting_faults.set("delay *.bin op=open ms=25")
+    (tmp_path / "train.py").write_text(f"import runpy, sys\nsys.argv = ['train.py', 'disk/train', '--workers', '2', '--batch', '8', '--steps', '150', "
+                                       f"'--step', '0.05']\nrunpy.run_path({str(LOADER)!r}, run_name='__main__')\n")
+    shown = {words[1]: lines for words, lines in transcripts((DOCS / "tutorial/read-the-answers.md").read_text()) if words[1] != "bringup"}
+    seen = subprocess.run([BINARY, "observe", "--no-report", "--out", "seen", "--", sys.executable, "train.py"], cwd=tmp_path, capture_output=True,
+                          text=True, timeout=180, env={**os.environ, "COLUMNS": "100"})
+    printed = (seen.stderr + seen.stdout).replace(str(folder), "/data/train").replace(str(tmp_path), "/runs")
+    assert seen.returncode == 0 and not (gone := missing(shown["observe"], printed)), (gone, printed)
+    assert f"path: \"{folder}\"" in (tmp_path / "seen/job.yaml").read_text(), printed
+    command = next(line for line in printed.splitlines() if line.startswith("Next: headrace "))
+    words = shlex.split(command.removeprefix("Next: headrace ").replace("/data/train", str(folder)))
+    tuned = subprocess.run([BINARY, *words, "--budget", "20s", "--no-report", "--progress", "none", "--out", "tuned", "--at", "scratch"], cwd=tmp_path,
+                           capture_output=True, text=True, timeout=180)
+    assert not (gone := missing(shown["rehearse"], tuned.stdout)), (gone, tuned)

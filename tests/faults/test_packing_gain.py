@@ -20,7 +20,7 @@ def test_small_files_with_slow_opens_gain(counting_faults):
     assert sorted(p.name for p in counting_faults.backing.iterdir()) == ["images"], "nothing is left"
 
 
-def test_where_nothing_counts_what_was_read_no_gain_is_named(faults):
+def test_without_byte_counts_no_gain_is_named(faults):
     folder = faults.backing / "images/a"
     folder.mkdir(parents=True)
     for number in range(100):

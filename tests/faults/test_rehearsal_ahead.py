@@ -18,7 +18,7 @@ loader: {workers_per_gpu: 2, prefetch_factor: 1}
 """
 
 
-def test_what_is_read_ahead_rides_out_slow_files(counting_faults, tmp_path):
+def test_read_ahead_hides_slow_files(counting_faults, tmp_path):
     counting_faults.set("delay f*[05].bin op=read ms=45")
     (tmp_path / "job.yaml").write_text(JOB)
     made = subprocess.run([BINARY, "rehearse", "job.yaml", "--at", counting_faults.mount / "scratch", "--budget", "45s", "--max-write", "4MiB",

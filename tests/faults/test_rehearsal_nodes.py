@@ -54,7 +54,7 @@ def median(point, name):
     return next(m["median"] for m in point["metrics"] if m["name"] == name)
 
 
-def test_the_node_whose_storage_is_slow_is_named(tmp_path, counting_faults):
+def test_node_with_slow_storage_is_named(tmp_path, counting_faults):
     """Node 1 has 12 ms for each file: its two workers read a batch of four in 24 ms at best, and a step takes 10 ms."""
     rehearse(tmp_path, counting_faults, "--budget", "8s", nodes=1, out="made")  # the data is there before it becomes slow
     counting_faults.set("delay f*.bin op=read ms=12")
@@ -78,7 +78,7 @@ def test_the_node_whose_storage_is_slow_is_named(tmp_path, counting_faults):
     assert run["rehearsal"]["prediction"]["utilization"]["value"] < 0.6, run["rehearsal"]["prediction"]
 
 
-def test_nodes_that_are_alike_hold_nobody_back(tmp_path, faults):
+def test_equal_nodes_delay_no_other(tmp_path, faults):
     done, run, point = rehearse(tmp_path, faults, "--budget", "12s", text=JOB.replace("10ms", "50ms"))
     if any(r["disturbance"]["disturbed"] for r in point["repetitions"]):
         pytest.skip("others use this machine: that may be what holds back one of the nodes")

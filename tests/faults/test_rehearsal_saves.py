@@ -53,7 +53,7 @@ def test_checkpoints_that_make_the_gpus_miss_their_target(tmp_path, counting_fau
     assert judged["outcome"] == "FAIL" or judged["reason"] in ("few-reps", "disturbed"), judged
 
 
-def test_where_nothing_counts_what_was_read_nothing_is_concluded(tmp_path, faults):
+def test_without_byte_counts_nothing_is_concluded(tmp_path, faults):
     """The same, on a client that does not count: what the steps took is reported, and no limit is named."""
     faults.set("delay *rank-* op=fsync ms=400")
     done, run, metrics = rehearse(tmp_path, faults.mount / "scratch", "sync")

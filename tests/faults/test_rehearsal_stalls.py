@@ -64,7 +64,7 @@ def test_a_stall_is_counted_and_in_the_utilization(headrace, faults):
     assert any(str(slow) in n for n in run.point["notes"]), run.point["notes"]
 
 
-def test_requests_in_flight_hide_what_each_takes(headrace, faults):
+def test_requests_in_flight_hide_latency(headrace, faults):
     """12 ms for each file: one that waits for each gets 83 a second at most, sixteen under way get more."""
     faults.set("delay f*.bin op=read ms=12")
     pipeline = {"use": "input_pipeline", "files": 400, "file_size": "16KiB", "workers": 1, "batch_size": 4, "step_time": "0s",

@@ -73,7 +73,7 @@ def test_it_can_be_stopped_while_files_are_made(trace, faults):
     assert process.returncode == 130 and faults.files() == [] and faults.used()[0] < 40, faults.used()
 
 
-def test_what_a_killed_replay_wrote_is_removed_by_clean(tmp_path, faults):
+def test_clean_removes_files_of_a_killed_replay(tmp_path, faults):
     """Of what was written, each block says whose it is; of a file of somebody else's among it, nothing is touched."""
     (tmp_path / "data").mkdir()
     for number in range(8):

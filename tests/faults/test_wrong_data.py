@@ -59,7 +59,7 @@ SAVE = {"use": "checkpoint_write", "ranks": 2, "shard_size": "256KiB", "block_si
 
 
 @pytest.mark.parametrize("engine", ["posix", "io_uring"])
-def test_a_checkpoint_that_is_not_what_was_saved(headrace, faults, engine):
+def test_checkpoint_with_wrong_data(headrace, faults, engine):
     faults.set(f"torn rank-00000.bin at={3 * BLOCK}", f"swapped rank-00001.bin at={BLOCK} with={9 * BLOCK}",
                f"lost .rank-00000.bin.new at={20 * BLOCK}")
     assert wrong(headrace({**SAVE, "engine": engine})) == {
@@ -77,7 +77,7 @@ def test_a_block_of_the_save_before(headrace, faults, engine):
         ("rank-00001.bin", 7 * BLOCK): "stale: a block of another save"}
 
 
-def test_wrong_data_beside_a_save_is_named_on_both_sides(headrace, faults):
+def test_wrong_data_during_a_save_is_named_on_both_sides(headrace, faults):
     faults.set(f"torn f000007.bin at={BLOCK}", f"torn rank-00001.bin at={3 * BLOCK}")
     result = headrace({"use": "mixed", "files": 30, "file_size": "8KiB", "workers": 2, "rate": "100/s", "around": "100ms",
                        "checkpoint_shard_size": "256KiB", "cache": "cold", "repeat": 1, "verify": True})

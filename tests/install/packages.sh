@@ -29,6 +29,14 @@ find "$work/tree" -type l | while read -r link; do
 done
 measures tar "$work/tree/bin/headrace"
 
+# The bill of materials has each library of the tree, and its checksum.
+python3 - "$work/tree/lib/headrace" "$work"/packages/*.spdx.json <<'END' || fail "the list of libraries is not that of the tree"
+import hashlib, json, pathlib, sys
+listed = {one["packageFileName"]: one["checksums"][0]["checksumValue"] for one in json.load(open(sys.argv[2]))["packages"]}
+there = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in pathlib.Path(sys.argv[1]).glob("*.so*") if not one.is_symlink()}
+assert there and there.items() <= listed.items() and "headrace" in listed, (there, listed)
+END
+
 /usr/bin/python3 -m pip install -q --no-index --no-deps --target "$work/site" "$work"/packages/*.whl >"$work/pip" 2>&1 || fail "pip: $(cat "$work/pip")"
 [ -x "$work/site/bin/headrace" ] || fail "the wheel brings no command"
 export PYTHONPATH=$work/site

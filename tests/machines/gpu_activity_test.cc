@@ -25,7 +25,7 @@ struct GpuActivityReader : ::testing::Test {
   }
 };
 
-TEST_F(GpuActivityReader, ReportsHowBusyGpusAreAndWhoUsesThem) {
+TEST_F(GpuActivityReader, ReportsLoadAndUsersOfGpus) {
   const std::unique_ptr<GpuActivity> driver = gpu_activity();
   ASSERT_TRUE(driver);
   const std::vector<GpuLook> looks = driver->look();
@@ -55,7 +55,7 @@ TEST_F(GpuActivityReader, FindsRoomForManyUsers) {
   EXPECT_EQ(looks[0].users[999].busy, 0.01);
 }
 
-TEST_F(GpuActivityReader, WhereNoGpuIsNothingIsReported) {
+TEST_F(GpuActivityReader, ReportsNothingWithoutGpus) {
   gpus.clear();
   mocked_nvml(gpus);
   EXPECT_EQ(gpu_activity(), nullptr);

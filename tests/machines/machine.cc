@@ -49,6 +49,13 @@ std::string speed(unsigned generation) {
 
 }  // namespace
 
+void put_config(const std::string& folder, unsigned control) {
+  std::string space(256, '\0');
+  space[0x34] = 0x60, space[0x60] = 0x10;
+  space[0x68] = static_cast<char>(control), space[0x69] = static_cast<char>(control >> 8);
+  put(folder + "/config", space);
+}
+
 Machine::Machine(const std::string& file) {
   Diagnostics problems;
   all_ = config::read_yaml(file, problems);
@@ -94,7 +101,9 @@ void Machine::lay_pci(const std::string& root, const Device& device, const Value
     put(folder + "/max_link_speed", speed(generation));
     put(folder + "/current_link_width", text(link_of, "width"));
     put(folder + "/max_link_width", text(link_of, "width"));
-  } else {  // as hypervisors pass it on
+    put(folder + "/iommu_group/type", "identity");  // it passes addresses on as they are
+    put_config(folder, 0x2910);                     // relaxed ordering, packets of 256 bytes, read requests of 512
+  } else {                                          // as hypervisors pass it on
     put(folder + "/current_link_speed", "Unknown");
     put(folder + "/max_link_speed", "Unknown");
   }
@@ -111,6 +120,12 @@ void Machine::lay_gpu(const std::string& root, const Gpu& gpu) const {
   fs::create_directories(root + "/sys/bus/pci/drivers/nvidia");
   if (flag(gpus, "no_driver")) return;
   link(folder + "/driver", root + "/sys/bus/pci/drivers/nvidia");
+  // Since Blackwell there is the open module alone, which needs no other one for network cards.
+  const bool open = flag(gpus, "blackwell") || flag(gpus, "coherent");
+  put(root + "/proc/driver/nvidia/version",
+      fmt::format("NVRM version: NVIDIA UNIX {}  580.65.06  Sun Jul 27 07:26:58 UTC 2025",
+                  open ? "Open Kernel Module for x86_64" : "x86_64 Kernel Module"));
+  fs::create_directories(root + "/sys/module/" + (open ? "nvidia" : "nvidia_peermem"));
   if (gpu.index < number(gpus, "visible", ~0u))
     put(root + "/proc/driver/nvidia/gpus/" + gpu.address + "/information", "Model: " + text(gpus, "name"));
   if (gpu.index < number(gpus, "imex_channels")) put(root + "/dev/nvidia-caps-imex-channels/channel0", "");

@@ -14,6 +14,9 @@
 
 namespace headrace::testing {
 
+/// The configuration space of a PCI Express device in `folder`, with its Device Control register.
+void put_config(const std::string& folder, unsigned control);
+
 class Machine {
  public:
   /// Of "dgx-h100.yaml". Throws UsageError with every problem of the file.

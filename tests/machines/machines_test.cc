@@ -54,6 +54,8 @@ struct Sickness {
   std::vector<NcclSetting> nccl{};
   unsigned lost_gpus = 0;                 // the last ones, which the driver does not list
   std::optional<std::uint64_t> locked{};  // limit on locked memory [B]
+  NvmlStart driver{};                     // whose failure leaves no GPU
+  std::function<void(system::ProcessLimits& limits)> limits{};
 };
 
 /// Everything that is said of a machine.
@@ -65,7 +67,13 @@ class Reported {
     if (sick.files) sick.files(root_);
     if (sick.gpus) sick.gpus(nvml_);
     if (sick.ports) sick.ports(ports_.all);
-    lost_gpus_ = sick.lost_gpus;
+    driver_ = sick.driver;
+    limits_ = {.files = {1 << 20, 1 << 20},
+               .locked = {machine_.locked_limit(), machine_.locked_limit()},
+               .shared = system::SharedMemory{std::uint64_t{64} << 30, std::uint64_t{64} << 30},
+               .tasks = {32768, "ulimit -u"}};
+    if (sick.limits) sick.limits(limits_);
+    lost_gpus_ = driver_.code == 0 ? sick.lost_gpus : static_cast<unsigned>(machine_.gpus().size());
     locked_ = sick.locked.value_or(machine_.locked_limit());
     if (machine_.may_read_log()) log_ = system::logged_errors(sick.log);
     node_.backends().replace_gpu(gpus());
@@ -77,9 +85,10 @@ class Reported {
   std::vector<std::vector<system::Finding>> doctor() {
     const std::vector<system::NetworkLink> links = system::network_links(root_ / "sys");
     std::vector<std::vector<system::Finding>> all{
-        system::examine_network(links, nccl_, system::ip_interfaces(root_ / "sys"))};
+        system::examine_limits(limits_), system::examine_network(links, nccl_, system::ip_interfaces(root_ / "sys")),
+        system::examine_driver(driver_, root_.path())};
     if (!ports_.all.empty()) all.push_back(system::examine_rdma(ports_, {locked_, locked_}, ~locked_ == 0));
-    if (!machine_.gpus().empty())
+    if (!machine_.gpus().empty() && driver_.code == 0)
       all.push_back(system::examine_gpus(node_.backends().gpu(), links, log_, root_.path()));
     return all;
   }
@@ -226,6 +235,8 @@ class Reported {
   std::vector<NcclSetting> nccl_;
   std::optional<std::vector<system::LoggedError>> log_;
   unsigned lost_gpus_ = 0;
+  NvmlStart driver_;
+  system::ProcessLimits limits_;
   std::uint64_t locked_ = 0;
   std::string out_;
 };
@@ -342,6 +353,25 @@ template <class Change>
 Sickness gpu(unsigned index, Change change) {
   return {.gpus = [=](std::vector<NvmlMockGpu>& all) { change(all.at(index)); }};
 }
+/// Of PCI devices: the IOMMU translates their addresses, as Linux does unless it is asked to pass them on.
+Sickness translates(std::vector<std::string> addresses) {
+  return {.files = [=](const TemporaryFolder& root) {
+    for (const std::string& address : addresses)
+      put(root, "sys/bus/pci/devices/" + address + "/iommu_group/type", "DMA-FQ");
+  }};
+}
+Sickness control_register(const std::string& device, unsigned control) {
+  return {.files = [=](const TemporaryFolder& root) {
+    put_config(root / ("sys/class/infiniband/" + device + "/device"), control);
+  }};
+}
+Sickness without_module(const char* module) {
+  return {.files = [=](const TemporaryFolder& root) { fs::remove_all(root / ("sys/module/" + std::string(module))); }};
+}
+template <class Change>
+Sickness limits(Change change) {
+  return {.limits = change};
+}
 Sickness logged(const std::string& line) { return {.log = "4,100,5000000,-;" + line + "\n"}; }
 Sickness nccl(const char* name, const char* value) { return {.nccl = {{name, value, "/etc/nccl.conf"}}}; }
 
@@ -446,6 +476,35 @@ std::vector<Seeded> seeded() {
       {"rtx-workstation", "gpu1 link", "its sisters have", gpu(1, [](auto& one) { one.width = one.most_width = 4; })},
       {"p5", "gpu6 NVLinks", "0 of 18 up", gpu(6, [](auto& one) { one.nvlinks_up = 0; })},
       {"pod", "gpu0 memory", "no spare row", gpu(0, [](auto& one) { one.remap_failed = true; })},
+      // The driver, and how network cards reach GPUs.
+      {"dgx-h100",
+       "NVIDIA driver",
+       "driver 580.65.06, and its library (NVML) is 580.82.07",
+       {.driver = {NvmlStart::kOtherVersion, "580.82.07"}}},
+      {"gb200-tray", "NVIDIA driver", "and its library (NVML) is a version not known", {.driver = {18}}},
+      {"pod", "NVIDIA driver", "a container has to be started anew", {.driver = {18, "570.12"}}},
+      {"dgx-a100",
+       "NVIDIA driver",
+       "8 GPUs are on the PCI bus, and the kernel's driver is not loaded",
+       {.driver = {9}}},
+      {"a100-pcie", "NVIDIA driver", "does not start: status 999", {.driver = {999}}},
+      {"dgx-h100", "IOMMU", "of gpu0,mlx5_0/1", translates({"0000:1b:00.0", "0000:18:00.0"})},
+      {"roce-bonds", "IOMMU", "iommu=pt", translates({"0000:1b:00.0"})},
+      {"dgx-a100", "GPUDirect RDMA", "modprobe nvidia-peermem", without_module("nvidia_peermem")},
+      {"a100-pcie", "GPUDirect RDMA", "neither nvidia_peermem", without_module("nvidia_peermem")},
+      {"dgx-a100", "mlx5_2/1", "relaxed ordering off", control_register("mlx5_2", 0x2900)},
+      {"mi300x", "mlx5_5/1", "PCI_WR_ORDERING", control_register("mlx5_5", 0x2900)},
+      // What programs are limited to.
+      {"pod", "shared memory", "64.0 MiB, 64.0 MiB of it free", limits([](auto& all) {
+         all.shared = system::SharedMemory{64 << 20, 64 << 20};
+       })},
+      {"azure-nd-h100", "shared memory", "/dev/shm is not there", limits([](auto& all) { all.shared.reset(); })},
+      {"dgx-h100", "open files", "LimitNOFILE=", limits([](auto& all) {
+         all.files = {1024, 1024};
+       })},
+      {"pod", "processes", "podPidsLimit", limits([](auto& all) {
+         all.tasks = {200, "pids.max of the control group"};
+       })},
       // What NCCL is reported.
       {"dgx-h100", "NCCL", "/etc/nccl.conf", nccl("NCCL_IB_HCA", "=mlx5_0,mlx5_22")},
       {"dgx-h100", "NCCL", "selects nothing", nccl("NCCL_IB_HCA", "=mlx5")},
@@ -476,6 +535,32 @@ TEST(SeededSicknesses, AreNamedWithThePartAndNothingElseIs) {
     }
   }
   EXPECT_GE(seeded().size(), 60u);
+}
+
+TEST(OddButSound, IsNoWarning) {
+  const struct {
+    const char* machine;
+    Sickness odd;
+  } all[]{
+      // A virtual function has zeros where its card's own one has these settings; of a user, /sys shows 64 bytes.
+      {"dgx-h100", control_register("mlx5_4", 0)},
+      {"dgx-h100",
+       {.files = [](const TemporaryFolder& root) { put(root, "sys/class/infiniband/mlx5_4/device/config", "x"); }}},
+      {"gb200-tray", translates({"0008:01:00.0"})},       // is not reached by PCI Express
+      {"rtx-workstation", translates({"0000:41:00.0"})},  // no card for RDMA
+      {"p5", without_module("nvidia_peermem")},           // EFA has its own
+      {"mi300x", {.driver = {NvmlStart::kNotLoaded}}},    // NVIDIA's library, and none of its GPUs
+      {"pod", limits([](auto& all) { all.tasks = {}; })},
+      {"dgx-h100", limits([](auto& all) {
+         all.files = {1024, 524288};
+       })},  // each process may raise that itself
+  };
+  for (const auto& [machine, odd] : all) {
+    Reported reported(source_dir() + "/tests/machines/" + machine + ".yaml", odd);
+    for (const auto& section : reported.doctor())
+      for (const system::Finding& f : section)
+        EXPECT_NE(f.level, system::Finding::Level::warning) << machine << ": " << f.subject << ": " << f.text;
+  }
 }
 
 }  // namespace

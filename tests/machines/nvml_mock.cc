@@ -128,7 +128,11 @@ void nvml_mock_set(const NvmlMockGpu* all, unsigned count) {
   watched.assign(count, false);
 }
 
-int nvmlInit_v2() { return read_file(), kSuccess; }
+int nvmlInit_v2() {
+  const char* const code = std::getenv("NVML_MOCK_INIT");
+  return read_file(), code == nullptr ? kSuccess : std::atoi(code);
+}
+int nvmlSystemGetNVMLVersion(char* to, unsigned size) { return std::snprintf(to, size, "13.580.82.07"), kSuccess; }
 int nvmlDeviceGetCount_v2(unsigned* count) { return *count = static_cast<unsigned>(gpus.size()), kSuccess; }
 int nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
   if (index >= gpus.size()) return kInvalid;

@@ -45,6 +45,7 @@ struct NvmlMockGpu {
 };
 
 /// From now on there are these. In a program that is started with NVML_MOCK_FILE there is one GPU: its file holds what it is
-/// ("ADDRESS BUSY MEMORY_BUSY") and in further lines who uses it ("PID BYTES BUSY"), read anew whenever it is asked.
+/// ("ADDRESS BUSY MEMORY_BUSY") and in further lines who uses it ("PID BYTES BUSY"), read anew whenever it is asked. NVML_MOCK_INIT
+/// is the code that its start ends with.
 void nvml_mock_set(const NvmlMockGpu* gpus, unsigned count);
 }

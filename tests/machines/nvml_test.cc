@@ -83,7 +83,7 @@ TEST_F(NvmlReader, SymbolErrorsOfEachLinkSinceGeneration5) {
   EXPECT_EQ(nvml().state(device()).nvlink_errors, 12u);
 }
 
-TEST_F(NvmlReader, WhoMayNotUseAGpu) {
+TEST_F(NvmlReader, UsersWithoutAccessToAGpu) {
   EXPECT_EQ(nvml().refuses(device()), "");
   gpus[0].compute_mode = 3;
   EXPECT_EQ(nvml().refuses(device()), "a second process");

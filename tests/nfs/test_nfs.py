@@ -74,7 +74,7 @@ def test_the_transport_is_the_one_that_was_mounted(vm):
         assert f"xprt:\t{name} " in (vm / f"{name}.mountstats").read_text()
 
 
-def test_what_the_client_kept_is_not_proven_cold(vm):
+def test_data_kept_by_the_client_is_not_proven_cold(vm):
     [judged] = run(vm, "locked")["judgements"]
     assert code(vm, "locked") == 11 and judged["reason"] == "cache-unproven", reported(vm, "locked")
     for repetition in repetitions(vm, "locked"):
@@ -94,7 +94,7 @@ def test_a_slow_server_misses_the_need(vm):
         assert read["queue_s"] < read["round_trip_s"], read          # so that it is not the queue before
 
 
-def test_what_the_client_counts_is_reported_of_a_job_that_is_watched(vm):
+def test_counters_of_the_client_are_reported_for_a_watched_job(vm):
     assert code(vm, "observed") == 0, reported(vm, "observed")
     seen = json.loads((vm / "observed/observe.json").read_text())
     assert seen["data"]["file_system"] == "nfs4", seen["data"]

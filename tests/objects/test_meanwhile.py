@@ -40,7 +40,7 @@ def test_ranges_that_are_ignored_later(headrace, entry):
         assert run.code == 1 and "200 instead of 206" in run.repetition["error"], run
 
 
-def test_the_servers_code_stands_in_the_notes(headrace):
+def test_code_of_the_server_is_in_the_notes(headrace):
     with FaultyStore(made(), after=6, refuse_each=1, refusal=(403, error("RequestTimeTooSkewed", "clock"))) as store:
         notes = " ".join(headrace(store.endpoint, OBJECTS).point["notes"])
         assert "RequestTimeTooSkewed" in notes and "clock" in notes, notes

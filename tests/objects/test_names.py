@@ -34,7 +34,7 @@ def test_no_folders_are_no_prefixes(headrace):
         assert run.metric("list_rate") * run.repetition["phases"][0]["elapsed_s"] - 50 < 1e-6
 
 
-def test_what_can_be_wrong(headrace):
+def test_invalid_names(headrace):
     with FaultyStore(made(), listing=(403, [], error("AccessDenied"))) as store:
         run = headrace(store.endpoint, NAMES)
         assert run.code == 1 and "AccessDenied" in run.why, run

@@ -74,7 +74,7 @@ def test_long_listings_are_read_page_by_page(headrace):
         assert run.point["left_out"] == {"empty": 1, "the marker of a folder": 1}, run.point["left_out"]
 
 
-def test_what_passes_is_asked_for_again(headrace):
+def test_passing_failures_are_retried(headrace):
     with FaultyStore(made(), refuse_first=1) as store:
         run = headrace(store.endpoint, OBJECTS)
         assert run.code == 0 and run.repetition["phases"][0]["operations"] == 12, run
@@ -90,7 +90,7 @@ def test_what_passes_is_asked_for_again(headrace):
             assert run.repetition["phases"][0]["bytes"] == sum(map(len, made().values())), fault
 
 
-def test_what_only_files_have_is_skipped_with_the_reason(headrace):
+def test_file_only_points_are_skipped_with_the_reason(headrace):
     need = {"id": "opens", "metric": "small_file_read.open_rate", "at_least": "1/s"}
     with FaultyStore(made()) as store:
         run = headrace(store.endpoint, OBJECTS, needs=[need])
@@ -126,7 +126,7 @@ def test_latency_is_the_stores(headrace):
         assert run.metric("body_latency_p50_ns") >= 0.05e9 > run.metric("first_byte_latency_p50_ns"), run.repetition["metrics"]
 
 
-def test_what_a_job_needs_of_a_store_is_answered(headrace):
+def test_needs_of_a_job_on_a_store_are_answered(headrace):
     job = {"schema": 1, "job": "far", "cluster": {"nodes": 1, "gpus_per_node": 1}, "step": {"time": "STEP", "micro_batch": 4},
            "dataset": {"layout": "files", "samples": 64, "sample_size": "20kB"}, "loader": {"workers_per_gpu": 2},
            "object_store": {"first_byte_latency": "20ms", "stream_rate": "50MB/s"}}
@@ -146,7 +146,7 @@ def test_what_a_job_needs_of_a_store_is_answered(headrace):
         assert asked["outcome"] != "FAIL" or "more requests in flight" in asked["next_step"], asked
 
 
-def test_a_job_whose_data_lie_in_a_store(headrace):
+def test_job_with_data_in_a_store(headrace):
     objects = {f"set/{i:04}": bytes(20_000) for i in range(64)}
     job = {"schema": 1, "job": "far", "cluster": {"nodes": 1, "gpus_per_node": 1}, "step": {"time": "1s", "micro_batch": 4},
            "dataset": {"layout": "files", "samples": 64, "sample_size": "20kB", "path": "s3://bucket/set",

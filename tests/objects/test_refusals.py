@@ -37,13 +37,13 @@ def test_refused_listings(headrace, status, body, words):
         assert "theverysecret" not in run.reported + str(run.data) and "AKIDHIDDEN" not in run.reported + str(run.data)
 
 
-def test_a_store_that_lists_what_was_not_asked_for(headrace):
+def test_store_that_lists_foreign_keys(headrace):
     for key in ("x", "another/thing"):
         page = f"<ListBucketResult><Contents><Key>{key}</Key><Size>10</Size><ETag>a</ETag></Contents></ListBucketResult>"
         with FaultyStore(made(), listing=(200, [], page.encode())) as store:
             for entry in (OBJECTS, {"use": "metadata", "path": "s3://bucket/set", "repeat": 1}):
                 why = headrace(store.endpoint, entry).why
-                assert f"it lists {key}, which does not begin as it was asked for" in why, why
+                assert f"it lists {key}, which is outside the requested prefix" in why, why
 
 
 def test_no_keys_are_reported_where_some_are_needed(headrace):
@@ -58,7 +58,7 @@ def test_there_is_nothing_to_read(headrace):
         assert "but empty ones" in headrace(store.endpoint, {**OBJECTS, "path": "s3://bucket/hollow"}).why
 
 
-def test_who_may_list_and_not_read(headrace):
+def test_keys_that_may_list_but_not_read(headrace):
     with FaultyStore(made(), refuse_each=1, refusal=(403, error("AccessDenied"))) as store:
         run = headrace(store.endpoint, OBJECTS, env=KEYS)
         assert run.code == 1 and "get s3://bucket/set/" in run.why and "AccessDenied" in run.why, run
@@ -91,7 +91,7 @@ def test_bodies_that_are_too_short(headrace):
         assert run.code == 1 and "fewer bytes came than the object had" in run.reported, run
 
 
-def test_what_answers_is_no_server(headrace):
+def test_endpoint_without_a_server(headrace):
     with socket.socket() as taken:  # bound, and nobody listens
         taken.bind(("127.0.0.1", 0))
         run = headrace(f"http://127.0.0.1:{taken.getsockname()[1]}", {**OBJECTS, "retries": 0})
@@ -199,7 +199,7 @@ def test_ctrl_c_while_a_store_is_silent(headrace, answered, asked):
     assert asked in reported and "interrupted before" in reported, reported  # what comes after it is not begun
 
 
-def test_a_secret_stands_nowhere(headrace):
+def test_secrets_are_written_nowhere(headrace):
     """Neither in what a run leaves nor in the list of processes while it goes on."""
     seen = set()
     with FaultyStore(made(30, 1000), latency=0.02) as store:

@@ -45,7 +45,7 @@ def test_every_sample_is_parsed(headrace, tmp_path, kind, name, more):
         assert any(f"samples are those of {COUNT} {kind} shards, parsed" in note for note in run.point["notes"]), run.point["notes"]
 
 
-def test_what_is_wrong_in_a_shard_is_named_by_its_object(headrace, tmp_path):
+def test_errors_in_a_shard_are_named_by_object(headrace, tmp_path):
     objects = shards(tmp_path, "tfrecord")
     flip(tmp_path / "2.tfrecord", 20)  # in the first record
     objects["set/002.tfrecord"] = (tmp_path / "2.tfrecord").read_bytes()
@@ -57,7 +57,7 @@ def test_what_is_wrong_in_a_shard_is_named_by_its_object(headrace, tmp_path):
         assert passed.repetition["phases"][0]["operations"] == COUNT * SAMPLES - 1, passed
 
 
-def test_what_is_no_shard_is_not_parsed(headrace):
+def test_foreign_objects_are_not_parsed(headrace):
     noise = {f"set/{number}": random.Random(number).randbytes(60_000) for number in range(COUNT)}
     with FaultyStore(noise) as store:
         run = headrace(store.endpoint, {**SHARDS, "sample_size": "10kB"})

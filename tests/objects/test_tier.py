@@ -43,7 +43,7 @@ def test_a_tier_that_holds_nothing_never_pays(headrace):
         assert run.code == 0 and values["hit_ratio"] == 0 and "break_even_epochs" not in values, run
 
 
-def test_what_is_wrong_with_the_store_is_reported(headrace):
+def test_faults_of_the_store_are_reported(headrace):
     with FaultyStore(made(COUNT, SIZE), refuse_each=9) as store:
         run = headrace(store.endpoint, {**TIER, "retries": 0})
         assert run.code == 1 and "the server answered 503" in run.reported, run

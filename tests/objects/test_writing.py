@@ -107,7 +107,7 @@ def test_existing_checkpoints_are_read(headrace):
         assert same.code == 0 and same.repetition["phases"][0]["bytes"] == 6_000_000, same
 
 
-def test_clean_takes_what_is_proven_and_nothing_else(headrace, save):
+def test_clean_removes_only_proven_objects(headrace, save):
     with FaultyStore({}) as store:
         assert save(store, {"use": "small_file_read", "files": 4, "file_size": "20KiB", "repeat": 1})[0] == 0
         base = next(key for key in store.below("mine/") if "/data/" in key).split("/data/")[0]
@@ -163,7 +163,7 @@ def test_only_a_prefix_of_its_own(headrace, save):
     ({"all_writes": (404, b"<html>no</html>")}, ["404", "not as an S3 store does"]),
 ], ids=["denied", "part-denied", "full", "quota", "no-multipart", "garbled", "etag", "no-etag", "late-error", "no-store", "skew",
         "key", "region", "expired", "not-s3"])
-def test_what_a_store_refuses(save, faults, words):
+def test_refusals_of_a_store(save, faults, words):
     before = made(2, 100)
     with FaultyStore(dict(before), **faults) as store:
         code, reported, run = save(store, SAVE)
@@ -210,7 +210,7 @@ def test_parts_that_are_throttled_or_cut_off_are_sent_again(save):
             assert not store.uploads and store.below("mine/") == ["mine/.headrace"]
 
 
-def test_an_upload_whose_completion_is_reported_nobody_is_complete(save):
+def test_upload_with_unknown_completion_is_complete(save):
     with FaultyStore({}, complete_lost="done") as store:
         code, reported, _ = save(store, {**SAVE, "verify": True})
         assert code == 0 and "every byte as it should be" in reported, reported
@@ -218,14 +218,14 @@ def test_an_upload_whose_completion_is_reported_nobody_is_complete(save):
 
 
 @pytest.mark.parametrize("lost", ["aborted", "other"])
-def test_an_upload_that_somebody_aborted_is_not(save, lost):
+def test_aborted_upload_is_incomplete(save, lost):
     """Not even where something else of the same size is under its name."""
     with FaultyStore({}, complete_lost=lost) as store:
         code, reported, _ = save(store, SAVE)
         assert code == 1 and "complete the upload of" in reported and "NoSuchUpload" in reported and "it was aborted" in reported, reported
 
 
-def test_a_word_whose_answer_is_lost_is_the_own_one(save):
+def test_mark_with_a_lost_answer_is_its_own(save):
     with FaultyStore({}, word_lost="done") as store:
         code, reported, _ = save(store, SMALL)
         assert code == 0 and store.below("mine/") == ["mine/.headrace"], reported
@@ -234,7 +234,7 @@ def test_a_word_whose_answer_is_lost_is_the_own_one(save):
         assert code != 0 and "something lies there already" in reported and store.puts == 0, reported
 
 
-def test_throttling_stands_in_the_verdict(save):
+def test_throttling_is_in_the_verdict(save):
     need = {"id": "durable", "metric": "checkpoint_write.durable_bandwidth", "at_least": "1e12B/s"}
     with FaultyStore({}, put_refuse_each=3) as store:
         code, reported, run = save(store, {**SMALL, "ranks": 8, "repeat": 5}, needs=[need])
@@ -305,7 +305,7 @@ def killed(headrace, store):
     store.faults.quiet_put = None
 
 
-def test_what_a_killed_run_left_goes_with_the_next_or_with_clean(headrace, save):
+def test_next_run_or_clean_removes_the_rest_of_a_killed_run(headrace, save):
     with FaultyStore({}, quiet_put=9) as store:  # one save is whole, and the next one has parts
         killed(headrace, store)
         cleaned = headrace.command("clean", AT, endpoint=store.endpoint, **KEYS)
@@ -316,7 +316,7 @@ def test_what_a_killed_run_left_goes_with_the_next_or_with_clean(headrace, save)
         assert code == 0 and not store.uploads and store.below("mine/") == ["mine/.headrace"], (reported, store.below("mine/"))
 
 
-def test_what_others_use_stays(headrace, save):
+def test_data_in_use_stays(headrace, save):
     with FaultyStore({}) as store:
         assert save(store, {"use": "small_file_read", "files": 4, "file_size": "20KiB", "repeat": 1})[0] == 0
         base = next(key for key in store.below("mine/") if "/data/" in key).split("/data/")[0]

@@ -81,20 +81,20 @@ def test_rows_are_cases_of_their_own(tmp_path):
     assert "made:1[1] is right" in out and "made:1[2]: Failed" in out and "row: {'n': 4" in out, out
 
 
-def test_what_every_case_of_a_file_has_and_what_each_changes(tmp_path):
+def test_common_part_and_rows_of_a_file(tmp_path):
     out = tried(tmp_path, "every: {code: 3, files: {a: x}, run: exit 3}\n---\nright: b\n---\nright: c\nfiles: {b: y}\nrun: cat a b; exit 3\nout: xy\n"
                           "---\nright: d\nsteps: [{run: exit 0, code: 0}, {run: exit 3}]\n---\nright: e\nrun: exit 4\n")
     assert [line.split(" ", 1)[0] for line in out.splitlines() if " is right" in line] == ["group/made:3", "group/made:5", "group/made:10"], out
     assert "group/made:13: Failed" in out, out
 
 
-def test_what_is_open_may_be_wrong_and_must_not_be_right(tmp_path):
+def test_open_cases_may_fail_and_must_not_pass(tmp_path):
     text = "right: b\nopen: it ends with 1\nrun: exit @n@\ncode: 0\n"
     assert "XFailed: known and open: it ends with 1" in tried(tmp_path, text.replace("@n@", "1"))
     assert "this is right now: remove its 'open'" in tried(tmp_path, text.replace("@n@", "0"))
 
 
-def test_what_cannot_be_set_up_is_a_failure_and_what_is_not_possible_here_is_skipped(tmp_path):
+def test_failed_setup_is_a_failure_and_a_missing_requirement_a_skip(tmp_path):
     assert "Failed: " in (out := tried(tmp_path, "right: b\nsetup: exit 3\nrun: 'true'\ncode: 0\n")) and "setup: 'exit 3' failed" in out
     assert "Skipped: no such kernel" in tried(tmp_path, "right: b\npossible: {run: exit 3, otherwise: no such kernel}\nrun: 'true'\ncode: 0\n")
 

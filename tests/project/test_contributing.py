@@ -19,7 +19,7 @@ HOOKS = [hook for repo in yaml.safe_load((ROOT / ".pre-commit-config.yaml").read
 
 
 @pytest.mark.parametrize("file", [f for f in TEMPLATES if f.name != "config.yml"], ids=lambda f: f.stem)
-def test_issue_forms_have_what_the_site_wants(file):
+def test_issue_forms_have_the_keys_of_the_site(file):
     form = yaml.safe_load(file.read_text())
     assert {"name", "description", "body"} <= set(form) <= {"name", "description", "title", "labels", "assignees", "body"}, form
     ids = [part["id"] for part in form["body"] if part["type"] != "markdown"]
@@ -92,7 +92,7 @@ def test_the_guide_lists_every_key_and_need_and_is_short():
     assert len(text.splitlines()) <= 80
 
 
-def test_tidy_names_what_it_cannot_find():
+def test_tidy_names_missing_files():
     done = subprocess.run([ROOT / "tools/tidy", "no-such-revision"], capture_output=True, text=True)
     assert done.returncode == 77 or (done.returncode == 1 and "no revision no-such-revision" in done.stderr), done
     assert subprocess.run([ROOT / "tools/tidy", "--frob"], capture_output=True).returncode == 1

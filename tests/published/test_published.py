@@ -119,7 +119,7 @@ def test_intervals_come_from_other_origins_alone():
     assert inside == pytest.approx(2 / 3)
 
 
-def test_mlperf_jobs_need_what_their_source_says():
+def test_mlperf_jobs_match_their_source():
     """What mlcommons/storage#692 publishes for an accelerator of unet3d; sizes of checkpoints of the results of 3.0, and of 8B and 1T
     of table 2 of the rules."""
     def needs(job, *words):

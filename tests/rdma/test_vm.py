@@ -41,6 +41,16 @@ target: {{path: scratch}}
 workloads:
   - {{use: rdma_write, {QUICK}}}
 """
+LOOPBACK = """\
+schema: 1
+name: loopback
+target: {path: scratch}
+needs:
+  - {id: nic.pace, metric: nic_loopback.pace, at_least: 0.05, optional: true}
+  - {id: nic.impossible, metric: nic_loopback.promised_share, at_least: 1000, optional: true}
+workloads:
+  - {use: nic_loopback, message_size: [4KiB, 64KiB], time: 300ms, buffer: 2MiB, repeat: {looks: [5]}, verify: true}
+"""
 
 FEW = "tx_depth: 4, buffer: 1MiB, time: 100ms, repeat: {looks: [1]}"
 MPI = f"""\
@@ -98,7 +108,7 @@ def long(op):
 @pytest.fixture(scope="session")
 def vm(tmp_path_factory):
     folder = tmp_path_factory.mktemp("vm")
-    for name, text in {"all": ALL, "one": ONE, "long_write": long("write"), "long_send": long("send"), "mpi": MPI,
+    for name, text in {"all": ALL, "one": ONE, "loopback": LOOPBACK, "long_write": long("write"), "long_send": long("send"), "mpi": MPI,
                        "rails": RAILS, "cut": CUT, "firewall": FIREWALL, "lossy": LOSSY}.items():
         (folder / f"{name}.yaml").write_text(text)
     done = subprocess.run([HERE / "vm/run-in-rdma-vm", "-d", folder, "-t", "900", "--", HERE / "scenarios", BINARY, PLUGIN_TEST],
@@ -182,6 +192,16 @@ def test_doctor_lists_the_devices(vm):
         assert words in " ".join(reported(vm, "doctor").split()), reported(vm, "doctor")
 
 
+def test_each_port_writes_to_itself(vm):
+    for point in points(vm, "loopback"):
+        assert point["status"] == "ok", point["reason"]
+        for port in ("rxe0_1", "rxe1_1"):
+            assert metric(point, f"bandwidth_{port}") > 0 and metric(point, f"pace_{port}") > 0, point["metrics"]
+            assert metric(point, f"wrong_messages_{port}") == 0, point["metrics"]
+    judged = {j["id"]: j["outcome"] for j in run_of(vm, "loopback")["judgements"]}
+    assert judged["nic.pace"] in ("PASS", "INCONCLUSIVE") and judged["nic.impossible"] in ("FAIL", "INCONCLUSIVE"), judged
+
+
 def test_packets_can_be_marked(vm):
     assert code(vm, "marked") == 0, reported(vm, "marked")
 
@@ -195,7 +215,7 @@ def test_packets_can_be_marked(vm):
     ("nobody", ["10.77.0.2, TCP port 18620: Connection refused", "headrace run --serve"]),
     ("port_down", ["RDMA port rxe0/1 is DOWN: set its network interface up"]),
 ])
-def test_what_is_wrong_is_reported_with_what_to_do(vm, name, words):
+def test_errors_are_reported_with_a_remedy(vm, name, words):
     assert code(vm, name) not in (0, 124)
     for word in words:
         assert word in reported(vm, name), reported(vm, name)
@@ -206,7 +226,7 @@ def test_dynamic_connections_are_skipped_where_no_card_has_them(vm):
     assert point["status"] == "skipped" and "rxe0/1 is no card of the mlx5 driver" in point["reason"], point
 
 
-def test_ports_whose_mtu_differs_use_the_smaller_and_say_so(vm):
+def test_ports_with_different_mtu_use_the_smaller_and_report_it(vm):
     [point] = points(vm, "smaller_mtu")
     assert point["status"] == "ok", point["reason"]
     assert any("the ports' MTUs differ: 1024 here, 4096 on" in note for note in point["notes"]), point["notes"]
@@ -352,7 +372,7 @@ def test_a_port_that_is_bad_where_tcp_is_well_is_named(vm, name, words):
     assert {node["name"]: node["state"] for node in record["nodes"]}["node3"] == "confirmed"
 
 
-def test_what_rdma_pairs_reached_is_compared_and_kept_over_time(vm):
+def test_results_of_rdma_pairs_are_compared_and_kept_over_time(vm):
     """By the very files that the bring-ups left."""
     done = subprocess.run([BINARY, "compare", vm / "up_healthy", vm / "up_lossy", "--format", "json", "--no-report"],
                           capture_output=True, text=True)

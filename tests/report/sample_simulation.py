@@ -30,7 +30,7 @@ def golden():
         "job": {"name": "sample", "description": "A sample job", "gpus_per_node": 8, "values": {"step.time": "0.35s"}},
         "summary": {"word": "FAIL", "exit_code": 10,
                     "sentence": "on 1024 nodes, GPUs busy: expected 4.69 % [4.45, 5.16], needed 90 %.",
-                    "cause": "First limit: the store at 64 nodes (32 hold), in first epoch."},
+                    "cause": "First limit: the store at 64 nodes (32 still work), in the first epoch."},
         "seed": 1, "seeds": 1000, "from": ["Cold epoch: 1 GB/s, 4 GB/s from 1, 4 clients (measured: run/point.read_bandwidth); it still grew"],
         "missing": ["opening of files: neither measured nor stated"], "scales": [_scale(2 ** n) for n in range(11)],
         "breaks": [{"figure": "first_epoch_busy", "scenario": "first epoch", "nodes": 64, "holds_to": 32, "limit": "the store"},

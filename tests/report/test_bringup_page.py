@@ -8,8 +8,10 @@ import sample_bringup
 from conftest import Reader, program
 
 from headrace_report import documents
+from headrace_report.html import bringup
 from headrace_report.load import load
-from headrace_report.plots import cluster, meetings
+from headrace_report.plots import cluster, crowd, meetings
+from headrace_report.units import share
 
 pytestmark = pytest.mark.skipif(not sample_bringup.SAMPLES, reason="HEADRACE_BINARY names no binary")
 
@@ -32,18 +34,44 @@ def test_findings_come_first_and_all_of_them(pages):
     for state, nodes in record["states"].items():
         assert f"{state} {nodes}" in text, state
     document = load(str(pages.run_file("bringup_found")), documents.TYPES)
+    rates = {row.node.name: row.rate for row in bringup._nodes(document)}
+    for one in record["faults"]:  # one figure of what a node lost, wherever it is
+        assert one["scope"] != "node" or one["loss"] == 0 or rates[one["subject"]] == share(1 - one["loss"]), (one, rates)
     switch = next(subject for scope, subject in faults if scope == "switch")
     assert cluster.draw(document).finding.startswith(f"All of switch {switch} is slow")
     assert meetings.draw(document).finding.startswith("The slowest of")
     assert "scontrol" not in text  # nobody's nodes
+    worst = max((one for one in record["faults"] if one["scope"] == "node"), key=lambda one: one["loss"])
+    away = re.match(r"(\S+) is (\d+)\u00a0% below the median node", crowd.draw(document).finding)
+    assert away and away[1] == worst["subject"] and abs(int(away[2]) - 100 * worst["loss"]) <= 2, (away, worst)
 
 
 def test_nothing_bad_is_said(pages):
     _, text = shown(pages, "bringup_sound")
     assert "\u2714 PASS" in text and "16 of 16 nodes took part." in text and "Nothing: all nodes are accepted." in text, text[:2000]
+    assert "No node is far from the others" in text
 
 
-def test_what_was_not_decided_is_no_pass(pages):
+def test_a_nodes_own_tests_are_compared_with_all_others(tmp_path):
+    """A metric that is better when lower counts the other way. A bad node that no value shows is not called low."""
+    record = sample_bringup.record(8, "--bad", "0")
+    names = [node["name"] for node in record["nodes"]]
+    metrics = [{"point": "memory", "metric": "bandwidth", "unit": "B/s", "better": "higher"}, {"point": "opens", "metric": "latency", "unit": "ns", "better": "lower"}]
+    values = [{"node": number, "values": [1e9, 2e3 if number == 3 else 1e3]} for number in range(8)]
+    record["sessions"][-1]["tests"] = [{"started_utc": "", "took_s": 1, "metrics": metrics, "nodes": values}]
+
+    def figure(bad):
+        record["faults"] = [{"scope": "node", "subject": names[bad], "told": "slow", "fix": "look", "loss": 0.5, "healthy": 0, "in": ["latency"]}]
+        (tmp_path / "bringup.json").write_text(json.dumps(record))
+        return crowd.draw(load(str(tmp_path / "bringup.json"), documents.TYPES))
+
+    found = figure(3)
+    assert found.finding == f"{names[3]} is 50\u00a0% below the median node", found
+    assert found.table.rows[0][0] == "opens.latency", found.table
+    assert not figure(5).finding.startswith(names[3])
+
+
+def test_undecided_is_no_pass(pages):
     record, text = shown(pages, "bringup_undecided")
     suspects = sum(node["state"] == "suspect" for node in record["nodes"])
     assert "? INCONCLUSIVE" in text and f"{suspects} undecided" in text and record["exit_code"] == 11 and suspects > 0, text[:2000]

@@ -183,6 +183,7 @@ def test_a_printed_summary_takes_two_sheets(show, sample, size):
     # What decided is on it, every section at least by its name, and nothing that only screens have.
     shown = "return [...document.querySelectorAll('h2')].every(h => h.getBoundingClientRect().height > 0)"
     assert page.run(shown)
+    assert page.run("return [...document.querySelectorAll('.next-steps li *')].every(e => e.scrollHeight <= e.clientHeight + 1 || !e.clientHeight)")
     assert page.run("return getComputedStyle(document.querySelector('nav')).display") == "none"
 
 

@@ -58,7 +58,7 @@ def test_stored_runs_have_no_blocks(pages):
     assert "which need not be a regression" in text
 
 
-def test_what_cannot_be_drawn_is_not():
+def test_undrawable_values_are_left_out():
     data = sample_comparison.stored()
     pair = data["pairs"][0]
     for row in pair["rows"]:

@@ -96,7 +96,7 @@ def test_on_the_page(tmp_path, name):
     assert all(page.index(f'id="{key}"') < before for key in wanted)
 
 
-def test_the_way_of_single_blocks(one):
+def test_paths_of_single_blocks(one):
     """Each of four slots copies for 20 us in a turn of 420 us: beside the reads of the others."""
     figure = stages.draw(one.points[-1])
     assert plain(figure.finding).startswith("24 blocks in 2.") and "copy overlaps with the rest" in plain(figure.finding)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 
 import pytest
 import sample_run
 
 from headrace_report.load import read_run
-from headrace_report.plots import ladder, roofline
+from headrace_report.plots import ladder, roofline, svg
 
 
 CEILINGS = json.dumps(sample_run.ceilings())
@@ -36,13 +37,25 @@ def test_the_best_of_each_stage_is_its_ceiling(data):
 
 def test_a_stage_within_a_tenth_limits(data):
     figure = ladder.draw(read_run(data))
-    assert figure.finding.startswith("The file system limits: reads reach 9")
+    assert figure.finding.startswith("The file system is the limit: reads reach 9")
 
 
 def test_no_stage_near_is_not_identified(data):
     data["judgements"][0].update(measured=0.4e9, low=0.39e9, high=0.41e9, need=0.3e9)
     figure = ladder.draw(read_run(data))
-    assert figure.finding.startswith("No stage limits: reads reach 19") and "in flight" in figure.finding
+    assert figure.finding.startswith("No bottleneck found: reads reach 19") and "more workers" in figure.finding
+
+
+@pytest.mark.parametrize("need", [0.5e9, 0.9e9])
+def test_the_axis_has_round_numbers_within_a_decade_too(data, need):
+    """Matplotlib labels the small ticks of such an axis with formulas."""
+    data["judgements"][0].update(measured=0.95e9, low=0.94e9, high=0.96e9, need=need)
+    for point in data["points"]:
+        for metric in point["metrics"]:
+            metric.update({key: min(metric[key], 1.2e9) for key in ("median", "low", "high") if metric.get(key)})
+    text = svg.inline(ladder.draw(read_run(data)), "a", svg.StyleSheet())
+    glyphs = set(re.findall(r"DejaVuSans-([0-9a-f]+)", text))
+    assert f"{ord('G'):x}" in glyphs and not {f"{ord('$'):x}", f"{ord('×'):x}"} & glyphs, glyphs
 
 
 def test_several_stages_near_are_not_identified(data):
@@ -63,7 +76,7 @@ def test_one_stage_is_no_ladder():
     assert ladder.draw(read_run(sample_run.interrupted())) is None
 
 
-def test_the_knee_stands_where_the_lines_meet(data):
+def test_knee_is_at_the_crossing_of_the_lines(data):
     (curve,) = roofline.curves(read_run(data))
     assert [round(one.size) for one in curve.sizes] == [4096 << 2 * n for n in range(6)]
     assert curve.most_requests == pytest.approx(max(one.rate / one.size for one in curve.sizes))
@@ -74,7 +87,7 @@ def test_the_knee_stands_where_the_lines_meet(data):
     assert len(figure.table.rows) == 6
 
 
-def test_what_else_differs_is_another_curve(data):
+def test_other_parameters_are_another_curve(data):
     for point in data["points"][1:4]:
         point["params"]["queue_depth"] = 1
     assert len(roofline.curves(read_run(data))) == 2

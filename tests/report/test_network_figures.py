@@ -109,7 +109,7 @@ def run_with(points, collectives):
     return read_run({**run_file("MEASURED", 0, [], points), "collectives": collectives})
 
 
-def test_the_fit_lies_beside_what_was_measured():
+def test_fit_is_drawn_with_the_measurements():
     points = [collective(size) for size in SIZES]
     measured = run_with(points, [fitted(points)])
     with styled():
@@ -124,7 +124,7 @@ def test_the_fit_lies_beside_what_was_measured():
     assert busbw.keys[0].mark == "band"
 
 
-def test_what_the_jobs_collectives_take():
+def test_times_of_the_jobs_collectives():
     points = [collective(size) for size in SIZES]
     with styled():
         figure = network.step_time([*run_with(points, [fitted(points)]).collectives])
@@ -137,7 +137,7 @@ def test_what_the_jobs_collectives_take():
     assert network.step_time([]) is None
 
 
-def test_groups_are_curves_of_their_own_and_needs_stand_at_their_sizes():
+def test_groups_are_separate_curves_with_needs_at_their_sizes():
     points = []
     for group, size in (("all", 1 << 20), ("all", 25 << 20), ("intra_node", 1 << 20), ("intra_node", 25 << 20)):
         made = collective(size)
@@ -166,7 +166,7 @@ def test_the_straggler_among_ranks():
     assert len(figure.table.rows) == 4
 
 
-def test_pair_matrix_reports_whom_it_blames():
+def test_pair_matrix_reports_blamed_parts():
     with styled():
         node = network.pair_matrix(run([pairs(slow=2)]).points[0].pairs)
         link = network.pair_matrix(run([pairs(links=((0, 3),))]).points[0].pairs)
@@ -195,7 +195,7 @@ def test_a_scaling_curve_out_of_order_is_refused():
         run([], [curve((2, 1))])
 
 
-def test_the_slowest_rank_over_time_beside_the_mean():
+def test_slowest_rank_over_time_with_the_mean():
     point = collective(8)
     for repetition in point["repetitions"]:
         phase = repetition["phases"][0]

@@ -106,11 +106,11 @@ def with_part(sample, outcome, scope="node node3"):
 
 
 @pytest.mark.parametrize("sample, outcome, reported", [
-    ("without_needs", "FAIL", ("Bad: node node3", "Compared with what their like reached in the same repetitions; no need was declared")),
-    ("without_needs", "INCONCLUSIVE", ("It is open whether there is something wrong with node node3", "No node is blamed; no need was declared")),
-    ("passing", "FAIL", ("Bad: node node3", "2 of 2 requirements met; bad: node node3")),
+    ("without_needs", "FAIL", ("Bad: node3", "Compared with what their like reached in the same repetitions; no need was declared")),
+    ("without_needs", "INCONCLUSIVE", ("It is open whether there is something wrong with node3", "No node is blamed; no need was declared")),
+    ("passing", "FAIL", ("Bad: node3", "2 of 2 requirements met; bad: node3")),
     ("failing", "FAIL", ("node17 is not ready for \u201cresnet50-imagenet\u201d",
-                         "2 of 9 requirements missed, 2 inconclusive, 1 skipped; bad: node node3. Files opened: 7.01\u00a0k/s of "
+                         "2 of 9 requirements missed, 2 inconclusive, 1 skipped; bad: node3. Files opened: 7.01\u00a0k/s of "
                          "12.3\u00a0k/s needed")),
 ])
 def test_headlines_name_the_parts_that_are_bad(sample, outcome, reported):

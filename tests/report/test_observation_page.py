@@ -26,7 +26,7 @@ def test_everything_is_there_without_scripts(pages):
 
 def test_figures_state_their_finding():
     seen = read(sample_observation.observation(), documents.TYPES)
-    assert watched.waits(seen, "consumer").finding.replace("\u00a0", " ").startswith("Those who take batches were mostly pausing: 8")
+    assert watched.waits(seen, "consumer").finding.replace("\u00a0", " ").startswith("Training processes were mostly pausing: 8")
     assert watched.waits(seen, "workers").finding.startswith("Workers were mostly reading")
     assert "read from device 254:0" in watched.rates(seen).finding
     assert "a step alone takes 80.2ms" in watched.steps(seen).finding

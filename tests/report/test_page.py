@@ -41,7 +41,7 @@ def test_references_have_targets_and_ids_are_unique(pages, sample):
     assert wanted <= set(reader.ids)
 
 
-def test_content_policy_allows_exactly_what_is_there(pages, sample):
+def test_content_policy_allows_exactly_the_content(pages, sample):
     text = pages.text(sample)
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1].replace("&#39;", "'")
     assert "default-src 'none'" in policy and "unsafe" not in policy and "http" not in policy
@@ -160,7 +160,7 @@ def test_needs_that_another_test_answers_or_that_differ_are_rows_of_their_own():
     assert words.need_name(dataclasses.replace(first, name="")) == "ingest.read_bandwidth", "older files have no names"
 
 
-def test_what_to_do_next_stands_once_and_before_the_needs(pages):
+def test_next_steps_appear_once_and_before_the_needs(pages):
     text = pages.reader("failing").text
     for judgement in sample_run.failing()["judgements"]:
         if judgement["next_step"] and judgement["outcome"] != "PASS":
@@ -252,7 +252,7 @@ def test_contrast(pages, medium):
         assert contrast(palette[mark], palette["paper"]) >= 3.0, (medium, mark)
 
 
-def test_marks_a_checkpoint_that_is_saved_beside_the_reads(pages):
+def test_marks_a_checkpoint_saved_during_reads(pages):
     text = pages.reader("saving").text
     before, during = re.search(r"p99 of the reads: (\S+ ms) alone, (\S+ ms) while a checkpoint is saved", text).groups()
     assert float(during.split()[0]) > 4 * float(before.split()[0])
@@ -261,13 +261,13 @@ def test_marks_a_checkpoint_that_is_saved_beside_the_reads(pages):
     assert "while a checkpoint" not in pages.reader("failing").text
 
 
-def test_a_need_reports_what_its_data_leave_unproven(pages):
+def test_needs_report_unproven_data(pages):
     text = pages.reader("failing").text
     assert "Not proven: 5,000 of 1,281,167 files: caches hold more of them" in text
     assert "Not proven" not in pages.reader("passing").text
 
 
-def test_what_would_help_stands_on_the_page_where_the_run_was_sized(tmp_path):
+def test_fixes_are_on_the_page_of_a_sized_run(tmp_path):
     (tmp_path / "run.json").write_text(json.dumps(sample_run.failing()))
     assert program(tmp_path).returncode == 0
     assert "What would help" not in (tmp_path / "report.html").read_text()
@@ -286,7 +286,7 @@ def test_what_would_help_stands_on_the_page_where_the_run_was_sized(tmp_path):
     assert done.returncode == 2 and "size.json" in done.stderr, done.stderr
 
 
-def test_what_a_client_asked_of_its_servers_is_reported(tmp_path):
+def test_requests_of_a_client_are_reported(tmp_path):
     data = sample_run.passing()
 
     def page():

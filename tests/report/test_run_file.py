@@ -68,7 +68,7 @@ def test_names_the_place(good, path, value, words):
 
 @pytest.mark.parametrize("path", [("run",), ("run", "node"), ("summary",), ("points", 0, "status"),
                                   ("points", 0, "metrics", 0, "values")])
-def test_names_what_is_missing(good, path):
+def test_names_missing_keys(good, path):
     data = copy.deepcopy(good)
     place = data
     for key in path[:-1]:

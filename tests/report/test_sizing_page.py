@@ -35,7 +35,7 @@ def test_everything_is_there_without_scripts(pages):
         assert word in text, word
 
 
-def test_what_is_extrapolated_is_called_so_and_dashed(pages):
+def test_extrapolation_is_labelled_and_dashed(pages):
     sizing = read_sample("golden")
     figure = scaling.draw(sizing, next(s for s in sizing.scaling if s.phase == "cold_epoch"))
     lines = figure.drawing.axes[0].get_lines()
@@ -55,7 +55,7 @@ def test_figures_state_their_finding():
     assert "step.micro_batch is the nearest to flip it: 54" in assumptions.draw(sizing).finding
 
 
-def test_what_cannot_be_drawn_is_not(pages):
+def test_undrawable_values_are_left_out(pages):
     sizing = read_sample("fed")
     for module in (changes, tradeoff, cycle, assumptions):
         assert module.draw(sizing) is None

@@ -1,6 +1,7 @@
-"""Plain English of pages that people read: a list of words, and the length of sentences."""
+"""Plain English of pages, printed texts and comments: a list of words, and the length of sentences."""
 
 import ast
+import inspect
 import re
 
 # A pattern, and a text that it must find.
@@ -17,6 +18,7 @@ WORDS = [
     (r"\bas the \w+ has it\b", "as the job has it"),
 ]
 LONGEST, MEAN = 30, 16
+LONGEST_COMMENT = 20
 
 CODE = re.compile(r"^ *```.*?^ *```|^\$\$.*?\$\$$", re.S | re.M)
 ITEM = re.compile(r"\s*(?:[-*] |\d+\. |> )")
@@ -127,6 +129,90 @@ def name_faults(name, source):
             yield f"{name}:{number}: '{found[0]}' in: {line.strip()[:60]}"
 
 
+TEST_NAME = re.compile(r"\bTEST(?:_F|_P)?\(\s*\w+,\s*(\w+)\)|^def test_(\w+)\(", re.M)
+NOT_IN_TEST_NAMES = set("""what who whom whose whoever whomever whatever nobody nobodys somebody somebodys anybody anybodys everybody
+    tell tells told telling way ways stand stands stood beside likewise meanwhile""".split())
+
+
+def test_name_faults(name, source):
+    """Names of tests with clauses as nouns, or with words of the list."""
+    for found in TEST_NAME.finditer(source):
+        for word in re.findall(r"[A-Z]?[a-z]+", found[1] or found[2]):
+            if word.lower() in NOT_IN_TEST_NAMES:
+                yield f"{name}:{source.count(chr(10), 0, found.start()) + 1}: '{word}' in {found[1] or found[2]}"
+
+
+CALLED = re.compile(r'`[^`]*`|"[^"\n]*"')  # names of code, and quoted texts
+
+
+def comments(name, source):
+    """(line, text) of comments and descriptions; comments on lines in a row are one text, names and quotes are x."""
+    marks = ("#", '"""')
+    if name.endswith((".cc", ".h", ".cu")):
+        marks = ("//",)
+        source = re.sub(r"^ *#|(?<=\d)'(?=\d)", "", source, flags=re.M)  # directives, 1'000
+    line, parts, end = 0, [], 0
+    for found in QUOTED.finditer(source):
+        if found[0].startswith(marks):
+            between = source[end:found.start()]
+            if parts and (between.strip() or between.count("\n") != 1):
+                yield line, CALLED.sub("x", " ".join(parts))
+                parts = []
+            line = line if parts else source.count("\n", 0, found.start()) + 1
+            parts.append(re.sub(r"\s+", " ", found[0]).strip('/#" '))
+            end = found.end()
+    if parts:
+        yield line, CALLED.sub("x", " ".join(parts))
+
+
+# Tables, usages, messages of formats and equations are no sentences.
+LAID_OUT = re.compile(r" {2,}|.*\S {2,}\S|python3 |benches/|\w+\.py |minimal_|message |xprt: |.* = .*[*/].*[*/]|.*(?:[A-Z]+,? \d+[;.] ){3}")
+
+
+def running(name, source):
+    """(line, text) of the paragraphs of comments and descriptions."""
+    cpp = name.endswith((".cc", ".h", ".cu"))
+    if cpp:
+        source = re.sub(r"(?<=\d)'(?=\d)", " ", source)
+    block, begin, at = [], 0, None
+    for found in QUOTED.finditer(source):
+        line = source.count("\n", 0, found.start()) + 1
+        if found[0].startswith("//" if cpp else "#"):
+            lines = [re.sub(r"^(?:///?<?|#+) ?", "", found[0])]
+            before = source[source.rfind("\n", 0, found.start()) + 1:found.start()]
+            goes_on = not before.strip() and (len(before), line) == at
+            at = (len(before), line + 1)
+        elif not cpp and found[0].startswith('"""') and not found[0].startswith('"""\\') and re.search(r"(?:^|\n)[ \t]*$", source[:found.start()]):
+            lines, goes_on, at = inspect.cleandoc(found[0].strip('"')).split("\n"), False, None
+        else:
+            continue
+        if block and not goes_on:
+            yield begin, " ".join(block)
+            block = []
+        for number, text in enumerate(lines, line):
+            if not text.strip() or LAID_OUT.match(text):
+                if block:
+                    yield begin, " ".join(block)
+                block = []
+                continue
+            begin = begin if block else number
+            block.append(text.strip())
+    if block:
+        yield begin, " ".join(block)
+
+
+def comment_faults(name, source):
+    for line, text in comments(name, source):
+        for pattern, _ in WORDS:
+            for found in re.finditer(pattern, text, re.I):
+                yield f"{name}:{line}: '{found[0]}' in: {text[max(0, found.start() - 30):found.end() + 30]}"
+    for line, text in running(name, source):
+        for sentence in re.split(r"(?<=[.!?])\)?\s+", CALLED.sub("x", text)):
+            words = len(re.findall(r"\S*\w\S*", sentence))
+            if words > LONGEST_COMMENT:
+                yield f"{name}:{line}: {words} words: {sentence}"
+
+
 def unseen():
     """Faults that the rule would not see: it must see its own examples."""
     for pattern, example in WORDS:
@@ -142,6 +228,17 @@ def unseen():
                                 ("a.cc", f'"{long}"', 1)):
         if len(list(text_faults(name, source))) != right:
             yield f"the rule is wrong on the texts of {source[:40]}"
+    for name, source, right in (("a.cc", "// It shows what\n// was read.\nint stands;  // next to it", 1), ("a.cc", "#if x  // it stands\nf(1'000);  // so many", 2),
+                                ("a.cc", 'f("it stands");  // prints "it stands" of `stands`', 0), ("a.h", "/// What is read?", 0),
+                                ("a.py", '"""It stands."""\nf("it stands")  # beside it', 2), ("a.cc", "// so\n\n// many", 0),
+                               ("a.cc", "// " + "word " * LONGEST_COMMENT + "\n// more.", 1), ("a.cc", "// " + "word " * LONGEST_COMMENT + "\n\n// more.", 0),
+                               ("a.cc", "int a;  // " + "word " * LONGEST_COMMENT + "\n// more.", 0), ("a.py", '"""' + "word " * LONGEST_COMMENT + 'more."""', 1),
+                               ("a.py", 'text = """' + "word " * LONGEST_COMMENT + 'more."""', 0), ("a.h", "// word  " + "word " * 30, 0)):
+        if len(list(comment_faults(name, source))) != right:
+            yield f"the rule is wrong on the comments of {source[:40]}"
+    for source, right in (("TES" "T(Suite, WhatIsSlow) {", 1), ("TEST_F(Suite, Always) {", 0), ("def test_who_is_dead(a):", 1), ("def test_always():", 0)):
+        if len(list(test_name_faults("a", source))) != right:
+            yield f"the rule is wrong on the test's name in {source}"
     for source, right in (("int told_ns; // it tells", 1), ('f("told", "it tells");', 0), ("satellite = intelligence", 0), ('"""Told."""', 1)):
         if len(list(name_faults("a.cc", source))) != right:
             yield f"the rule is wrong on the names of {source[:40]}"

@@ -170,7 +170,7 @@ LONGEST_PAGE = {"README.md": 120}  # lines; others: 250
 
 
 def words():
-    """No marks of unfinished work; pages and printed texts in plain English; pages short, and listed in their index."""
+    """No marks of unfinished work; pages, printed texts and comments in plain English; pages short, and listed in their index."""
     yield from language.unseen()
     index = (ROOT / "docs/README.md").read_text()
     for page in tracked(*PAGES):
@@ -183,6 +183,11 @@ def words():
     for file in tracked("harness/*", "workloads/*", "benches/headrace/*", "reports/*"):
         if file.suffix in {".cc", ".h", ".py", ".html"}:
             yield from language.text_faults(file.relative_to(ROOT).as_posix(), file.read_text())
+    for file in tracked("harness/*", "workloads/*", "benches/*", "reports/*"):
+        if file.suffix in {".cc", ".h", ".cu", ".py", ".cmake"} or file.name == "CMakeLists.txt":
+            yield from language.comment_faults(file.relative_to(ROOT).as_posix(), file.read_text())
+    for file in tracked("tests/*.cc", "tests/*.cu", "tests/*.py"):
+        yield from language.test_name_faults(file.relative_to(ROOT).as_posix(), file.read_text(errors="replace"))
     for file in tracked("*.cc", "*.h", "*.cu", "*.py"):
         if "rules" not in file.parts:
             yield from language.name_faults(file.relative_to(ROOT).as_posix(), file.read_text())

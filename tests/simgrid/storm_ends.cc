@@ -2,7 +2,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "harness/simulate/fluid.h"
+#include "harness/analysis/simulate/fluid.h"
 
 int main() {
   const nlohmann::json given = nlohmann::json::parse(std::cin);

@@ -81,7 +81,7 @@ def test_clients_saturate_the_servers(stores):
     assert three < 1.3 * two       # of two servers; each cable gives what it gives
 
 
-def test_what_the_client_keeps_leaves_cold_unproven(stores):
+def test_data_kept_by_the_client_leaves_cold_unproven(stores):
     for clients in (1, 2, 3):
         for repetition in stores["healthy"].point(f"clients{clients}")["repetitions"]:
             assert not repetition["cache"]["proven"] and "the client's cache is not seen" in repetition["cache"]["why"]

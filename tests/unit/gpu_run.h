@@ -18,7 +18,7 @@ namespace headrace::testing {
 struct GpuRun : ::testing::Test {
   void SetUp() override { stop_signal = 0; }
 
-  /// Runs each of `entries` ("use: h2d, size: 1MiB") three times, the GPUs behaving as `settings`
+  /// Runs each of `entries` ("use: h2d, size: 1MiB") `looks` times, the GPUs behaving as `settings`
   /// says.
   RunResult run(const std::vector<std::string>& entries, const std::string& more = "", const std::string& job = "") {
     auto backend = std::make_unique<HostGpuBackend>(settings);
@@ -26,7 +26,8 @@ struct GpuRun : ::testing::Test {
     node.backends().replace_gpu(std::move(backend));
     std::string config = "schema: 1\nname: test\ntarget: {path: " + (folder / "scratch") + ", max_write: 1GiB}\n" +
                          more + "workloads:\n";
-    for (const std::string& entry : entries) config += "  - {" + entry + ", repeat: {looks: [3], budget: 60s}}\n";
+    for (const std::string& entry : entries)
+      config += "  - {" + entry + ", repeat: {looks: [" + std::to_string(looks) + "], budget: 60s}}\n";
     folder.write("config.yaml", config);
     PlanOptions options;
     options.config_file = folder / "config.yaml";
@@ -52,6 +53,7 @@ struct GpuRun : ::testing::Test {
     return false;
   }
 
+  unsigned looks = 3;  // repetitions
   TemporaryFolder folder;
   HostBackendSettings settings;
   Node node{folder / "scratch"};

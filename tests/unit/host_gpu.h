@@ -16,11 +16,14 @@
 #include <set>
 #include <stdexcept>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "harness/backends/gpu.h"
 #include "harness/base/error.h"
 #include "harness/record/recorder.h"
+#include "tests/unit/fake_clock.h"
+#include "tests/unit/hollow_memory.h"
 
 namespace headrace::testing {
 
@@ -68,6 +71,7 @@ struct HostGpuSettings {
   std::string no_hardware = "no decoders";                                // why the GPU's own decoders decode nothing
   std::uint64_t lost_after = std::numeric_limits<std::uint64_t>::max();   // copies; then every call fails
   std::uint64_t hangs_after = std::numeric_limits<std::uint64_t>::max();  // copies; the next never ends
+  std::string no_sharing;                                                 // why it shares no memory over a fabric
   std::optional<CopyKind> corrupts;                                       // copies of this kind flip a bit
 };
 
@@ -76,6 +80,7 @@ struct HostBackendSettings {
   double staging = 5e9;  // of pageable memory [B/s]
   std::uint64_t most_pinned = std::numeric_limits<std::uint64_t>::max();
   std::string unusable, no_files;
+  bool hollow = false;  // neither numbers of collectives nor products are made, and memory is of addresses alone
   std::chrono::milliseconds patience{200};
 };
 
@@ -123,9 +128,13 @@ class HostGpuBackend final : public GpuBackend {
   class HostImageDecoder;
 
   struct Memory final : GpuMemory {
-    Memory(HostGpuBackend& owner, const Device* device, std::uint64_t bytes)
-        : owner(owner), device(device), held(bytes, 0xdd) {
-      begin_ = held.data();
+    Memory(HostGpuBackend& owner, const Device* device, std::uint64_t bytes) : owner(owner), device(device) {
+      const NoTime none;
+      if (owner.settings_.hollow)
+        hollow = hollow_memory(bytes);
+      else
+        held.assign(bytes, 0xdd);
+      begin_ = hollow ? hollow.get() : held.data();
       size_ = bytes;
       const std::lock_guard lock(owner.mutex_);
       owner.memories_.push_back(this);
@@ -138,7 +147,16 @@ class HostGpuBackend final : public GpuBackend {
     }
     HostGpuBackend& owner;
     const Device* device;
+    HollowMemory hollow;
     std::vector<unsigned char> held;
+  };
+
+  /// Another GPU's, of any backend of this process.
+  struct Mapped final : GpuMemory {
+    Mapped(const GpuFabricHandle& handle, std::uint64_t bytes) {
+      std::memcpy(&begin_, handle.data(), sizeof begin_);
+      size_ = bytes;
+    }
   };
 
   struct Pinned final : GpuMemory {
@@ -185,6 +203,11 @@ class HostGpuBackend final : public GpuBackend {
       if (hung) return kHung;
       return copies > settings.lost_after ? "copy on " + name + ": " + kLost : std::string();
     }
+    std::optional<std::uint64_t> free_memory() override {
+      const std::uint64_t most = std::min(settings.facts.memory, settings.most_allocated),
+                          held = owner.allocated(*this);
+      return most > held ? most - held : 0;
+    }
     std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override {
       touch();
       if (bytes > settings.facts.memory || owner.allocated(*this) + bytes > settings.most_allocated)
@@ -206,6 +229,16 @@ class HostGpuBackend final : public GpuBackend {
       if (memory.size() > owner.settings_.most_pinned)
         throw RunError("register " + std::to_string(memory.size()) + " bytes: refused by the test");
       return std::make_unique<Pinned>(owner, memory);
+    }
+    std::unique_ptr<GpuMemory> share(std::uint64_t bytes, GpuFabricHandle& handle) override {
+      if (!settings.no_sharing.empty()) throw Unsupported(settings.no_sharing);
+      auto memory = allocate(bytes);
+      const unsigned char* const begin = memory->begin();
+      std::memcpy(handle.data(), &begin, sizeof begin);
+      return memory;
+    }
+    std::unique_ptr<GpuMemory> map(const GpuFabricHandle& handle, std::uint64_t bytes) override {
+      return std::make_unique<Mapped>(handle, bytes);
     }
     bool reaches(Gpu& other) override {
       touch();
@@ -283,7 +316,7 @@ class HostGpuBackend final : public GpuBackend {
         std::uint64_t& engine = device.engine_free_ns[static_cast<std::size_t>(kind)];
         const std::uint64_t end = std::max(free_ns, engine) + ns;
         engine = end;
-        std::memcpy(to, from, bytes);
+        move(to, from, bytes);
         if (device.settings.state.replays) *device.settings.state.replays += device.settings.replays_per_copy;
         if (device.settings.corrupts == kind) static_cast<unsigned char*>(to)[bytes / 2] ^= 1;
         return number >= device.settings.hangs_after ? kNever : end;
@@ -298,8 +331,8 @@ class HostGpuBackend final : public GpuBackend {
       device.check();
       const auto ns = static_cast<std::uint64_t>(1e9 * static_cast<double>(bytes) / device.settings.cores);
       Work work;
-      work.run = [to, from, bytes, ns](std::uint64_t free) {
-        std::memcpy(to, from, bytes);
+      work.run = [this, to, from, bytes, ns](std::uint64_t free) {
+        move(to, from, bytes);
         return free + ns;
       };
       queue(std::move(work));
@@ -320,7 +353,7 @@ class HostGpuBackend final : public GpuBackend {
       work.run = [this, words = static_cast<std::uint64_t*>(at), count = bytes / 8, checks = is != nullptr,
                   is = is == nullptr ? next : *is, next, found](std::uint64_t free) {
         if (checks && device.checks++ == device.settings.flips_after) words[count / 2] ^= 8;
-        for (std::uint64_t i = 0; i < count; ++i) {
+        for (std::uint64_t i = 0; i < count && !owner.settings_.hollow; ++i) {
           if (checks && words[i] != pattern_word(is, i)) {
             ++found->count;
             if (found->seen++ == 0) {
@@ -332,6 +365,27 @@ class HostGpuBackend final : public GpuBackend {
           words[i] = pattern_word(next, i);
         }
         return free + static_cast<std::uint64_t>(1e9 * 16 * static_cast<double>(count) / device.settings.memory);
+      };
+      queue(std::move(work));
+    }
+    void bring(void* in, const ExpectedSums& data, bool in_place) override {
+      take_elements(data.count(), data.element(), [=] { data.fill(in, in_place); });
+    }
+    void check(const void* out, const ExpectedSums& data, GpuWrongElements& found) override {
+      take_elements(data.results(), data.element(), [=, &found] {
+        const GpuWrongElements wrong = data.wrong(out);
+        found.count += wrong.count;
+        found.first = std::min(found.first, wrong.first);
+      });
+    }
+    template <class Take>
+    void take_elements(std::uint64_t count, NcclElement element, Take take) {
+      const std::lock_guard lock(owner.mutex_);
+      device.check();
+      Work work;
+      work.run = [this, bytes = static_cast<double>(count * layout_of(element).bytes), take](std::uint64_t free) {
+        if (!owner.settings_.hollow) take();
+        return free + static_cast<std::uint64_t>(1e9 * bytes / device.settings.memory);
       };
       queue(std::move(work));
     }
@@ -409,6 +463,17 @@ class HostGpuBackend final : public GpuBackend {
       return 1e-9 * (static_cast<double>(end.reached_ns[to]) - static_cast<double>(reached_ns[from]));
     }
 
+    /// Hollow: a copy that repeats the one before, of the same data as far as samples show, moves nothing.
+    void move(void* to, const void* from, std::uint64_t bytes) {
+      constexpr std::uint64_t kSamples = 64, kSample = 64;
+      bool same = owner.settings_.hollow && bytes > kSamples * kSample && moved == std::tuple(to, from, bytes);
+      for (std::uint64_t i = 0; same && i < kSamples; ++i) {
+        const std::uint64_t at = (bytes - kSample) / (kSamples - 1) * i;
+        same = std::memcmp(static_cast<const char*>(to) + at, static_cast<const char*>(from) + at, kSample) == 0;
+      }
+      if (!same) std::memcpy(to, from, bytes);
+      moved = {to, from, bytes};
+    }
     std::uint64_t duration(std::uint64_t bytes, CopyKind kind, const void* to, const void* from) const {
       const HostGpuSettings& s = device.settings;
       const bool peer = kind == CopyKind::d2d && owner.gpu_of(to) != owner.gpu_of(from);
@@ -428,6 +493,7 @@ class HostGpuBackend final : public GpuBackend {
       while (!works.empty() && !gated && free_ns != kNever) {
         const Work& next = works.front();
         if (next.other && next.other->reached_version[next.mark] < next.version) break;
+        const NoTime none;
         free_ns = next.run(free_ns);
         works.pop_front();
         moved = true;
@@ -448,6 +514,7 @@ class HostGpuBackend final : public GpuBackend {
             device.check();
           }
         }
+        if (at != kNever && pass_until(at)) continue;
         const std::uint64_t now = now_ns();
         const std::uint64_t rest = at == kNever ? 1'000'000 : at > now ? at - now : 0;
         std::this_thread::sleep_for(std::chrono::nanoseconds(std::min<std::uint64_t>(rest, 5'000'000)));
@@ -458,6 +525,7 @@ class HostGpuBackend final : public GpuBackend {
     Device& device;
     bool gated = false;
     std::uint64_t free_ns = 0;
+    std::tuple<const void*, const void*, std::uint64_t> moved{};
     std::deque<Work> works;
     std::uint64_t reached_ns[kMarks] = {}, reached_version[kMarks] = {}, queued_version[kMarks] = {};
     std::list<Stream*>::iterator place;

@@ -16,7 +16,8 @@
 #include "harness/backends/nccl.h"
 #include "harness/base/clock.h"
 #include "harness/base/error.h"
-#include "workloads/network/elements.h"
+#include "tests/unit/fake_clock.h"
+#include "tests/unit/hollow_memory.h"
 
 namespace headrace::testing {
 
@@ -37,19 +38,32 @@ struct NcclFabric {
   std::condition_variable changed;
   std::map<std::string, Group> groups;
   unsigned ids = 0, met = 0;
-  unsigned registered = 0, graphs = 0;  // buffers of members, and starts by graphs
-  std::string no_registration;
-  bool corrupts = false;
-  std::string log;  // what it would write
+  unsigned registered = 0, windows = 0, graphs = 0;  // buffers of members, and starts by graphs
+  std::string no_registration, no_windows, no_memory, refuses_memory;
+  bool takes_buffers = true;
+  std::uint64_t from_nccl = 0;           // bytes that NCCL's allocator gave
+  bool corrupts = false, drops = false;  // it does nothing
+  std::uint64_t corrupts_byte = 0;       // of the last rank's result
+  double busbw = 0;                      // not 0: operations take their time, and that of each copy
+  std::uint64_t join_ns = 0;             // that joining takes
+  bool hollow = false;                   // nothing is moved
+  double operation_s = 0;                // that each takes; where it is more than the patience, it fails
+  std::string log;                       // what it would write
   bool listens = false;
   std::string no_f8e5m2;
 
+  /// That an operation of a group of `size` takes [s].
+  double takes(const NcclCalls& calls, unsigned size) const {
+    constexpr double kLatency_s = 20e-6;
+    const double bytes = static_cast<double>(calls.count * layout_of(calls.element).bytes);
+    return operation_s + (busbw > 0 ? kLatency_s + bus_factor(calls.what, size) * bytes / busbw : 0);
+  }
+
   /// What NCCL leaves, from what every rank brought. Sources are copied first: in place.
   static void perform(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
-    using network::bits_at, network::element_value, network::put_element;
     const auto n = static_cast<unsigned>(buffers.size());
     const NcclElement e = calls.element;
-    const std::uint64_t count = calls.count, part = count / n, each = network::layout_of(e).bytes;
+    const std::uint64_t count = calls.count, part = count / n, each = layout_of(e).bytes;
     std::vector<std::vector<unsigned char>> in(n);
     for (unsigned r = 0; r < n; ++r) {
       const auto* from = static_cast<const unsigned char*>(buffers[r].in);
@@ -98,6 +112,10 @@ struct NcclFabric {
         case Collective::all_to_all:
           for (unsigned s = 0; s < n; ++s) move(s * part, in[s], r * part, part);
           break;
+        case Collective::all_to_all_v:
+          for (unsigned s = 0, own = static_cast<unsigned>(calls.parts[r + 1] - calls.parts[r]); s < n; ++s)
+            move(std::uint64_t{s} * own, in[s], calls.parts[r], own);
+          break;
         case Collective::send_recv:
           move(0, in[(r + n - 1) % n], 0, count);
           break;
@@ -112,6 +130,7 @@ class HostNcclGroup final : public NcclGroup {
                 double timeout_s)
       : fabric_(std::move(fabric)), id_(std::move(id)), size_(size), members_(members.begin(), members.end()) {
     std::unique_lock lock(fabric_->mutex);
+    pass_until(now_ns() + fabric_->join_ns);
     NcclFabric::Group& group = own();
     group.size = size;
     group.queued.resize(size);
@@ -141,15 +160,20 @@ class HostNcclGroup final : public NcclGroup {
       }
       operation.buffers[rank] = buffers[i];
       if (--operation.missing > 0) continue;
-      NcclFabric::perform(calls_, operation.buffers);
-      if (fabric_->corrupts) static_cast<unsigned char*>(operation.buffers[size_ - 1].out)[0] ^= 4;
+      if (!fabric_->hollow && !fabric_->drops) {
+        const NoTime none;
+        NcclFabric::perform(calls_, operation.buffers);
+      }
+      if (fabric_->corrupts) static_cast<unsigned char*>(operation.buffers[size_ - 1].out)[fabric_->corrupts_byte] ^= 4;
       group.open.erase(group.done++);
       fabric_->changed.notify_all();
     }
   }
-  void register_buffers(std::span<const NcclBuffers> buffers, std::uint64_t) override {
+  bool register_buffers(std::span<const NcclMemory> buffers, NcclRegistration how) override {
     const std::lock_guard lock(fabric_->mutex);
-    fabric_->registered += static_cast<unsigned>(buffers.size());
+    for (const NcclMemory& one : buffers)
+      (how == NcclRegistration::windows ? fabric_->windows : fabric_->registered) += static_cast<unsigned>(one.size());
+    return fabric_->takes_buffers;
   }
   NcclTimes wait() override {
     std::unique_lock lock(fabric_->mutex);
@@ -159,7 +183,14 @@ class HostNcclGroup final : public NcclGroup {
     if (!fabric_->changed.wait_for(lock, std::chrono::duration<double>(calls_.patience_s), done))
       throw RunError("NCCL: operation: did not end in time");
     done_ = calls_.times;
-    for (std::uint64_t b = 0; b < calls_.times; b += calls_.batch) times.batch_end_ns.push_back(now_ns() + b);
+    std::uint64_t end_ns = now_ns();
+    for (std::uint64_t b = 0; b < calls_.times; b += calls_.batch) {
+      const double batch_s =
+          fabric_->takes(calls_, size_) * static_cast<double>(std::min(calls_.batch, calls_.times - b));
+      if (batch_s > calls_.patience_s) throw RunError("NCCL: operation: did not end in time");
+      times.batch_end_ns.push_back((end_ns += static_cast<std::uint64_t>(1e9 * batch_s)) + b);
+    }
+    pass_until(end_ns);
     return times;
   }
   std::uint64_t done() const override { return done_; }
@@ -177,7 +208,7 @@ class HostNcclGroup final : public NcclGroup {
   std::atomic<std::uint64_t> done_{0};
 };
 
-class HostNcclBackend final : public NcclBackend {
+class HostNcclBackend : public NcclBackend {
  public:
   explicit HostNcclBackend(std::shared_ptr<NcclFabric> fabric, std::string version = "0.0.0")
       : fabric_(std::move(fabric)), version_(std::move(version)) {}
@@ -186,7 +217,18 @@ class HostNcclBackend final : public NcclBackend {
   std::string why_not(NcclElement element) const override {
     return element == NcclElement::f8e5m2 ? fabric_->no_f8e5m2 : "";
   }
-  std::string why_no_registration() const override { return fabric_->no_registration; }
+  std::string why_not(NcclRegistration how) const override {
+    return how == NcclRegistration::none      ? ""
+           : how == NcclRegistration::buffers ? fabric_->no_registration
+                                              : fabric_->no_windows;
+  }
+  std::string why_no_memory() const override { return fabric_->no_memory; }
+  std::unique_ptr<GpuMemory> allocate(unsigned, std::uint64_t bytes) override {
+    if (!fabric_->refuses_memory.empty()) throw RunError(fabric_->refuses_memory);
+    const std::lock_guard lock(fabric_->mutex);
+    fabric_->from_nccl += bytes;
+    return std::make_unique<Memory>(fabric_->hollow ? hollow_memory(bytes) : HollowMemory(), bytes);
+  }
   std::string make_id() override {
     const std::lock_guard lock(fabric_->mutex);
     return "group " + std::to_string(fabric_->ids++);
@@ -207,6 +249,15 @@ class HostNcclBackend final : public NcclBackend {
   }
 
  private:
+  struct Memory final : GpuMemory {
+    Memory(HollowMemory hollow, std::uint64_t bytes) : hollow(std::move(hollow)) {
+      if (!this->hollow) held.assign(bytes, 0xdd);
+      begin_ = this->hollow ? this->hollow.get() : held.data();
+      size_ = bytes;
+    }
+    HollowMemory hollow;
+    std::vector<unsigned char> held;
+  };
   std::shared_ptr<NcclFabric> fabric_;
   const std::string version_;
 };

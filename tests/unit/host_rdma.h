@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -11,6 +12,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "harness/backends/rdma.h"
@@ -26,6 +28,7 @@ struct HostRdmaFaults {
   int fails_with = 0;                                   // status of every completion
   std::set<std::pair<std::string, std::string>> cut{};  // of ports' owners: nothing gets from the first to the second
   bool refuses_cut = false;                             // they cannot even be connected
+  std::set<std::string> slow{};                         // of ports' owners: each call takes a millisecond more
   std::uint64_t after = 0;                              // that many requests go well
   unsigned drops = 0;                                   // datagrams: each that many-th; 0 = none
   bool echoes =
@@ -154,6 +157,7 @@ class HostEndpoint final : public RdmaEndpoint {
   }
 
   int post(unsigned queue, std::span<const RdmaWork> work) noexcept override {
+    if (fabric_->faults.slow.contains(owner_)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     const std::lock_guard lock(fabric_->mutex);
     if (work.size() > kMostPosted) return EINVAL;
     for (const RdmaWork& w : work) {

@@ -110,8 +110,10 @@ class WorkloadRunner : private MetricSink {
   }
 
   void put(std::string_view name, double value, double) override {
-    EXPECT_TRUE(
-        std::any_of(info_.metrics.begin(), info_.metrics.end(), [&](const Metric& m) { return m.name == name; }))
+    EXPECT_TRUE(std::any_of(info_.metrics.begin(), info_.metrics.end(),
+                            [&](const Metric& m) {
+                              return m.name == name || (m.per_device && name.starts_with(std::string(m.name) + "_"));
+                            }))
         << name << " is not in the catalogue";
     EXPECT_TRUE(std::isfinite(value)) << name;
     metrics.emplace(name, value);

@@ -1,7 +1,7 @@
 # `cmake --install BUILD --prefix X` makes a tree that can be moved to any folder:
 #   bin/headrace                     the one binary
 #   lib/headrace/plugins/            optional backends
-#   share/headrace/                  configs, report maker, docs
+#   share/headrace/                  configs, report maker, docs, files for Slurm, Kubernetes, Prometheus and Grafana
 #   share/man/man1/                  a page per verb; share/bash-completion, share/zsh: completion
 # and, with `cmake --install BUILD --prefix X --component bundled` as well, to another machine:
 #   lib/headrace/                    the shared libraries that it needs: all but the C and C++ libraries
@@ -13,7 +13,8 @@ set(HEADRACE_PLUGINS lib/headrace/plugins)
 
 # The C library must be the machine's own: it fits the kernel, the loader and the name services there.
 set(c_library "^(ld-linux|ld64|libc|libm|libmvec|libdl|librt|libpthread|libresolv|libutil|libanl|libnsl|libnss_.*)[-.].*so")
-# So is the C++ library: a newer one runs what was built for an older one, and the newest here would ask for the newest C library.
+# The C++ library, too: a newer one runs programs built for an older one, and the newest here would ask for the newest C
+# library.
 set(cxx_library "^(libstdc[+][+]|libgcc_s)[.]so")
 # So must libibverbs, for the drivers of the machine's network cards fit one version of it; and MPI, for it fits what
 # launches the processes.
@@ -41,7 +42,8 @@ function(headrace_install)
   install(RUNTIME_DEPENDENCY_SET headrace_carried ${carried} LIBRARY DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL
     FRAMEWORK DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL
     RUNTIME DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL)
-  install(DIRECTORY configs docs DESTINATION share/headrace COMPONENT headrace)
+  install(DIRECTORY configs docs packaging/slurm packaging/node-problem-detector packaging/kubernetes packaging/prometheus
+    packaging/grafana DESTINATION share/headrace USE_SOURCE_PERMISSIONS COMPONENT headrace)
   install(DIRECTORY reports DESTINATION share/headrace COMPONENT headrace
     PATTERN tests EXCLUDE PATTERN __pycache__ EXCLUDE PATTERN .pytest_cache EXCLUDE PATTERN "*.egg-info" EXCLUDE)
   # The binary knows its verbs: it writes their pages and their completion.

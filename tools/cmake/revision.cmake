@@ -6,7 +6,7 @@ if(GIT_EXECUTABLE)
   execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} rev-parse --show-toplevel
     OUTPUT_VARIABLE top OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)
   file(REAL_PATH "${SOURCE}" source)
-  # An unpacked archive inside somebody else's repository must not take that repository's revision.
+  # An unpacked archive inside another project's repository must not take that repository's revision.
   if(NOT failed AND top STREQUAL source)
     execute_process(COMMAND ${GIT_EXECUTABLE} -C ${SOURCE} describe --always --abbrev=12 --dirty --exclude=*
       OUTPUT_VARIABLE described OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE failed)

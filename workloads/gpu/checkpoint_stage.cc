@@ -1,5 +1,5 @@
-// checkpoint_stage - device state copied to host buffers by all GPUs at once: the part of an
-// asynchronous save for which training stands still.
+// checkpoint_stage - copies device state to host buffers by all GPUs at once. Training waits for this part of an
+// asynchronous save.
 #include <algorithm>
 #include <array>
 
@@ -25,7 +25,7 @@ constexpr std::array kCheckpointStageMetrics{
     gpu::kErrorCount,
 };
 
-/// How long does training stand still while its state is copied to host memory?
+/// How long does training wait while its state is copied to host memory?
 class CheckpointStage final : public gpu::WatchedGpus {
  public:
   explicit CheckpointStage(Params& p)

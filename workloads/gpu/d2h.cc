@@ -12,5 +12,5 @@ class D2h final : public gpu::Transfer {
 
 const Register<D2h> registered_d2h{"d2h",
                                    "copies from GPUs to host memory of a kind, each alone or all at "
-                                   "once: what a checkpoint leaves by"};
+                                   "once: the path of a checkpoint out of the GPU"};
 }  // namespace

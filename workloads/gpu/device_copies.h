@@ -117,7 +117,7 @@ class DeviceCopies : public WatchedGpus {
         by_cores_(declare_by_cores(p)) {
     if (copies_ == 0) copies_ = std::clamp<std::uint64_t>(16_GiB / size_, 16, 4096);
   }
-  /// Of pairs of GPUs: the one whose memory is written does the copying; others go the other way meanwhile.
+  /// The GPU whose memory is written does the copying; others copy in the other direction at the same time.
   bool target_copies_ = false, both_ = false;
   /// That many on a node that a plan reckons with.
   virtual unsigned planned_pairs() const = 0;

@@ -23,8 +23,8 @@ inline std::unique_ptr<GpuMemory> filled_memory(Gpu& gpu, std::uint64_t size, st
   return memory;
 }
 
-/// Untimed: pieces of `piece` bytes, until they are `share` of the GPU's memory, or the driver refuses the next one: then
-/// others hold the rest. Throws RunError where there is no room for one.
+/// Untimed: pieces of `piece` bytes, until they are `share` of the GPU's memory, or the driver refuses the next one.
+/// Others then hold the rest. Throws RunError where there is no room for one.
 inline std::vector<std::unique_ptr<GpuMemory>> most_memory(Gpu& gpu, double share, std::uint64_t piece) {
   std::vector<std::unique_ptr<GpuMemory>> pieces;
   const double wanted = share * static_cast<double>(gpu.facts().memory);

@@ -1,4 +1,4 @@
-// A batch of copies that all wait behind a gate, so that what is timed is copying and not queueing.
+// A batch of copies that all wait behind a gate, so that copying is timed and not queueing.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// gpu_burn - all GPUs multiply matrices for a while, as hot as training makes them: does each compute what it did before, as
-// right and as fast as the others? Power, temperature and clocks meanwhile.
+// gpu_burn - all GPUs multiply matrices for a while, as hot as in training. Does each compute as before, as right and
+// as fast as the others? Power, temperature and clocks in this time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -52,11 +52,10 @@ constexpr std::array kGpuBurnMetrics{
 };
 
 /// Does every GPU compute right while it is hot?
-///
-/// Each GPU multiplies the same two matrices again and again, two batches of products queued ahead. Products fill most of
-/// its memory in turn, and each is compared with the first one on the device, after its batch was timed. cuBLAS gives the
-/// same bits for the same product on one stream (its documentation, "Results Reproducibility"). The first product is
-/// compared with sums made by the host, and with the other GPUs'.
+/// Each GPU multiplies the same two matrices again and again, two batches of products queued ahead. Products fill most
+///of its memory in turn. Each is compared with the first one on the device, after its batch was timed. cuBLAS gives the
+///same bits for the same product on one stream (its documentation, "Results Reproducibility"). The first product is
+///compared with sums made by the host, and with the other GPUs'.
 class GpuBurn final : public gpu::WatchedGpus {
  public:
   explicit GpuBurn(Params& p)
@@ -161,8 +160,8 @@ class GpuBurn final : public gpu::WatchedGpus {
     watch_.put_errors(sink, true);
   }
 
-  /// Single elements of each GPU's first product, by sums that the host makes: some at random, and those that are not what
-  /// the first GPU has there.
+  /// Single elements of each GPU's first product, checked by sums on the host. Some are random, others differ from the
+  /// first GPU's.
   std::vector<WrongBlock> verify(const DataProgress& progress) override {
     std::vector<WrongBlock> wrong;
     std::vector<unsigned char> reference, product(product_bytes());
@@ -268,7 +267,7 @@ class GpuBurn final : public gpu::WatchedGpus {
     }
     /// Where the next product goes: products fill the memory in turn.
     unsigned char* next() { return place(used++); }
-    /// Of the product number `product`.
+    /// The place of product number `product`.
     unsigned char* place(std::uint64_t product) const { return c[product % c.size()]->begin(); }
     double filled() const {
       const std::uint64_t bytes = a->size() + b->size() + first->size() * (1 + c.size());
@@ -292,7 +291,7 @@ class GpuBurn final : public gpu::WatchedGpus {
     double device_s = 0, elapsed_s = 0;
   };
 
-  /// Of all GPUs the worst, and each one's.
+  /// The worst of all GPUs, and each one's.
   class Worst {
    public:
     explicit Worst(MetricSink& sink) : sink_(sink) {}

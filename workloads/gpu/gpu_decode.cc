@@ -1,5 +1,5 @@
-// gpu_decode - JPEG images that lie in host memory, decoded by every GPU at once, batch by batch: what that takes off the
-// processors of a job whose loader decodes.
+// gpu_decode - JPEG images in host memory, decoded by every GPU at once, batch by batch. That saves processors the work
+// when a job's loader decodes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,7 +73,7 @@ class GpuDecode final : public gpu::WatchedGpus {
   void before_run(Worker& worker) override {
     Lane& lane = *lanes_[worker.index];
     lane.stream->attach();
-    lane.decoder->decode(lane.next());  // what is set up when it is first used
+    lane.decoder->decode(lane.next());  // parts that are set up on first use
     lane.stream->wait();
     watch_.under_load(worker.index);
     lane.at = 0;
@@ -120,7 +120,7 @@ class GpuDecode final : public gpu::WatchedGpus {
     watch_.put_errors(sink);
   }
 
-  /// The pixels of the last batch of each GPU, beside those of the codec.
+  /// The pixels of the last batch of each GPU, compared with those of the codec.
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;
     const auto decoder = codec_->image_decoder({});
@@ -196,7 +196,7 @@ class GpuDecode final : public gpu::WatchedGpus {
         break;
       } catch (const RunError& e) {
         if (!hardware || by_ != "auto") throw;
-        lane->stream->wait();  // what was queued before still writes
+        lane->stream->wait();  // work queued before still writes
         why_.push_back(fmt::format("{}: not by its own decoders: {}", gpu::gpu_name(index), e.what()));
       }
     }

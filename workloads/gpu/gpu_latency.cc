@@ -1,5 +1,5 @@
-// gpu_latency - how long one load takes that waits for the one before: from a GPU's own memory, from its host's, and from
-// each other GPU's that it reaches.
+// gpu_latency - the time of one load that waits for the one before. From a GPU's own memory, its host's, and each other
+// GPU's that it reaches.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -29,9 +29,9 @@ enum Kind : unsigned { kOwn, kHost, kPeer };
 
 constexpr std::uint64_t kLine = 128;  // what a GPU's cache holds of the memory around a place [B]
 
-/// Places that each point to the next, in a random order that comes by all of them, so that nothing that loads ahead knows the
-/// next one, and each repetition goes on where the last one ended, so that no cache does. One thread of the GPU follows them;
-/// the device's clock shows how long that took.
+/// Places that each point to the next, in a random order through all, so that prefetching does not help. Each
+/// repetition continues where the last one ended, so that no cache has it. One thread of the GPU follows them, timed by
+/// the device's clock.
 class GpuLatency final : public gpu::WatchedGpus {
  public:
   explicit GpuLatency(Params& p)
@@ -106,7 +106,7 @@ class GpuLatency final : public gpu::WatchedGpus {
     Way& way = *ways_[worker.phase];
     const void* const* const first = way.next(loads_);
     const std::uint64_t begin = now_ns();
-    HeldStream gate(*way.stream);  // what is timed is loading, not queueing
+    HeldStream gate(*way.stream);  // loading is timed, not queueing
     way.stream->mark(kBegin);
     way.stream->follow(first, loads_);
     way.stream->mark(kEnd);
@@ -167,7 +167,7 @@ class GpuLatency final : public gpu::WatchedGpus {
       filler->attach();
       filler->copy(memory->begin(), staged->begin(), owner.size_, CopyKind::h2d);
       filler->wait();
-      if (const std::uint64_t cache = there->facts().cache; cache > 0) {  // what came last is in it
+      if (const std::uint64_t cache = there->facts().cache; cache > 0) {  // the last place is in it
         const auto other = there->allocate(2 * cache);
         filler->copy(other->begin() + cache, other->begin(), cache, CopyKind::d2d);
         filler->wait();
@@ -192,7 +192,7 @@ class GpuLatency final : public gpu::WatchedGpus {
     double load_ns = 0;
   };
 
-  /// Where a cache holds all places, it is what is measured from the second round on.
+  /// Where a cache holds all places, it is measured from the second round on.
   void note_cache(const GpuFacts& facts, unsigned index) {
     const std::uint64_t held = order_.size() * std::min(stride_, kLine);
     if (held >= 2 * facts.cache) return;

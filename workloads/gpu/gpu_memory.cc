@@ -1,4 +1,4 @@
-// gpu_memory - most of each GPU's memory is written and read back with patterns: does it keep what is written, and at which
+// gpu_memory - writes and reads back most of each GPU's memory with patterns. Does it keep its content, and at which
 // rate?
 #include <fmt/format.h>
 
@@ -38,9 +38,8 @@ constexpr std::array kPatterns{
 };
 
 /// Does the memory of every GPU keep what is written?
-///
-/// One kernel reads a word, compares it, and writes the next pattern there. What lies between two visits of a word is far
-/// larger than any cache, so that it comes from the memory itself.
+/// One kernel reads a word, compares it, and writes the next pattern there. The distance between two visits of a word
+///is far larger than any cache. So it comes from the memory itself.
 class GpuMemoryTest final : public gpu::WatchedGpus {
  public:
   explicit GpuMemoryTest(Params& p)
@@ -166,7 +165,7 @@ class GpuMemoryTest final : public gpu::WatchedGpus {
     std::vector<std::unique_ptr<GpuMemory>> pieces;
     std::unique_ptr<GpuMemory> counted;
     std::unique_ptr<GpuStream> stream;
-    std::size_t pattern = 0;  // that lies in the memory
+    std::size_t pattern = 0;  // in the memory
     std::uint64_t bytes = 0, wrong_before = 0;
     double device_s = 0;
   };

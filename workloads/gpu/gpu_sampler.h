@@ -1,4 +1,4 @@
-// What GPUs are doing while they work, looked at twice a second by a thread of its own: the one that submits asks nobody.
+// The state of GPUs while they work, read twice a second by its own thread; the submitting thread never asks.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace headrace::gpu {
 
-/// Of one GPU. What the driver does not report has no samples.
+/// The samples of one GPU. What the driver does not report has no samples.
 struct GpuSamples {
   struct Mean {
     double sum = 0, most = 0;
@@ -31,7 +31,7 @@ struct GpuSamples {
   Mean clock_hz, power_w, power_ratio, temperature_c;  // power_ratio: of the limit that the driver enforces
   unsigned looks = 0, held_back = 0;
   std::string why;             // of the last time that its clocks were held back
-  std::vector<unsigned> xids;  // that the driver reported meanwhile
+  std::vector<unsigned> xids;  // that the driver reported in this time
 };
 
 class GpuSampler {

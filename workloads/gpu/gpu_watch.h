@@ -1,4 +1,4 @@
-// What the GPUs were doing while copies ran: link speed, clocks held back, errors counted, faults.
+// The state of the GPUs while copies ran: link speed, clocks held back, errors counted, faults.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,7 @@ inline constexpr Metric kErrorCount{"error_count", "count", Better::lower,
                                     "Xids that the GPUs counted during the test",
                                     /*per_device=*/true};
 
-/// Does `work` with a GPU; false: the driver has lost it, before or meanwhile. Then the others go on, and
-/// GpuWatch::faults() names it.
+/// Does `work` with a GPU; false: the driver has lost it. Then the others go on, and GpuWatch::faults() names it.
 template <class Work>
 bool unless_lost(const Gpu& gpu, Work work) {
   if (!gpu.lost().empty()) return false;
@@ -83,12 +82,12 @@ class GpuWatch {
     watched_[index].loaded = watched_[index].gpu->state();
     add_xids(index, watched_[index].loaded.xids);
   }
-  /// That somebody else asked GPU `index` for since begin().
+  /// That another caller got for GPU `index` since begin().
   void add_xids(unsigned index, const std::vector<unsigned>& xids) {
     watched_[index].xids.insert(watched_[index].xids.end(), xids.begin(), xids.end());
   }
-  /// After a repetition: what other programs did to the GPUs meanwhile. What a GPU does by itself is no disturbance: neither
-  /// its power limit, at which sound ones work, nor heat and errors, which are findings.
+  /// After a repetition: other programs' work on the GPUs in this time. A GPU's own behaviour is no disturbance.
+  /// Neither is its power limit, at which sound ones work; heat and errors are findings.
   std::string end() {
     std::string why;
     for (unsigned i = 0; i < watched_.size(); ++i) {
@@ -107,7 +106,7 @@ class GpuWatch {
     }
     return why;
   }
-  /// After a repetition, or a preparation, whether it went through or not: what is broken.
+  /// After a repetition, or a preparation, whether it went through or not: the broken parts.
   std::vector<PartFault> faults() {
     std::vector<PartFault> all = lost_;
     for (unsigned i = 0; i < watched_.size(); ++i) {
@@ -122,8 +121,7 @@ class GpuWatch {
   }
 
   PcieLink link(unsigned index) const { return watched_[index].loaded.link; }
-  /// The slowest link's figures, each GPU's raw rate, and the error count. What is not reported is left
-  /// out.
+  /// The slowest link's figures, each GPU's raw rate, and the error count. Unreported values are left out.
   void put(MetricSink& sink) const {
     double least = 0, trained = 0, effective = 0;
     for (unsigned i = 0; i < watched_.size(); ++i) {
@@ -155,7 +153,7 @@ class GpuWatch {
     }
     if (sum) sink.put(kErrorCount.name, *sum);
   }
-  /// Of a GPU that is reached over NVLink-C2C whose rate is not reported: why its link has no figures.
+  /// For a GPU on NVLink-C2C with unknown rate: why its link has no figures.
   std::string why_missing(std::string_view metric) const {
     if (!metric.starts_with("link_")) return "";
     for (unsigned i = 0; i < watched_.size(); ++i) {
@@ -188,7 +186,7 @@ class GpuWatch {
   }
 
  private:
-  /// What all of them would carry, as those that are up do.
+  /// The rate of all of them, by those that are up.
   static double all_of(const C2cLinks& links) { return links.count == 0 ? 0 : links.rate / links.count * links.most; }
 
   struct Watched {
@@ -196,8 +194,8 @@ class GpuWatch {
     unsigned max_payload = 0;
     GpuState before{}, loaded{};
     std::optional<GpuState> after{};        // of this repetition
-    std::vector<unsigned> xids{};           // likewise
-    std::optional<std::uint64_t> errors{};  // likewise; nothing where the driver counts none
+    std::vector<unsigned> xids{};           // in this time, too
+    std::optional<std::uint64_t> errors{};  // in this time; nothing where the driver counts none
   };
 
   /// Once a repetition.
@@ -241,7 +239,7 @@ class GpuWatch {
   std::vector<PartFault> lost_;
 };
 
-/// A workload that drives all GPUs of a node, and reports what happened to them meanwhile.
+/// A workload that drives all GPUs of a node, and reports their events in this time.
 class WatchedGpus : public Workload, public UsesDevices {
  public:
   static constexpr WorkloadTraits kTraits{.one_per_node = true};

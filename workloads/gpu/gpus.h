@@ -1,4 +1,4 @@
-// Which GPUs a workload uses, and on which NUMA node its buffers for each lie.
+// Which GPUs a workload uses, and the NUMA node of its buffers for each.
 #pragma once
 
 #include <optional>
@@ -60,7 +60,7 @@ class Placement {
     }
     return std::nullopt;
   }
-  /// null: anywhere. What cannot be had is noted.
+  /// null: anywhere. A missing node is noted.
   const NumaNode* node_of(unsigned index, const GpuFacts& facts, std::vector<std::string>& notes) const {
     std::string why;
     const NumaNode* node = choose_numa_node(choice_, facts.numa_node, nodes_, why);

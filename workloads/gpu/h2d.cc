@@ -11,5 +11,5 @@ class H2d final : public gpu::Transfer {
 };
 
 const Register<H2d> registered_h2d{
-    "h2d", "copies from host memory of a kind to GPUs, each alone or all at once: what the link gives"};
+    "h2d", "copies from host memory of a kind to GPUs, each alone or all at once: the speed of the link"};
 }  // namespace

@@ -1,6 +1,5 @@
-// h2d_batch - training batches as loaders hand them over: samples gathered into a staging buffer,
-// copied on a stream of their own while a kernel keeps the GPU busy; how much of the copy does
-// computing hide?
+// h2d_batch - training batches as from loaders. Samples are gathered into a staging buffer and copied on their own
+// stream while a kernel keeps the GPU busy. How much of the copy does computing hide?
 #include <algorithm>
 #include <array>
 #include <cstring>

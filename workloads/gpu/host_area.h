@@ -32,15 +32,15 @@ inline HostMemory declare_memory(Params& params, HostMemory fallback) {
   return static_cast<HostMemory>(std::find(names.begin(), names.end(), chosen) - names.begin());
 }
 
-/// Where memory lies (-1 = not reported) that was to lie on node `wanted` (-1 = anywhere). The kernel takes another node's where
-/// that one is full: eight GPUs' states may fit a machine and not the node that four of them are on.
+/// The node of memory (-1 = not reported) that was requested on node `wanted` (-1 = anywhere). The kernel takes another
+/// node's where that one is full. Eight GPUs' states may fit a machine and not the node of four of them.
 inline std::string place_text(int found, int wanted) {
   if (found < 0) return "on an unknown NUMA node";
   return "on NUMA node " + std::to_string(found) +
          (wanted < 0 || found == wanted ? "" : ", for node " + std::to_string(wanted) + " had no room: copies cross");
 }
 
-/// One buffer, touched; pinned by way of `gpu`. Lies on `node`, where the kernel lets it.
+/// One buffer, touched; pinned by `gpu`. On `node`, where the kernel allows it.
 class HostArea {
  public:
   HostArea(Gpu& gpu, HostMemory kind, std::uint64_t bytes, const NumaNode* node, bool huge_pages = false) {
@@ -55,7 +55,7 @@ class HostArea {
       begin_ = pinned_->begin();
       std::memset(begin_, 0x5a, bytes);
     }
-    // Its end is what came last, and finds no room first.
+    // Its end came last, and is the first part without room.
     node_ = numa_node_of(begin_ + bytes - 1);
     wanted_ = node ? node->id : -1;
   }

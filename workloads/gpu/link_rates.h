@@ -11,20 +11,20 @@ namespace headrace {
 /// generation.
 double link_raw_bandwidth(const PcieLink& link);
 
-/// The same of a GPU's link to its host as it is now, be it NVLink-C2C, of which the driver reports the rate.
+/// The same for the present link of a GPU to its host, also NVLink-C2C, whose rate the driver reports.
 double link_raw_bandwidth(const GpuFacts& facts, const PcieLink& now);
 
 /// B7: what packet headers leave of `raw` with packets of `max_payload` bytes [B/s].
 double link_effective_bandwidth(double raw, unsigned max_payload);
 
-/// Largest payload of the PCIe packets that this device may send [B]; 0 = not reported (its whole
-/// configuration space is root's to read). `root` is where /sys is looked for; tests lay their own.
+/// Largest payload of the PCIe packets that this device may send [B]. 0 = not reported (its whole configuration space
+/// is root's to read). `root` has /sys; tests set their own.
 unsigned pcie_max_payload(const std::string& pci_address, const std::string& root = "");
 
 /// B8 and B9: bounds of a copy of pageable memory [B/s]; both rates > 0.
 struct PageableBounds {
   double serial = 0;     // staging and transfer one after the other
-  double pipelined = 0;  // staging beside the transfer
+  double pipelined = 0;  // staging in parallel with the transfer
 };
 PageableBounds pageable_bounds(double memcpy_rate, double pinned_rate);
 

@@ -8,7 +8,7 @@
 namespace headrace::gpu {
 namespace {
 
-/// Bits of the fraction, and the exponent that stands for 2^0.
+/// Bits of the fraction, and the exponent of 2^0.
 struct Layout {
   unsigned fraction, exponent, bias;
 };
@@ -20,8 +20,8 @@ Layout layout_of(GpuNumber number) {
   return {23, 8, 127};
 }
 
-/// Of the sum of the products' magnitudes: what rounding may cost. tf32 keeps ten bits of each factor. Of fp8, Hopper's
-/// sums keep 14 bits and are added to ones of single precision.
+/// The possible rounding, as a share of the sum of the products' magnitudes. tf32 keeps ten bits of each factor. For
+/// fp8, Hopper's sums keep 14 bits and are added to ones of single precision.
 double rounding_of(GpuNumber number, unsigned size) {
   const double sums = size * std::exp2(number == GpuNumber::fp64 ? -52 : -24);
   return sums + (number == GpuNumber::tf32 ? 2 * std::exp2(-10) : number == GpuNumber::fp8 ? std::exp2(-10) : 0);

@@ -1,4 +1,4 @@
-// p2p_fan - one GPU's memory and all others' at once: what a GPU gives when all read from it, or takes when all write to it.
+// p2p_fan - one GPU's memory and all others' at once: its rate when all read from it, or write to it.
 #include <array>
 #include <cmath>
 #include <memory>
@@ -45,7 +45,7 @@ class P2pFan final : public gpu::WatchedGpus {
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
     GpuBackend& backend = node.backends().gpu();
-    // One that all read from is in one place; what is written to or read by others has one for each of them.
+    // A GPU that all read from has one place. One that is written to or read by others has one for each of them.
     const unsigned others = backend.count() - 1;
     if (auto skip = gpu::check_gpus(node, size_ * (out_ ? 1 + others : 2 * others))) return skip;
     for (unsigned hub = 0; hub < backend.count(); ++hub)
@@ -148,7 +148,7 @@ class P2pFan final : public gpu::WatchedGpus {
       for (const unsigned other : owner.others_of(backend, hub)) {
         const unsigned from = owner.out_ ? hub : other, to = owner.out_ ? other : hub;
         Gpu &source = backend.gpu(from), &target = backend.gpu(to);
-        // From one GPU all read the same bytes; what is written has a place each.
+        // From one GPU all read the same bytes; each written part has its own place.
         if (!owner.out_ || memory.empty()) memory.push_back(gpu::filled_memory(source, owner.size_, from));
         written.push_back(target.allocate(owner.size_));
         streams.push_back((owner.target_copies_ ? target : source).stream());

@@ -42,8 +42,8 @@ class PinMemory final : public Workload {
   void prepare(Node& node, const DataProgress&) override {
     GpuBackend& backend = node.backends().gpu();
     gpu_ = &backend.gpu(0);
-    // Memory is pinned for every GPU that the process uses, which takes its time for each: for all of them, whatever ran
-    // before this.
+    // Memory is pinned for every GPU that the process uses, which takes time for each. So for all of them, regardless
+    // of earlier points.
     for (unsigned i = 0; i < backend.count(); ++i) backend.gpu(i).stream();
     gpus_ = backend.count();
     if (register_) buffer_.emplace(1, size_, false);

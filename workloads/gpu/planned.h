@@ -1,4 +1,4 @@
-// The time of a point on GPUs, for plans, which are made where no GPU need be: as on a usual node with eight of them.
+// The time of a point on GPUs, for plans. A plan needs no GPU, so it assumes a usual node with eight of them.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct PlannedNode {
   static constexpr const char* words = "eight GPUs behind PCI Express 4, joined by NVLink";
 };
 
-/// Of one GPU after the other, with buffers of `bytes` for each that are pinned, filled and checked.
+/// For one GPU after the other, each with buffers of `bytes` that are pinned, filled and checked.
 inline Footprint planned(Footprint f, double repetition_s, std::uint64_t bytes_of_a_gpu) {
   const auto bytes = static_cast<double>(bytes_of_a_gpu);
   f.repetition_s = repetition_s;

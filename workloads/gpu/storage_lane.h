@@ -13,7 +13,7 @@
 
 namespace headrace::gpu {
 
-/// A block that lies in a slot: read, copied, or both.
+/// A block in a slot: read, copied, or both.
 struct Block {
   std::uint32_t file = 0;  // position in the lane's shards
   std::uint64_t offset = 0, length = 0;
@@ -32,7 +32,7 @@ struct Lane {
   std::unique_ptr<GpuStream> stream;
   std::unique_ptr<GpuFileReader> direct;
   std::unique_ptr<gpu::StraightReads> straight;
-  std::vector<Block> blocks;             // by slot: what lies in device memory
+  std::vector<Block> blocks;             // by slot: the content of device memory
   std::vector<BlockRequest> requests;    // one batch
   std::vector<std::uint32_t> free;       // slots with nothing in flight
   std::vector<std::uint32_t> copying;    // a ring of slots in the order of their copies

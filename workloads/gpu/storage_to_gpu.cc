@@ -1,5 +1,5 @@
-// storage_to_gpu - shards from storage to device memory: through pageable memory, through pinned memory with reads and
-// copies beside each other, or straight (GPUDirect Storage); and which stage limits.
+// storage_to_gpu - shards from storage to device memory. Through pageable memory, through pinned memory with reads and
+// copies in parallel, or straight (GPUDirect Storage). And which stage limits.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -1,5 +1,4 @@
-// Reads of files straight into a GPU's memory, and how they are handed to the library: one by one, in batches, or in the
-// order of a stream.
+// Reads of files straight into GPU memory, by the library: one by one, in batches, or ordered by a stream.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +26,7 @@ inline ReadCalls declare_read_calls(Params& p) {
   return word == "single" ? ReadCalls::single : word == "batch" ? ReadCalls::batch : ReadCalls::stream;
 }
 
-/// Of one worker, on its thread. Slots lie one behind the other in the memory that the reader was made for.
+/// For one worker, on its thread. Slots are one behind the other in the memory that the reader was made for.
 class StraightReads {
  public:
   StraightReads(GpuFileReader& reader, GpuStream& stream, ReadCalls calls, unsigned slots, std::uint64_t slot_bytes)
@@ -46,7 +45,7 @@ class StraightReads {
     try {
       in_order(next, done);
     } catch (...) {
-      try {  // what is queued fills in results
+      try {  // queued work fills in results
         stream_.wait();
       } catch (const RunError&) {  // the GPU was given up
       }

@@ -18,14 +18,11 @@
 
 namespace headrace::gpu {
 
-/// How many bytes/s does a copy between host memory of a kind and a GPU give?
-///
-/// Pinned kinds: batches of copies_in_flight copies on each stream, held back by a gate until all
-/// are queued; timed by the device's clock from the gate's opening to the last copy's end, as
-/// nvbandwidth does. One thread per GPU. Pageable: the driver stages such a copy and makes it wait
-/// for everything queued before, so a gate would stand in its own way; each is timed by the host's
-/// clock together with the wait for its end. One thread per stream, because a processor copies
-/// every byte.
+/// How many bytes/s does a copy between host memory of a kind and a GPU give? Pinned kinds: batches of copies_in_flight
+/// copies on each stream, held back by a gate until all are queued. Timed by the device's clock from the gate's opening
+/// to the last copy's end, as nvbandwidth does. One thread per GPU. Pageable: the driver stages such a copy and makes
+/// it wait for everything queued before. A gate would block itself. Each is timed by the host's clock together with the
+/// wait for its end. One thread per stream, because a processor copies every byte.
 class Transfer : public WatchedGpus {
  public:
   static std::span<const Metric> metrics() {
@@ -259,7 +256,7 @@ class Transfer : public WatchedGpus {
         check_pattern(back->begin(), owner.size_, key(s), where, wrong, gpu_name(index));
       }
     }
-    /// All threads of this GPU. By the host's clock they run beside each other.
+    /// All threads of this GPU. By the host's clock they run in parallel.
     Times sum(bool by_host_clock) const {
       Times all;
       for (const Times& t : times) {
@@ -280,7 +277,7 @@ class Transfer : public WatchedGpus {
     const NumaNode* place;
     std::vector<std::unique_ptr<HostArea>> hosts;
     std::vector<std::unique_ptr<GpuMemory>> devices;
-    std::vector<std::unique_ptr<GpuStream>> streams;  // goes first: what is still queued uses the rest
+    std::vector<std::unique_ptr<GpuStream>> streams;  // goes first: queued work still uses the rest
     std::vector<Route> routes, opposite;
     std::vector<Times> times;  // of each thread
   };

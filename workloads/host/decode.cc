@@ -1,4 +1,4 @@
-// decode - samples that lie in memory, decoded as a job's loader does: what one costs, and how many the cores give.
+// decode - samples in memory, decoded as a job's loader does: the cost of one, and the rate of all cores.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ constexpr std::array kDecodeMetrics{
     Metric{"bad_samples", "count", Better::lower, "Samples that cannot be decoded, and are left out"},
 };
 
-/// What one worker has.
+/// The state of one worker.
 struct alignas(128) Hand {
   explicit Hand(decode::SampleDecoder made) : decoder(std::move(made)) {}
   decode::SampleDecoder decoder;

@@ -32,8 +32,8 @@ constexpr std::array kMemoryCopyMetrics{
            "there is only one"},
 };
 
-// The compiler must neither make copy a call of memcpy, which picks its stores by itself, nor widen
-// what it finds: 16 bytes at a time are enough to wait for memory.
+// The compiler must neither make copy a call of memcpy, which picks its own stores, nor widen it. 16 bytes at a time
+// are enough to wait for memory.
 using Vector = double __attribute__((vector_size(16), may_alias));
 constexpr std::size_t kLine = 64 / sizeof(Vector);
 constexpr std::uint64_t kPeriod = 1024;  // of the arrays' content
@@ -131,7 +131,7 @@ struct Thread {
   int cpu;
   const NumaNode* node;
   std::unique_ptr<Buffers> arrays;  // the sources, then the destination
-  std::string misplaced;            // why pages do not lie where they should, if so
+  std::string misplaced;            // why pages are on another node, if so
 };
 
 void stay_on(int cpu) {
@@ -270,7 +270,7 @@ class MemoryCopy final : public Workload {
     return format_quantity(static_cast<double>(bytes), Dimension::bytes, true);
   }
   const char* name() const { return kKernels[static_cast<std::size_t>(kernel_)]; }
-  /// What one array takes.
+  /// The size of one array.
   std::uint64_t size() const { return array_size_ ? array_size_ : std::max(4 * cache_, 256_MiB); }
   std::uint64_t memory_bytes() const { return (sources(kernel_) + 1) * size(); }
 

@@ -36,12 +36,12 @@ std::uint64_t CollectiveGroups::count(std::size_t group, Collective what, std::u
 }
 
 void CollectiveGroups::report(const std::vector<double>& times, Collective what, std::uint64_t message_size,
-                              MetricSink& sink) const {
+                              MetricSink& sink, const std::function<double(std::size_t)>& factor) const {
   std::vector<double> busbw, of_node(nodes(), 0);
   std::size_t slowest = 0;
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     const auto n = static_cast<unsigned>(groups_[g].size());
-    busbw.push_back(bytes(g, what, message_size) / times[g] * bus_factor(what, n));
+    busbw.push_back(bytes(g, what, message_size) / times[g] * (factor ? factor(n) : bus_factor(what, n)));
     if (busbw[g] < busbw[slowest]) slowest = g;
     if (nodes_of(groups_[g], places_) == 1) continue;
     std::vector<bool> there(of_node.size());

@@ -1,8 +1,8 @@
-// Groups of ranks that do a collective at the same time, whatever library does it: who is in which,
-// and what they give together.
+// Groups of ranks that do a collective at the same time, with any library: their members, and their rate together.
 #pragma once
 
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,8 +45,10 @@ class CollectiveGroups {
   /// Elements of one call of the group: whole parts.
   std::uint64_t count(std::size_t group, Collective what, std::uint64_t message_size) const;
 
-  /// `times`: of one call [s], each group's slowest rank's.
-  void report(const std::vector<double>& times, Collective what, std::uint64_t message_size, MetricSink& sink) const;
+  /// `times`: of one call [s], each group's slowest rank's. `factor`: busbw over algbw of a group of this size, where
+  /// it is not the operation's usual one.
+  void report(const std::vector<double>& times, Collective what, std::uint64_t message_size, MetricSink& sink,
+              const std::function<double(std::size_t)>& factor = nullptr) const;
 
   /// "4 groups of 2 ranks on 2 nodes"; "" where there is one group of all.
   std::string words() const;

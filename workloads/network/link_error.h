@@ -1,11 +1,12 @@
-// What keeps one pair of ends from moving data, whatever others can.
+// An error that keeps one pair of ends from moving data, while others may work.
 #pragma once
 
 #include "harness/base/error.h"
 
 namespace headrace::network {
 
-/// Nothing gets through between two ends, though both may be alive. What ends a run, such as wrong data, is a RunError.
+/// Nothing gets through between two ends, though both may be alive. An error that ends a run, such as wrong data, is a
+/// RunError.
 class LinkError : public RunError {
  public:
   using RunError::RunError;

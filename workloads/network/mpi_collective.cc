@@ -7,7 +7,6 @@
 
 #include "harness/backends/loader.h"
 #include "harness/workload/ranks/team.h"
-#include "workloads/network/expected_sums.h"
 
 namespace headrace::network {
 
@@ -112,7 +111,9 @@ void MpiCollective::check_data() {
   if (what_ == Collective::broadcast && group_->rank() == 0) return;  // it has nothing to receive
   // MPI leaves a reduce_scatter's part at the begin, in place too.
   const std::uint64_t first = what_ == Collective::scatter ? data.first(in_place_) : 0;
-  if (const auto why = data.wrong(out.data() + first, 0, data.results())) throw RunError(*why);
+  if (const GpuWrongElements wrong = data.wrong(out.data() + first); wrong.count > 0)
+    throw RunError(fmt::format("wrong data: {} of {} elements; element {} is {}, must be {}", wrong.count,
+                               data.results(), wrong.first, out[first + wrong.first], data.result(wrong.first)));
 }
 
 double MpiCollective::time_of_call() {

@@ -1,6 +1,6 @@
-// Collective operations over MPI in host memory, timed as nccl-tests times NCCL: many calls in a
-// row, the slowest rank's time, busbw by formula F1; data checked exactly. Each operation is a
-// workload of its own that derives from this.
+// Collective operations over MPI in host memory, timed as nccl-tests times NCCL. That means many calls in a row, the
+// slowest rank's time, busbw by formula F1. Data checked exactly. Each operation is a workload of its own that derives
+// from this.
 #pragma once
 
 #include <memory>
@@ -9,14 +9,13 @@
 #include <vector>
 
 #include "harness/backends/collective.h"
+#include "harness/backends/expected_sums.h"
 #include "harness/record/ranks/ranks.h"
 #include "harness/workload/ranks/team.h"
 #include "harness/workload/workload.h"
 #include "workloads/network/collective_groups.h"
 
 namespace headrace::network {
-
-class ExpectedSums;
 
 class MpiCollective : public Workload, public JoinsRanks {
  public:
@@ -43,8 +42,8 @@ class MpiCollective : public Workload, public JoinsRanks {
   ExpectedSums expected() const;
   /// One call of known numbers, whose result is looked at. Throws RunError.
   void check_data();
-  /// What one call takes in the slowest group [s], the same for all: from a few calls, and again
-  /// from many where they are short.
+  /// The time of one call in the slowest group [s], the same for all. From a few calls, and again from many where they
+  /// are short.
   double time_of_call();
   double time_of(unsigned calls);
   double slowest_of_all(double own_s);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -11,36 +12,39 @@
 #include "harness/backends/nccl_log.h"
 #include "harness/base/units.h"
 #include "harness/workload/ranks/team.h"
-#include "workloads/network/expected_sums.h"
+#include "workloads/gpu/planned.h"
+#include "workloads/network/binding.h"
 #include "workloads/network/rank_gpus.h"
 
 namespace headrace::network {
 
 /// One GPU of this process.
 struct NcclCollective::End {
-  End(Gpu& device, const NcclMember& m, std::uint64_t bytes, bool in_place)
-      : gpu(device),
-        member(m),
-        in(device.allocate(bytes)),
-        out(in_place ? nullptr : device.allocate(bytes)),
-        staged(device.pinned(std::min(kPiece, bytes), false)),
-        copies(device.stream()) {}
-  NcclBuffers buffers() const { return {in->begin(), out ? out->begin() : in->begin()}; }
+  NcclBuffers buffers() const { return {in->begin() + offset, (out ? out : in)->begin() + offset}; }
+  NcclMemory memory() const {
+    NcclMemory all{{in->begin(), in->size()}};
+    if (out) all.emplace_back(out->begin(), out->size());
+    return all;
+  }
   Gpu& gpu;
   NcclMember member;
-  std::unique_ptr<GpuMemory> in, out, staged;
-  std::unique_ptr<GpuStream> copies;
+  std::uint64_t offset = 0;
+  std::unique_ptr<GpuMemory> in{}, out{}, found{};  // `out`: none in place; `found`: of the host, what a check finds
+  std::unique_ptr<GpuStream> work{};
 };
 
 /// This process's members of one group.
 struct NcclCollective::Part {
   std::uint64_t bytes() const { return count * layout_of(of.element).bytes; }
-  ExpectedSums expected(Collective what, const End& end) const { return {what, end.member.rank, size, count, of}; }
+  ExpectedSums expected(Collective what, const End& end) const {
+    return {what, end.member.rank, size, count, of, parts};
+  }
 
   std::size_t group = 0;  // of groups_
   unsigned size = 0;
   std::uint64_t count = 0;  // elements of one operation
   Numbers of;
+  std::vector<std::uint64_t> parts;  // of all_to_all_v
   std::vector<NcclMember> members;
   std::vector<std::unique_ptr<End>> ends;
   std::vector<NcclBuffers> buffers;
@@ -48,27 +52,63 @@ struct NcclCollective::Part {
   std::unique_ptr<NcclGroup> joined;  // goes before the memory
 };
 
+namespace {
+
+/// Is the sent data still needed when the result comes?
+constexpr bool sends_apart(Collective c) {
+  return c == Collective::all_to_all || c == Collective::all_to_all_v || c == Collective::send_recv;
+}
+
+std::string in_words(std::uint64_t bytes) {
+  return format_quantity(static_cast<double>(bytes), Dimension::bytes, true);
+}
+
+NcclRegistration registration_of(Params& p) {
+  const bool buffers =
+      p.flag("registered", false,
+             "buffers are registered with the library, so that it moves them without copies of its own "
+             "where it can");
+  const bool windows =
+      p.flag("symmetric", false, "buffers are registered as symmetric windows (NCCL 2.27), for kernels of their own");
+  if (buffers && windows) p.conflict("symmetric", "windows are registered buffers: leave `registered` out");
+  return windows ? NcclRegistration::windows : buffers ? NcclRegistration::buffers : NcclRegistration::none;
+}
+
+}  // namespace
+
 NcclCollective::NcclCollective(Params& p, Collective what)
     : what_(what),
       message_size_(p.bytes("message_size", 25_MiB, {.min = 8, .max = static_cast<double>(16_GiB), .multiple_of = 4},
                             "bytes of one operation; of the whole buffer where each rank has a part of it; need: those "
                             "of the job's own calls")),
-      in_place_(p.flag("in_place", what != Collective::all_to_all && what != Collective::send_recv,
-                       "the result replaces the sent data, as frameworks do")),
+      in_place_(p.flag("in_place", !sends_apart(what), "the result replaces the sent data, as frameworks do")),
       of_(numbers(p, what)),
       calls_(p.count("calls", 0, {.min = 0, .max = 1e7}, "of one repetition; 0: as many as take about 0.2 s")),
       batch_(p.count("batch", 20, {.min = 1, .max = 1000}, "queued at once, then waited for")),
       graph_(p.flag("graph", false,
                     "a batch is recorded once as a CUDA graph and launched, as compiled training steps are")),
-      registered_(p.flag("registered", false,
-                         "buffers are registered with the library, so that it moves them without copies of its own "
-                         "where it can")),
+      registration_(registration_of(p)),
+      allocator_(
+          p.choice("allocator", "auto", {"auto", "nccl", "cuda"},
+                   "of buffers: nccl: ncclMemAlloc (NCCL 2.19), which switches and windows need; cuda: cudaMalloc; "
+                   "auto: nccl's where there is one")),
+      offset_(p.bytes("buffer_offset", 0, {.min = 0, .max = 4096},
+                      "buffers begin so far behind a place that is aligned: whole elements")),
+      imbalance_(what != Collective::all_to_all_v
+                     ? 1
+                     : p.ratio("imbalance", 2, {.min = 1, .max = 1024},
+                               "what the busiest rank gets, over the mean: tokens of popular experts")),
       join_s_(p.seconds("join_timeout", 60, {.min = 0.1, .max = 3600}, "for all ranks to be there, and connected")),
-      patience_s_(p.seconds("peer_timeout", 30, {.min = 0.1, .max = 3600}, "for the operations queued at once to end")),
+      peer_s_(p.seconds("peer_timeout", 30, {.min = 0.1, .max = 3600},
+                        "for the operations queued at once to end; of large messages that much longer which a network "
+                        "of 50 MB/s takes")),
       groups_(p) {
   if (message_size_ % layout_of(of_.element).bytes != 0) p.conflict("message_size", "must be whole elements");
-  if (in_place_ && (what == Collective::all_to_all || what == Collective::send_recv))
+  if (offset_ % layout_of(of_.element).bytes != 0) p.conflict("buffer_offset", "must be whole elements");
+  if (in_place_ && sends_apart(what))
     p.conflict("in_place", "cannot be: the sent data is still needed when the result comes");
+  if (registration_ == NcclRegistration::windows && allocator_ == "cuda")
+    p.conflict("allocator", "windows need memory of NCCL's own");
 }
 NcclCollective::~NcclCollective() = default;
 
@@ -88,12 +128,12 @@ Numbers NcclCollective::numbers(Params& p, Collective what) {
 }
 
 Footprint NcclCollective::footprint() const {
-  // Processors make and check the numbers of each GPU, at about that many elements/s: before the repetitions and after them.
-  constexpr double kFilled = 0.35e9;
-  const double fill_s = static_cast<double>(message_size_ / layout_of(of_.element).bytes) / kFilled;
+  // As on a node with eight GPUs behind NVLink: communicators are made, and known numbers moved before and after.
+  constexpr double kBus = 100e9, kJoin_s = 2.5;
+  const double operation_s = factor(gpu::PlannedNode::gpus) * static_cast<double>(message_size_) / kBus;
   Footprint f;
-  f.repetition_s = kRepetition_s + 0.1;
-  f.around_s = 2 + (graph_ ? 6 : 4) * fill_s;
+  f.repetition_s = std::max(kRepetition_s, 5 * operation_s) + 0.05;
+  f.around_s = kJoin_s + (graph_ ? 10 : 9) * operation_s;
   if (calls_ != 0) f.repetition_s = f.around_s = 0;  // of the user's choice
   return f;
 }
@@ -117,16 +157,9 @@ std::optional<Skip> NcclCollective::check_here(Node& node) {
   for (const Gives backend : {Gives::gpu_collectives, Gives::gpus})
     if (std::string why = node.backends().why_not(backend); !why.empty()) return Skip{std::move(why)};
   if (std::string why = node.backends().nccl().why_not(of_.element); !why.empty()) return Skip{std::move(why)};
-  if (registered_)
-    if (std::string why = node.backends().nccl().why_no_registration(); !why.empty()) return Skip{std::move(why)};
-  GpuBackend& gpus = node.backends().gpu();
-  const std::uint64_t needed = message_size_ * (in_place_ ? 1 : 2);
-  for (unsigned i = 0; i < gpus.count(); ++i)
-    if (const GpuFacts& facts = gpus.gpu(i).facts();
-        facts.memory > 0 && needed > kMostMemory * static_cast<double>(facts.memory))
-      return Skip{fmt::format("gpu{} has {} of memory, and its buffers need {}", i,
-                              format_quantity(static_cast<double>(facts.memory), Dimension::bytes, true),
-                              format_quantity(static_cast<double>(needed), Dimension::bytes, true))};
+  if (std::string why = node.backends().nccl().why_not(registration_); !why.empty()) return Skip{std::move(why)};
+  if (allocator_ == "nccl" || registration_ == NcclRegistration::windows)
+    if (std::string why = node.backends().nccl().why_no_memory(); !why.empty()) return Skip{std::move(why)};
   std::vector<RankPlace> places = places_of(node);
   if (places.size() < 2)
     return Skip{"one GPU moves nothing between GPUs: needs two, or several ranks (mpirun -n 8 headrace run ...)"};
@@ -137,6 +170,7 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
   team_ = std::make_unique<ranks::Team>(node.ranks(), node.team());
   broken_.clear();
   connected_ = false;
+  memory_.clear();
   NcclBackend& nccl = node.backends().nccl();
   const auto versions = in_concert(*team_, "make room for messages", kStep_s, [&] {
     for (std::size_t g = 0; g < groups_.size(); ++g) add_part(node, g);
@@ -156,12 +190,21 @@ void NcclCollective::prepare(Node& node, const DataProgress&) {
                       "(LD_LIBRARY_PATH, the container's image)",
                       team_->who(rank), versions[rank], team_->who(0), versions[0]));
   join(nccl);
-  check_data();
+  const double first_s = slowest_of_all(check_data());
+  if (first_s > kLongest_s) {
+    const double rate = static_cast<double>(message_size_) / first_s;
+    guarded("repeat the operation", kStep_s, [&] {
+      throw Unsupported(
+          fmt::format("one operation took {:.0f} s, {} of algbw: too long to repeat; a smaller message_size "
+                      "shows the rate",
+                      first_s, format_quantity(rate, Dimension::bytes_per_second)));
+    });
+  }
   connected_ = true;
-  if (graph_) check_data();                                                    // recorded, too
-  report_facts(nccl);                                                          // NCCL writes nothing more
-  guarded("meet", kStep_s, [&] { operate(1, patience_s_ + join_s_, true); });  // connects the ranks for that, too
-  chosen_ = calls_ != 0 ? calls_ : calls_for(kRepetition_s);
+  if (graph_) check_data();  // recorded, too
+  report_facts(node);        // NCCL writes nothing more
+  const std::uint64_t enough = calls_for(kRepetition_s);
+  chosen_ = calls_ != 0 ? calls_ : enough;
 }
 
 void NcclCollective::before_phase(unsigned, unsigned, std::uint64_t) {
@@ -171,7 +214,7 @@ void NcclCollective::before_phase(unsigned, unsigned, std::uint64_t) {
 
 void NcclCollective::run(Worker& worker) {
   slowest_s_ = 0;
-  guarded("operations", kStep_s, [&] { operate(chosen_, patience_s_, true); });
+  guarded("operations", kStep_s, [&] { operate(chosen_, patience_s(), true); });
   for (const Part& part : parts_) {
     std::uint64_t begin = part.times.begin_ns, left = chosen_;
     for (const std::uint64_t end : part.times.batch_end_ns) {
@@ -211,7 +254,7 @@ void NcclCollective::report(const Repetition&, MetricSink& sink) const {
   std::vector<double> times(groups_.size(), 0);
   for (std::size_t g = 0; g < groups_.size(); ++g)
     for (const unsigned member : groups_[g]) times[g] = std::max(times[g], std::stod(said.at(several() ? member : 0)));
-  groups_.report(times, what_, message_size_, sink);
+  groups_.report(times, what_, message_size_, sink, [this](std::size_t n) { return factor(n); });
 }
 
 std::vector<WrongBlock> NcclCollective::verify(const DataProgress&) {
@@ -245,11 +288,45 @@ void NcclCollective::add_part(Node& node, std::size_t g) {
       part.members.push_back({rank, gpu_});
   }
   if (part.members.empty()) return;
+  if (what_ == Collective::all_to_all_v) part.parts = uneven_parts(part.count, part.size, imbalance_of(part.size));
+  const std::uint64_t each = layout_of(of_.element).bytes;
+  const std::uint64_t in = offset_ + part.bytes();
+  // Symmetric windows are of one size on all ranks.
+  const std::uint64_t out = in_place_            ? 0
+                            : part.parts.empty() ? in
+                                                 : offset_ + part.size * largest_part(part.parts) * each;
   for (const NcclMember& m : part.members) {
-    part.ends.push_back(std::make_unique<End>(node.backends().gpu().gpu(m.gpu), m, part.bytes(), in_place_));
-    part.buffers.push_back(part.ends.back()->buffers());
+    Gpu& gpu = node.backends().gpu().gpu(m.gpu);
+    if (const auto free = gpu.free_memory();
+        free && static_cast<double>(in + out) > kMostMemory * static_cast<double>(*free))
+      throw Unsupported(fmt::format("gpu{} has {} of {} of memory free, and its buffers need {}", m.gpu,
+                                    in_words(*free), in_words(gpu.facts().memory), in_words(in + out)));
+    auto end = std::make_unique<End>(End{.gpu = gpu, .member = m, .offset = offset_});
+    end->in = allocate(node, m.gpu, in);
+    if (out > 0) end->out = allocate(node, m.gpu, out);
+    end->found = gpu.pinned(sizeof(GpuWrongElements), false);
+    end->work = gpu.stream();
+    part.buffers.push_back(end->buffers());
+    part.ends.push_back(std::move(end));
   }
   parts_.push_back(std::move(part));
+}
+
+std::unique_ptr<GpuMemory> NcclCollective::allocate(Node& node, unsigned gpu, std::uint64_t bytes) {
+  NcclBackend& nccl = node.backends().nccl();
+  std::string why = allocator_ == "cuda" ? "" : nccl.why_no_memory();
+  if (allocator_ != "cuda" && why.empty()) {
+    try {
+      auto memory = nccl.allocate(gpu, bytes);
+      if (memory_.empty()) memory_ = "by ncclMemAlloc";
+      return memory;
+    } catch (const RunError& e) {
+      if (allocator_ == "nccl" || registration_ == NcclRegistration::windows) throw;
+      why = e.what();
+    }
+  }
+  memory_ = "by cudaMalloc" + (why.empty() ? "" : ": " + why);
+  return node.backends().gpu().gpu(gpu).allocate(bytes);
 }
 
 void NcclCollective::join(NcclBackend& nccl) {
@@ -261,9 +338,14 @@ void NcclCollective::join(NcclBackend& nccl) {
       part.joined = nccl.join(several() ? said.at(groups_[part.group].front()) : nccl.make_id(), part.size,
                               part.members, join_s_);
   });
-  if (!registered_) return;
+  if (registration_ == NcclRegistration::none) return;
+  took_buffers_ = true;
   guarded("register buffers", kStep_s, [&] {
-    for (Part& part : parts_) part.joined->register_buffers(part.buffers, part.bytes());
+    for (Part& part : parts_) {
+      std::vector<NcclMemory> memory;
+      for (const auto& end : part.ends) memory.push_back(end->memory());
+      took_buffers_ = part.joined->register_buffers(memory, registration_) && took_buffers_;
+    }
   });
 }
 
@@ -273,6 +355,7 @@ void NcclCollective::operate(std::uint64_t times, double patience_s, bool meet) 
                         .element = of_.element,
                         .reduction = of_.reduction,
                         .count = part.count,
+                        .parts = part.parts,
                         .times = times,
                         .batch = std::min(batch_, most_at_once_),
                         .patience_s = patience_s,
@@ -307,7 +390,7 @@ std::string NcclCollective::roll_call() const {
   try {
     std::uint64_t done = UINT64_MAX;  // of a rank in no group
     for (const Part& part : parts_) done = std::min(done, part.joined ? part.joined->done() : 0);
-    const auto said = team_->all_gather("roll call after a failure", std::to_string(done), patience_s_);
+    const auto said = team_->all_gather("roll call after a failure", std::to_string(done), peer_s_);
     const auto behind = std::min_element(said.begin(), said.end(), [](const std::string& a, const std::string& b) {
       return std::stoull(a) < std::stoull(b);
     });
@@ -318,36 +401,32 @@ std::string NcclCollective::roll_call() const {
   }
 }
 
-template <class Piece>
-void NcclCollective::in_pieces(const End& end, std::uint64_t count, Piece piece) const {
-  const std::uint64_t most = end.staged->size() / layout_of(of_.element).bytes;
-  for (std::uint64_t at = 0; at < count; at += most) piece(at, std::min(most, count - at));
-}
-
 void NcclCollective::fill(const Part& part, End& end) {
-  end.copies->attach();
-  const ExpectedSums data = part.expected(what_, end);
-  unsigned char* const staged = end.staged->begin();
-  const std::uint64_t each = layout_of(of_.element).bytes;
-  in_pieces(end, part.count, [&](std::uint64_t at, std::uint64_t n) {
-    data.fill(staged, at, n, in_place_);
-    end.copies->copy(end.in->begin() + at * each, staged, n * each, CopyKind::h2d);
-    end.copies->wait();
-  });
+  end.work->attach();
+  // An operation that leaves an earlier one's result is found.
+  if (end.out) end.work->fill(end.out->begin(), end.out->size() / 8 * 8, {.flip = ~std::uint64_t{0}});
+  end.work->bring(end.in->begin() + offset_, part.expected(what_, end), in_place_);
+  end.work->wait();
 }
 
 void NcclCollective::check(const Part& part, End& end) {
-  end.copies->attach();
+  end.work->attach();
   const ExpectedSums data = part.expected(what_, end);
-  unsigned char* const staged = end.staged->begin();
   const std::uint64_t each = layout_of(of_.element).bytes;
   const unsigned char* out = static_cast<const unsigned char*>(end.buffers().out) + data.first(in_place_) * each;
-  in_pieces(end, data.results(), [&](std::uint64_t at, std::uint64_t n) {
-    end.copies->copy(staged, out + at * each, n * each, CopyKind::d2h);
-    end.copies->wait();
-    if (const auto why = data.wrong(staged, at, n))
-      throw RunError(fmt::format("rank {} on {}: {}", end.member.rank, team_->host(team_->rank()), *why));
-  });
+  auto* found = new (end.found->begin()) GpuWrongElements;
+  end.work->check(out, data, *found);
+  end.work->wait();
+  if (found->count == 0) return;
+  const GpuWrongElements wrong = *found;
+  end.work->copy(end.found->begin(), out + wrong.first * each, each, CopyKind::d2h);
+  end.work->wait();
+  throw RunError(
+      fmt::format("rank {} on {} (gpu{}): wrong data: {} of {} elements; element {} (byte {} of the result) "
+                  "is {}, must be {}",
+                  end.member.rank, team_->host(team_->rank()), end.member.gpu, wrong.count, data.results(), wrong.first,
+                  wrong.first * each, element_value(bits_at(end.found->begin(), 0, of_.element), of_.element),
+                  data.result(wrong.first)));
 }
 
 /// A thread for each GPU. Throws what the first of them that failed threw.
@@ -370,47 +449,88 @@ void NcclCollective::for_each_end(const std::function<void(const Part&, End&)>& 
     if (why) std::rethrow_exception(why);
 }
 
-void NcclCollective::check_data() {
+double NcclCollective::check_data() {
   in_concert(*team_, "bring known numbers", kStep_s, [&] {
     for_each_end([&](const Part& part, End& end) { fill(part, end); });
     return std::string();
   });
   // The first operation connects the ranks.
-  guarded("an operation of known numbers", kStep_s, [&] { operate(1, patience_s_ + join_s_, false); });
+  guarded("an operation of known numbers", kStep_s, [&] { operate(1, patience_s() + join_s_, false); });
+  const double took_s = operation_s(1);
   in_concert(*team_, "check the data", kStep_s, [&] {
     for_each_end([&](const Part& part, End& end) { check(part, end); });
     return std::string();
   });
+  return took_s;
 }
 
-/// Of one operation of so many, as the slowest rank has it; the same on all ranks.
-double NcclCollective::seconds_of(unsigned times) {
-  guarded("operations to count", kStep_s, [&] { operate(times, patience_s_, true); });
+double NcclCollective::operation_s(unsigned times) const {
   double each_s = 1e-7;
   for (const Part& part : parts_)
     each_s = std::max(each_s, 1e-9 * static_cast<double>(part.times.batch_end_ns.back() - part.times.begin_ns) / times);
-  for (const std::string& said : team_->all_gather("the time of an operation", fmt::format("{}", each_s), kWords_s))
+  return each_s;
+}
+
+double NcclCollective::slowest_of_all(double own_s) {
+  double each_s = own_s;
+  for (const std::string& said : team_->all_gather("the time of an operation", fmt::format("{}", own_s), kWords_s))
     each_s = std::max(each_s, std::stod(said));
   return each_s;
 }
 
+double NcclCollective::patience_s() const {
+  return peer_s_ + std::max(1.0, factor(kManyRanks)) * static_cast<double>(message_size_) / kSlowestBus;
+}
+
+double NcclCollective::imbalance_of(std::size_t n) const { return std::min(imbalance_, static_cast<double>(n)); }
+
+double NcclCollective::factor(std::size_t n) const {
+  if (what_ != Collective::all_to_all_v || n < 2) return bus_factor(what_, static_cast<unsigned>(n));
+  // The busiest rank gets its part from all others.
+  const std::uint64_t count = message_size_ / layout_of(of_.element).bytes;
+  const auto parts = uneven_parts(count, static_cast<unsigned>(n), imbalance_of(n));
+  return static_cast<double>((n - 1) * largest_part(parts)) / static_cast<double>(count);
+}
+
+/// The time of one operation of `times`, on the slowest rank; the same on all ranks.
+double NcclCollective::seconds_of(unsigned times, double more_s) {
+  guarded("operations to count", kStep_s, [&] { operate(times, patience_s() + more_s, true); });
+  return slowest_of_all(operation_s(times));
+}
+
 std::uint64_t NcclCollective::calls_for(double seconds) {
-  // One at first: over a slow fabric it may take seconds, and what is queued at once must end within the patience.
-  const double one_s = seconds_of(1);
+  // One at first, before which the ranks connect. Over a slow network that may take seconds, and all queued operations
+  // must end within the patience.
+  const double one_s = seconds_of(1, join_s_);
   constexpr unsigned kTried = 5;
   constexpr double kShare = 0.25;  // of the patience
-  const double each_s = one_s < kShare * patience_s_ / kTried ? seconds_of(kTried) : one_s;
-  const double at_once = std::clamp(kShare * patience_s_ / each_s, 1.0, static_cast<double>(kMostCalls));
+  const double each_s = one_s < kShare * peer_s_ / kTried ? seconds_of(kTried) : one_s;
+  const double at_once = std::clamp(kShare * peer_s_ / each_s, 1.0, static_cast<double>(kMostCalls));
   most_at_once_ = static_cast<std::uint64_t>(at_once);
-  auto calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, 5.0, static_cast<double>(kMostCalls)));
+  const double fewest = each_s > 1 ? 1 : 5;
+  auto calls = static_cast<std::uint64_t>(std::clamp(seconds / each_s, fewest, static_cast<double>(kMostCalls)));
   for (const std::string& said : team_->all_gather("the number of operations", std::to_string(calls), kWords_s))
     calls = std::min<std::uint64_t>(calls, std::stoull(said));
   return calls;
 }
 
-void NcclCollective::report_facts(NcclBackend& nccl) {
+/// `own`, and what other ranks have instead.
+std::string NcclCollective::of_all_ranks(const std::string& own) {
+  std::string all = own;
+  std::vector<std::string> known{own};
+  const std::vector<std::string> said = team_->all_gather("what each rank has", own, kWords_s);
+  for (unsigned rank = 0; rank < said.size(); ++rank) {
+    if (said[rank].empty() || std::find(known.begin(), known.end(), said[rank]) != known.end()) continue;
+    known.push_back(said[rank]);
+    all += fmt::format("{}{}: {}", all.empty() ? "" : "; ", team_->who(rank), said[rank]);
+  }
+  return all;
+}
+
+void NcclCollective::report_facts(Node& node) {
+  NcclBackend& nccl = node.backends().nccl();
   NcclLog log = read_nccl_log(nccl.heard());
-  // Of thousands of ranks: to the first, and what that makes of it to all.
+  // With thousands of ranks: to the first, and its summary to all.
   for (const std::string& said : team_->gather("what NCCL decided", team_->everyone(), to_words(log), kWords_s, 0))
     log = merged(log, from_words(said));
   log = from_words(team_->broadcast("what NCCL decided on all ranks", 0, to_words(log), kWords_s));
@@ -419,7 +539,12 @@ void NcclCollective::report_facts(NcclBackend& nccl) {
   const std::vector<std::string> settings = nccl.settings();
   if (!parts_.empty()) facts_.emplace_back("communicators", parts_.front().joined->mode());
   if (graph_) facts_.emplace_back("queued", "a batch at a time, as one CUDA graph");
-  if (registered_) facts_.emplace_back("buffers", "registered with NCCL");
+  facts_.emplace_back("memory", of_all_ranks(memory_) +
+                                    (offset_ == 0 ? "" : fmt::format("; {} bytes behind an aligned place", offset_)));
+  if (registration_ != NcclRegistration::none)
+    facts_.emplace_back("buffers", of_all_ranks(!took_buffers_ ? "not registered: NCCL takes none of this memory here"
+                                                : registration_ == NcclRegistration::windows ? "symmetric windows"
+                                                                                             : "registered with NCCL"));
   facts_.emplace_back("settings",
                       settings.empty() ? "no NCCL_* variable" : fmt::format("{}", fmt::join(settings, ", ")));
   if (log.empty())
@@ -427,6 +552,14 @@ void NcclCollective::report_facts(NcclBackend& nccl) {
                         "not known: " + (nccl.why_deaf().empty() ? "NCCL wrote nothing of them" : nccl.why_deaf()));
   notes_.clear();
   if (const std::string words = groups_.words(); !words.empty()) notes_.push_back(words);
+  const auto members = static_cast<unsigned>(parts_.empty() ? 0 : parts_.front().members.size());
+  std::map<std::string, int> places;
+  for (const Part& part : parts_)
+    for (const NcclMember& m : part.members)
+      places[gpu::gpu_name(m.gpu)] = node.backends().gpu().gpu(m.gpu).facts().numa_node;
+  for (const std::string& own :
+       {bound_too_tightly(members + (groups_.shape() && groups_.shape()->nodes > 1)), bound_far(places, numa_nodes())})
+    if (std::string bound = of_all_ranks(own); !bound.empty()) notes_.push_back(std::move(bound));
   notes_.push_back(fmt::format("NCCL {}, {}{}", nccl.version(),
                                several() ? fmt::format("{} processes", team_->size()) : "one process",
                                log.empty() ? "" : ": " + in_short(log)));

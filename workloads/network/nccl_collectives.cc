@@ -16,6 +16,8 @@ const Register<NcclOf<Collective::all_reduce>> registered_nccl_all_reduce{
     "nccl_all_reduce", "sums of every GPU's numbers on every GPU: gradients of data-parallel training"};
 const Register<NcclOf<Collective::all_to_all>> registered_nccl_all_to_all{
     "nccl_all_to_all", "a part from every GPU to every GPU: tokens to their experts and back"};
+const Register<NcclOf<Collective::all_to_all_v>> registered_nccl_all_to_all_v{
+    "nccl_all_to_all_v", "uneven parts from every GPU to every GPU: tokens to experts of which some are popular"};
 const Register<NcclOf<Collective::broadcast>> registered_nccl_broadcast{
     "nccl_broadcast", "one GPU's numbers on every GPU: weights at the start and after a restart"};
 const Register<NcclOf<Collective::gather>> registered_nccl_gather{"nccl_gather",

@@ -1,4 +1,4 @@
-// Which ranks meet in which turn, and who sends: a schedule of pairs made for the ranks that are there.
+// Which ranks meet in which turn, and which end sends: a schedule of pairs for the present ranks.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class PairSchedule {
     for (const auto& round : rounds) {
       Turn there, back;
       for (const auto& [a, b] : round) {
-        // Of a tournament's pairs either may send: no rank is idle for long.
+        // In a tournament either of a pair may send: no rank is idle for long.
         const bool swapped = direction == RdmaTraffic::Direction::one_way && (name == "all_pairs" || name == "rails") &&
                              (a + b) % 2 == 0;
         const unsigned from = rank_of_end_[swapped ? b : a], to = rank_of_end_[swapped ? a : b];
@@ -66,7 +66,7 @@ class PairSchedule {
       if (m.from == rank || m.to == rank) return &m;
     return nullptr;
   }
-  /// Whom `rank` meets at all, ascending.
+  /// All partners of `rank`, ascending.
   std::vector<unsigned> partners(unsigned rank) const {
     std::vector<unsigned> all;
     for (const Turn& turn : turns_)
@@ -77,7 +77,7 @@ class PairSchedule {
     return all;
   }
 
-  /// Of how many rounds the schedule would be with all of them.
+  /// The number of rounds of the full schedule.
   std::size_t rounds_of_all() const { return rounds_of_all_; }
 
   /// Nothing measured yet.

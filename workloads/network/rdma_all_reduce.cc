@@ -5,20 +5,18 @@
 #include <optional>
 
 #include "harness/backends/buffers.h"
+#include "harness/backends/expected_sums.h"
 #include "harness/backends/loader.h"
 #include "harness/machine/network/rdma_wire.h"
 #include "harness/workload/network/paired.h"
 #include "harness/workload/ranks/team.h"
-#include "workloads/network/expected_sums.h"
 #include "workloads/network/rdma_end.h"
 #include "workloads/network/stall_watch.h"
 
 namespace {
 using namespace headrace;
-using network::rank_value;
 using network::RdmaEnd;
 using network::StallWatch;
-using network::SumOfRanks;
 
 constexpr std::array kRdmaAllReduceMetrics{
     Metric{"busbw", "B/s", Better::higher, "Formula F1: 2 (n-1)/n times algbw, what each rank's port carries one way",
@@ -28,10 +26,9 @@ constexpr std::array kRdmaAllReduceMetrics{
 };
 
 /// How soon is the sum of every rank's numbers on every rank?
-///
-/// A buffer of n segments goes round a ring of n ranks: in n-1 steps each rank sends a segment to the next and adds the
-/// one that comes, then in n-1 more the finished segments follow. Segments are cut into chunks, and a chunk is passed on
-/// as soon as it is there. A chunk is one write that carries a number, so that its arrival is a completion.
+///A buffer of n segments goes round a ring of n ranks. In n-1 steps each rank sends a segment to the next and adds the
+///one that comes. In n-1 more the finished segments follow. Segments are cut into chunks, and a chunk is passed on as
+///soon as it is there. A chunk is one write that carries a number, so that its arrival is a completion.
 class RdmaAllReduce final : public Paired, public JoinsRanks {
  public:
   explicit RdmaAllReduce(Params& p)
@@ -214,7 +211,7 @@ class RdmaAllReduce final : public Paired, public JoinsRanks {
     const std::uint64_t from = std::uint64_t{number % chunks_} * part_;
     return {segment * segment_ + from, std::min(part_, segment_ - from), reduces};
   }
-  /// Where a chunk that is to be added waits: each step has room of its own, so that none overwrites another.
+  /// The place where a chunk waits for its addition. Each step has its own, so that none overwrites another.
   std::uint64_t waiting(unsigned number) const noexcept {
     return std::uint64_t{number / chunks_} * segment_ + std::uint64_t{number % chunks_} * part_;
   }
@@ -297,7 +294,7 @@ class RdmaAllReduce final : public Paired, public JoinsRanks {
   RdmaEnd end_;
 
   Ranks* ranks_ = nullptr;
-  std::unique_ptr<Buffers> memory_;  // the numbers, then what is to be added
+  std::unique_ptr<Buffers> memory_;  // the numbers, then the summands
   std::unique_ptr<RdmaEndpoint> endpoint_;
   std::unique_ptr<RdmaMemory> enrolled_;  // goes before both
   RdmaCard next_;

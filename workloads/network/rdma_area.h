@@ -1,5 +1,5 @@
-// Memory that an RDMA device reaches, with what is sent and what comes: the host's, in huge pages and near the device, or a
-// GPU's.
+// Memory that an RDMA device reaches, with sent and received data. It is the host's, in huge pages and near the device,
+// or a GPU's.
 #pragma once
 
 #include <unistd.h>
@@ -82,7 +82,7 @@ class RdmaArea {
   std::uint32_t local_key() const noexcept { return enrolled_->local_key(); }
   std::uint32_t remote_key() const noexcept { return enrolled_->remote_key(); }
 
-  /// Each slot's data reports the slot and `key`; what may come is zeroed.
+  /// Each slot's data has the slot and `key`; the receive slots are zeroed.
   void fill(std::uint64_t key) {
     unsigned char* to = gpu_ ? staged_.data() : begin_;
     for (std::uint32_t s = 0; s < count_; ++s) fill_pattern(to + s * stride_, size_, key + s);
@@ -94,7 +94,7 @@ class RdmaArea {
     std::fill(staged_.begin(), staged_.end(), static_cast<unsigned char>(0));
     copy(begin_ + half_, staged_.data(), CopyKind::h2d);
   }
-  /// Makes what has come readable for check(): a GPU's is fetched.
+  /// Makes received data readable for check(): a GPU's is fetched.
   void fetch() {
     if (gpu_) copy(staged_.data(), begin_ + half_, CopyKind::d2h);
   }

@@ -1,4 +1,4 @@
-// One end of RDMA connections: which ports and addresses, which NUMA nodes, how packets are marked; the parameters that
+// One end of RDMA connections: which ports and addresses, which NUMA nodes, how packets are marked. The parameters that
 // all RDMA workloads have in common.
 #pragma once
 
@@ -63,7 +63,7 @@ class RdmaEnd {
       p.conflict("mtu", "must be 0, 256, 512, 1024, 2048 or 4096");
   }
 
-  /// Parameters that name what only this machine has.
+  /// Parameters that name parts of this machine.
   static constexpr std::array<std::string_view, 4> kOfThisEnd{"device", "port", "gid_index", "gpu"};
 
   static std::optional<Skip> check(Node& node) {
@@ -99,7 +99,7 @@ class RdmaEnd {
     for (unsigned s = 0; s < share; ++s) try {
         for (const RdmaPlace& place : choose_rdma_places(rdma.ports(), wish(nullptr), s, shares, most))
           before.push_back(place.port->pci_address);
-      } catch (const Unsupported&) {  // none of its ports is active: it is that rank's to say so
+      } catch (const Unsupported&) {  // none of its ports is active: that rank reports it
       }
     ways_.clear();
     notes_.clear();
@@ -110,7 +110,7 @@ class RdmaEnd {
   }
   /// Ports that were chosen; the calls below are of the one at that place among them.
   std::size_t ways() const { return ways_.size(); }
-  /// Of `gpus` the one whose data is to go by it.
+  /// The one of `gpus` whose data goes by it.
   unsigned near_gpu(GpuBackend& gpus, std::size_t way = 0) const {
     std::vector<std::string> addresses;
     for (unsigned i = 0; i < gpus.count(); ++i) addresses.push_back(gpus.gpu(i).facts().pci_address);
@@ -130,19 +130,19 @@ class RdmaEnd {
   }
 
   const RdmaPort& port(std::size_t way = 0) const { return *ways_[way].place.port; }
-  /// Of this node, counted from 0, with those that are down.
+  /// The rail on this node, counted from 0, with those that are down.
   unsigned rail(std::size_t way = 0) const { return ways_[way].place.rail; }
   /// Among those that this rank drives, with those that are down.
   unsigned slot(std::size_t way) const { return ways_[way].place.slot; }
   const std::string& words(std::size_t way = 0) const { return ways_[way].place.words; }
   const NumaNode* numa_node(std::size_t way = 0) const { return ways_[way].numa; }
-  /// For the thread that posts and polls: near the device, but bound to no single processor. What the kernel does for the
-  /// device may run on the same one (all of soft-RoCE does), and other ranks' threads may be bound to it.
+  /// For the thread that posts and polls: near the device, but bound to no single processor. The kernel's work for the
+  /// device may run on the same one (all of soft-RoCE does). Other ranks' threads may be bound to it.
   void place_thread(std::size_t way = 0) const { numa_node(way) ? run_on(numa_node(way)) : run_anywhere(); }
   bool managed() const { return managed_; }
   bool huge_pages() const { return huge_pages_; }
   double patience_s() const { return patience_s_; }
-  /// What is odd about this end, and that its port's MTU and the one of `other` differ.
+  /// Oddities of this end, and that its port's MTU and the one of `other` differ.
   const std::vector<std::string>& notes() const { return notes_; }
   void compare_mtu(unsigned others, const std::string& other, std::size_t way = 0) {
     if (mtu_ == 0 && others != port(way).mtu)
@@ -168,7 +168,7 @@ class RdmaEnd {
     return static_cast<std::uint16_t>(key);
   }
 
-  /// A port, near which NUMA node, and the PCI addresses of the node's ports that ranks take up to this one.
+  /// A port, its NUMA node, and the PCI addresses of the node's ports that ranks take up to this one.
   struct Way {
     RdmaPlace place;
     const NumaNode* numa = nullptr;
@@ -208,7 +208,7 @@ class RdmaEnd {
   const bool huge_pages_;
   const NumaChoice numa_;
   const double patience_s_;
-  const NcclRdma nccl_ = nccl_rdma();  // the defaults of what no parameter gives
+  const NcclRdma nccl_ = nccl_rdma();  // the defaults of unset parameters
   RdmaBackend* rdma_ = nullptr;
   std::vector<Way> ways_;
   std::vector<NumaNode> nodes_ = numa_nodes();

@@ -1,4 +1,4 @@
-// What is known of one queue pair's messages while they move, and what one end moved in all.
+// The state of one queue pair's messages while they move, and the total that one end moved.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace headrace::network {
 
-/// What one end moved, and in which time. Reported to the other end as it lies in memory.
+/// The messages that one end moved, and the time. Sent to the other end as in memory.
 struct RdmaMoved {
   std::uint64_t messages = 0, elapsed_ns = 0;
   std::uint64_t least = 0;                       // messages of the queue pair that moved the fewest
@@ -27,7 +27,7 @@ struct RdmaMoved {
 struct RdmaLane {
   /// `moments`: messages in flight that have completions.
   explicit RdmaLane(unsigned moments) : posted_at(moments) {}
-  /// Receives stay posted from one time to the next, so both ends go on with the slot that is next.
+  /// Receives stay posted from one time to the next, so both ends continue with the next slot.
   void restart(bool goes_on) {
     posted = acknowledged = since_signal = signals = reaped = 0;
     ended = stopped = answered = false;
@@ -36,7 +36,7 @@ struct RdmaLane {
     first = goes_on ? received : 0;
   }
   std::uint64_t posted = 0, acknowledged = 0;
-  std::uint64_t next = 0;  // number of the next message: says its slot
+  std::uint64_t next = 0;  // number of the next message: gives its slot
   std::uint64_t since_signal = 0, signals = 0, reaped = 0;
   std::uint64_t first = 0;  // received before this time
   std::uint64_t receives = 0, received = 0;
@@ -44,14 +44,14 @@ struct RdmaLane {
   bool ended = false;                    // the partner's has come
   std::vector<std::uint64_t> posted_at;  // of messages with completions, in turn [ns]
 
-  // Of datagrams, whose words may be lost.
+  // For datagrams, whose words may be lost.
   unsigned words = 0;     // without a completion yet
   bool answered = false;  // the partner knows that the stream has ended
   std::uint64_t first_stop_ns = 0, next_stop_ns = 0;
 };
 
-/// What a datagram of a stream carries beside its data: which turn it is of, which slot it was sent from; without data,
-/// what it says.
+/// The data of a datagram's immediate value: the turn it is of, and the slot it was sent from. Without a payload, its
+/// word.
 struct RdmaTag {
   static constexpr std::uint64_t kMostSlots = 1u << 24;
   enum Word : std::uint32_t { stop = 0, heard = 1 };
@@ -65,7 +65,7 @@ struct RdmaTag {
   std::uint32_t turn_ = 0;
 };
 
-/// What came of a stream of datagrams.
+/// The arrivals of a stream of datagrams.
 class RdmaArrivals {
  public:
   /// `slots`: that they come to; 0 = it is no such stream.
@@ -83,7 +83,7 @@ class RdmaArrivals {
     if (moved.arrived++ == 0) first_ns_ = now;
     moved.arrived_in_ns = now - first_ns_;
   }
-  /// The slot here and the partner's, of each message that lies here.
+  /// The slot here and the partner's, of each message here.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> all() const {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
     for (std::uint32_t slot = 0; slot < from_.size(); ++slot)

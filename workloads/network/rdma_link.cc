@@ -11,7 +11,7 @@ namespace headrace::network {
 namespace {
 
 constexpr unsigned kMostWords = 2;                  // of a lane at once: an end, and that one was heard
-constexpr std::uint64_t kAgain_ns = 1'000'000;      // before an end that nobody answered is said again
+constexpr std::uint64_t kAgain_ns = 1'000'000;      // before an unacknowledged end is sent again
 constexpr std::uint64_t kGiveUp_ns = 1000'000'000;  // an answer may be lost, too
 
 RunError wrong_length(std::uint32_t length) {
@@ -81,7 +81,7 @@ void RdmaLink::check(const RdmaMoved& others, std::uint64_t others_key, std::vec
     if (traffic_.size > 1 && (!traffic_.reads() || leads_)) area_.check(0, traffic_.size - 1, others_key, wrong);
     return;
   }
-  if (traffic_.counts_arrivals()) {  // whatever came is one of the messages that the partner sent, whole
+  if (traffic_.counts_arrivals()) {  // any arrival is one of the messages that the partner sent, whole
     for (const auto& [slot, from] : arrivals_.all())
       if (wrong.empty()) area_.check(slot, traffic_.size, others_key + from - slot, wrong);
     return;
@@ -92,7 +92,7 @@ void RdmaLink::check(const RdmaMoved& others, std::uint64_t others_key, std::vec
       area_.check(slot_of(q, lanes_[q].first + n), traffic_.size, others_key, wrong);
 }
 
-/// What was in flight has completed, or never will: none of it is to be taken for another link's.
+/// Transfers in flight have completed, or never will: none of them may be taken for another link's.
 void RdmaLink::give_up() {
   endpoint_.give_up(first_queue_, traffic_.queue_pairs);
   std::array<RdmaCompletion, 32> done;
@@ -108,7 +108,7 @@ void RdmaLink::failed(int status) const {
   throw RunError(why);
 }
 
-/// A queue pair that fails ends its receives, too: the message that it failed of says why.
+/// A queue pair that fails ends its receives, too: the failed message has the reason.
 void RdmaLink::receive_failed(int status) {
   std::array<RdmaCompletion, 16> done;
   while (const int count = check_poll(endpoint_.poll(done)))
@@ -119,7 +119,7 @@ void RdmaLink::receive_failed(int status) {
 
 // ---- The timed region: nothing below allocates, unless it throws.
 
-/// That many more on queue pair `q`; `last`: the last of them has a completion whatever its turn.
+/// That many more on queue pair `q`; `last`: the last of them has a completion in any case.
 void RdmaLink::post(unsigned q, unsigned count, bool last) {
   RdmaLane& lane = lanes_[q];
   RdmaWork list[RdmaEndpoint::kMostPosted];
@@ -199,13 +199,13 @@ void RdmaLink::take_datagram(unsigned q, const RdmaCompletion& c) {
   arrivals_.came(c.id, RdmaTag::slot_or_word(c.immediate), now_ns(), moved_);
 }
 
-/// A datagram came late, of another link of this endpoint, such as an end that was said again: its receive is posted as before.
+/// A datagram came late, from another link of this endpoint, such as a repeated end. Its receive is posted as before.
 void RdmaLink::put_back(const RdmaCompletion& c) {
   check_post(
       endpoint_.receive(c.queue, area_.sink(c.id), static_cast<std::uint32_t>(traffic_.size), area_.local_key(), c.id));
 }
 
-/// Without data; left out where too many have no completion yet: what is said is said again.
+/// Without data; left out where too many have no completion yet: words are repeated anyway.
 void RdmaLink::say(unsigned q, RdmaTag::Word word) {
   RdmaLane& lane = lanes_[q];
   if (lane.words >= kMostWords) return;
@@ -218,7 +218,7 @@ void RdmaLink::say(unsigned q, RdmaTag::Word word) {
   ++lane.words;
 }
 
-/// The end of a stream of datagrams may be lost as they may: it is said again until the partner has heard it.
+/// The end of a stream of datagrams may be lost like them. It is sent again until the partner acknowledges it.
 bool RdmaLink::reported_end(unsigned q) {
   RdmaLane& lane = lanes_[q];
   const std::uint64_t now = now_ns();
@@ -267,7 +267,7 @@ bool RdmaLink::words_left() const noexcept {
   return std::any_of(lanes_.begin(), lanes_.end(), [](const RdmaLane& lane) { return lane.words > 0; });
 }
 
-/// Everything of queue pair `q` has been acknowledged; what is without a completion gets one, and the partner of a
+/// All messages of queue pair `q` have been acknowledged. The rest without a completion gets one. The partner of a
 /// stream of sends learns that it was the last.
 bool RdmaLink::drained(unsigned q) {
   RdmaLane& lane = lanes_[q];

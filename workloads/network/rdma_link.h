@@ -24,7 +24,7 @@ namespace headrace::network {
 class RdmaLink {
  public:
   /// To rank `partner`, by `traffic.queue_pairs` queue pairs of `endpoint` from `first_queue` on. `patience_s`: the
-  /// partner is given up when nothing came from it for so long.
+  /// partner is given up when nothing came from it for this time.
   RdmaLink(const RdmaTraffic& traffic, const Ranks& ranks, RdmaEndpoint& endpoint, RdmaArea& area, unsigned partner,
            unsigned first_queue, bool inlined, double patience_s);
 
@@ -44,7 +44,7 @@ class RdmaLink {
   /// Untimed: is what came here what an area filled with `others_key` sent? `others`: what the partner moved.
   void check(const RdmaMoved& others, std::uint64_t others_key, std::vector<WrongBlock>& wrong);
 
-  /// Untimed, when nothing got through: the link is not used again. Other links of the endpoint go on.
+  /// Untimed, when nothing got through: the link is not used again. Other links of the endpoint continue.
   void give_up();
 
  private:

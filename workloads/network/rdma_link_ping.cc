@@ -72,7 +72,7 @@ void RdmaLink::send_marked(unsigned char mark, StallWatch& watch) {
 /// Until the next message is there; its mark.
 unsigned char RdmaLink::wait_for(std::uint64_t number, StallWatch& watch) {
   RdmaLane& lane = lanes_[0];
-  // The device writes it last: what is behind an acquiring load of it has arrived, too.
+  // The device writes it last: after an acquiring load of it, the bytes before have arrived, too.
   const auto last = [&] { return __atomic_load_n(area_.sink(0) + traffic_.size - 1, __ATOMIC_ACQUIRE); };
   if (traffic_.sends()) {
     RdmaCompletion done;
@@ -90,7 +90,7 @@ unsigned char RdmaLink::wait_for(std::uint64_t number, StallWatch& watch) {
   return mark;
 }
 
-/// Nothing has come yet: looks for what failed, now and then.
+/// Nothing has come yet: looks for errors, now and then.
 void RdmaLink::wait(StallWatch& watch) {
   if (++waits_ % 1024 == 0) collect_now();
   watch.waited();

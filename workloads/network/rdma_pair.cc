@@ -1,5 +1,4 @@
 #include "workloads/network/rdma_pair.h"
-#include "workloads/network/bond_legs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -138,7 +137,7 @@ void RdmaPair::start(Worker& worker) {
   if (worker.index != 0) return;
   try {
     begin_turn();
-  } catch (...) {  // nobody waits in run() for one that never comes there
+  } catch (...) {  // no rank waits in run() for one that never comes there
     failed_ = true;
     together_->arrive_and_drop();
     throw;
@@ -159,9 +158,7 @@ void RdmaPair::report_pair(const Repetition& repetition, MetricSink& sink) const
   }
   sink.put("bandwidth", middle);
   sink.put("message_rate", middle / static_cast<double>(traffic_.size));
-  double line = 0;
-  for (std::size_t way = 0; way < end_.ways(); ++way) line += end_.port(way).rate * legs_of(end_.port(way));
-  if (line > 0) sink.put("line_share", middle / (traffic_.both() ? 2 : 1) / line);
+  if (lines_.rate > 0) sink.put("line_share", middle / (traffic_.both() ? 2 : 1) / lines_.rate);
   if (sent_ > 0) sink.put("lost_share", std::max(0.0, 1 - arrived_ / sent_));
   if (n > 1) sink.put("slowest_bandwidth", values.front());
   if (why_no_port_.empty()) {
@@ -247,7 +244,7 @@ void RdmaPair::exchange_moved_bytes() {
     std::memcpy(moved.data(), said.data(), said.size());
     return moved;
   };
-  // Of thousands of ranks each needs its partner's figures alone, and the first, which reports them, all.
+  // With thousands of ranks each needs its partner's figures alone; the first, which reports them, needs all.
   if (met) partners_ = read(ranks_->exchange("what the pair moved", partner, words, kSlack_s));
   std::vector<std::vector<RdmaMoved>> moved;
   for (const std::string& said : ranks_->gather("what the pairs moved", ranks_->everyone(), words, kSlack_s, 0))

@@ -1,5 +1,5 @@
-// What rdma_write, rdma_read and rdma_send share: pairs of ranks that meet in turn, each turn with its data checked, and
-// what each pair gave; everything but which operation moves the data.
+// What rdma_write, rdma_read and rdma_send share. Pairs of ranks meet in turn, the data of each turn is checked, and
+// each pair has its results. Everything but which operation moves the data.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "harness/machine/network/rdma_wire.h"
 #include "harness/workload/network/paired.h"
 #include "workloads/network/pair_schedule.h"
+#include "workloads/network/port_lines.h"
 #include "workloads/network/rdma_area.h"
 #include "workloads/network/rdma_end.h"
 #include "workloads/network/rdma_link.h"
@@ -25,7 +26,7 @@
 
 namespace headrace::network {
 
-// One of the ports that a rank drives at once: its memory, its queue pairs, and a link to each partner by them.
+// One of the ports that a rank drives at once, with its memory, queue pairs, and links to partners.
 
 struct RdmaRail {
   std::size_t way = 0;  // of RdmaEnd's
@@ -65,14 +66,14 @@ inline constexpr std::array kRdmaMetrics{
            "measure: latency: mean of the slowest pair; where there are several"},
 };
 
-/// Of a pair that meets, the first end moves the data (of `direction: both`, each does), the second answers.
+/// In a pair that meets, the first end moves the data (with `direction: both`, each does), the second answers.
 class RdmaPair : public Paired, public JoinsRanks {
  public:
   RdmaPair(Params& p, std::string_view name, RdmaOp op);
   ~RdmaPair() override;
 
   static std::span<const Metric> metrics() { return kRdmaMetrics; }
-  /// Of latencies; the first reports the rest.
+  /// Only latencies; the first reports the rest.
   static constexpr WorkloadTraits kTraits{.across_ranks = AcrossRanks::slowest};
   Footprint footprint() const override;
   unsigned workers() const override { return rails_.empty() ? 1 : static_cast<unsigned>(rails_.size()); }
@@ -93,7 +94,7 @@ class RdmaPair : public Paired, public JoinsRanks {
 
  private:
   static constexpr double kConnect_s = 30;
-  static constexpr double kResolve_s = 3;  // an address that does not answer takes so long
+  static constexpr double kResolve_s = 3;  // an address that does not answer takes this long
   static constexpr double kSlack_s = 60;   // for others to fill their buffers, and to check their data
   static constexpr double kOverrun = 4;    // messages in flight at the end of `time` still have to arrive
 
@@ -148,7 +149,7 @@ class RdmaPair : public Paired, public JoinsRanks {
   bool whole(const PairSchedule::Turn& turn) const;
   /// The row and column of the matrix.
   unsigned end_of(unsigned rank, unsigned slot) const;
-  /// Of this rank, for leave_out(): that nothing gets through from a port to `partner`. Throws other trouble of the port.
+  /// For leave_out() of this rank: no message gets from a port to `partner`. Throws other trouble of the port.
   std::string describe_cut(const RdmaRail& rail, unsigned partner) const;
   /// Links that one of their ends `said` nothing gets through are left out from now on, on all ranks alike. The first of
   /// `reporters` says why. Throws RunError where none is left to measure.
@@ -182,11 +183,12 @@ class RdmaPair : public Paired, public JoinsRanks {
 
   Ranks* ranks_ = nullptr;
   std::vector<Ports> ports_;  // of each rank
+  PortLines lines_;           // of this rank's ports
   unsigned slots_ = 1;        // of the rank that has most
   PairSchedule schedule_;
   std::vector<std::unique_ptr<RdmaRail>> rails_;  // a worker each
   std::vector<UnreachedPair> unreached_;          // of the matrix's ends, the same on every rank; stay left out
-  std::set<std::pair<unsigned, unsigned>> cut_;   // likewise, each pair in order
+  std::set<std::pair<unsigned, unsigned>> cut_;   // the same, each pair in order
   bool any_got_through_ = false;
   std::uint64_t seed_ = 0;
   std::size_t turn_ = 0;

@@ -8,7 +8,7 @@
 namespace headrace::network {
 namespace {
 
-// Each costs a time limit: where nothing ever got through to anybody in that many turns, the network is not there.
+// Each costs a time limit. Where no message ever reached any rank in that many turns, there is no network.
 constexpr std::size_t kTurnsOfNothing = 3;
 
 }  // namespace
@@ -47,7 +47,7 @@ std::string RdmaPair::describe_cut(const RdmaRail& rail, unsigned partner) const
   try {
     std::rethrow_exception(rail.trouble);
   } catch (const LinkError& e) {
-    if (peer()) throw;  // nobody else is there to be measured
+    if (peer()) throw;  // there is no other rank to measure
     return wire::Writer().put(rail.slot).put(partner).put(std::string(e.what())).bytes();
   }
 }
@@ -85,7 +85,7 @@ void RdmaPair::leave_out(const std::vector<std::string>& said, const std::vector
         give_up(*rail, cut.reporter == self ? cut.partner : cut.reporter);
 }
 
-/// Others are at other steps by now: what goes wrong here they learn when all come together again.
+/// Others are at other steps by now: they get the error when all come together again.
 void RdmaPair::give_up(RdmaRail& rail, unsigned partner) noexcept {
   try {
     if (RdmaLink* link = rail.link(partner)) link->give_up();
@@ -95,7 +95,7 @@ void RdmaPair::give_up(RdmaRail& rail, unsigned partner) noexcept {
 }
 
 void RdmaPair::leave_out_after_turn(const std::vector<std::string>& said) {
-  std::vector<unsigned> reporters;  // who sends knows more than who waits
+  std::vector<unsigned> reporters;  // the sender knows more than the waiting end
   const PairSchedule::Turn& turn = schedule_.turns()[turn_];
   for (const auto& m : turn) reporters.push_back(m.from);
   for (const auto& m : turn) reporters.push_back(m.to);

@@ -10,7 +10,7 @@
 #include "harness/base/diagnostics.h"
 #include "harness/record/ranks/wire.h"
 #include "harness/workload/ranks/team.h"
-#include "workloads/network/bond_legs.h"
+#include "workloads/network/binding.h"
 #include "workloads/network/rdma_pair.h"
 
 namespace headrace::network {
@@ -24,23 +24,26 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
   any_got_through_ = false;
   const std::vector<std::string> said = in_concert(ranks, "choose ports", kConnect_s, [&] {
     choose_ports(on_gpu_ ? &node.backends().gpu() : nullptr, node.backends().rdma());
+    std::vector<const RdmaPort*> own_ports;
+    for (std::size_t way = 0; way < end_.ways(); ++way) own_ports.push_back(&end_.port(way));
+    lines_ = lines_of(own_ports);
     std::string own;
     for (const auto& rail : rails_)
       own += fmt::format("{} {} {} {}\n", rail->slot, end_.rail(rail->way), end_.port(rail->way).name(),
-                         legs_of(end_.port(rail->way)));
+                         lines_.ports[rail->way].paths);
     return own;
   });
   ports_.clear();
   slots_ = 1;
   std::vector<Rail> first;
-  unsigned legs = 1;
+  unsigned paths = 1;
   for (const std::string& words : said) {
     std::istringstream lines(words);
     Ports own;
     unsigned of_port = 1;
     for (Rail rail; lines >> rail.slot >> rail.number >> rail.name >> of_port;) {
       own.push_back(rail);
-      legs = std::max(legs, of_port);
+      paths = std::max(paths, of_port);
       slots_ = std::max(slots_, rail.slot + 1);
     }
     first.push_back(own.at(0));
@@ -48,10 +51,10 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
     ports_.push_back(std::move(own));
   }
   const unsigned asked = traffic_.queue_pairs;
-  traffic_.use_all(legs);
+  traffic_.use_all(paths);
   if (traffic_.queue_pairs != asked && ranks.rank() == 0)
     notes_.push_back(
-        fmt::format("{} queue pairs of a pair, as ports are over bonds of {} legs", traffic_.queue_pairs, legs));
+        fmt::format("{} queue pairs of a pair, as ports have {} legs or planes", traffic_.queue_pairs, paths));
   // A peer's port need not be the same as this one's.
   schedule_ = PairSchedule(peer() ? "bisection" : schedule_name_, ranks, first, traffic_.direction, most_turns_,
                            traffic_.size);  // points of other sizes meet others
@@ -72,8 +75,8 @@ void RdmaPair::set_up(Node& node, Ranks& ranks, const DataProgress&) {
   note_ways();
 }
 
-/// Where the kernel's manager connects, one end asks and waits until the other answers: pair by pair, so that one that
-/// nobody answers keeps no third waiting.
+/// Where the kernel's manager connects, one end requests and waits until the other answers. It goes pair by pair, so
+/// that an unanswered one delays no third.
 void RdmaPair::connect_all(const std::vector<std::string>& cards) {
   if (!end_.managed()) return connect_some(cards, [](const RdmaRail&, const RdmaLink&) { return true; });
   std::set<const RdmaLink*> tried;
@@ -133,6 +136,8 @@ void RdmaPair::check_size(const RdmaPort& port) const {
 void RdmaPair::note_ways() {
   const Ranks& ranks = *ranks_;
   if (rails_.empty()) return;
+  if (const std::string bound = bound_too_tightly(static_cast<unsigned>(rails_.size())); !bound.empty())
+    notes_.push_back(ranks.host(ranks.rank()) + ": " + bound);
   for (const auto& rail : rails_) {
     notes_.push_back(ranks.host(ranks.rank()) + " by " + end_.words(rail->way) + "; buffers " +
                      rail->area->placement());
@@ -186,7 +191,7 @@ std::string RdmaPair::open(Node& node, RdmaRail& rail) {
                                          end_.numa_node(rail.way),
                                          on_gpu_ ? &node.backends().gpu().gpu(rail.gpu) : nullptr, rail.gpu);
   const bool inlined = !on_gpu_ && !traffic_.reads() && traffic_.size <= traffic_.inline_size;
-  constexpr unsigned kWords = 2;  // beside the messages: that end a stream, or answer
+  constexpr unsigned kWords = 2;  // in addition to the messages: words that end a stream, or answer
   rail.endpoint = end_.open({.transport = traffic_.transport,
                              .queue_pairs = queue_pairs,
                              .in_use = traffic_.queue_pairs,

@@ -27,7 +27,7 @@ struct RdmaTraffic {
         time_s(p.seconds("time", 1, {.min = 0.01, .max = 3600}, "of one direction of a pair")),
         queue_pairs(static_cast<unsigned>(
             p.count("queue_pairs", 1, {.min = 1, .max = 1024},
-                    "of a pair, through each of its ports; 1: at least four for each leg of a bond"))),
+                    "of a pair, through each of its ports; 1: at least four for each leg of a bond or plane"))),
         tx_depth(static_cast<unsigned>(
             p.count("tx_depth", 128, {.min = 2, .max = 32768}, "messages in flight per queue pair"))),
         rx_depth(static_cast<unsigned>(
@@ -48,8 +48,8 @@ struct RdmaTraffic {
       p.conflict("post_list", "more than tx_depth");
       return;
     }
-    // With all completions taken, up to moderation - 1 messages lie there without one: a list must fit beside them, or
-    // nothing moves any more.
+    // With all completions taken, up to moderation - 1 messages are still there without one. A list must fit next to
+    // them, or no message moves any more.
     moderation = std::min(moderation, tx_depth - post_list + 1);
   }
 
@@ -63,11 +63,11 @@ struct RdmaTraffic {
   }
   std::uint64_t slots() const noexcept { return slots_per_queue_pair() * queue_pairs; }
 
-  /// Of ports that are over bonds with that many legs: the network spreads queue pairs over legs by chance. Where more than
-  /// one was asked for, they stay as many.
-  void use_all(unsigned legs) {
-    constexpr unsigned kForALeg = 4;
-    if (legs > 1 && queue_pairs == 1 && !latency) queue_pairs = kForALeg * legs;
+  /// For ports with that many legs of a bond, or planes: the network spreads queue pairs over them by chance. Where more
+  /// than one was asked for, they stay as many.
+  void use_all(unsigned paths) {
+    constexpr unsigned kForAPath = 4;
+    if (paths > 1 && queue_pairs == 1 && !latency) queue_pairs = kForAPath * paths;
   }
 
   bool datagrams() const noexcept { return transport == RdmaTransport::datagram; }

@@ -20,7 +20,7 @@ class StallWatch {
   StallWatch(const Ranks& ranks, unsigned from, double patience_s)
       : ranks_(ranks), from_(from), patience_s_(patience_s) {}
   void moved() noexcept { idle_ = 0; }
-  /// Throws LinkError when nothing moved for so long, RunError when a rank is gone; both name it.
+  /// Throws LinkError when nothing moved for the patience, RunError when a rank is gone; both name it.
   void waited() {
     if (++idle_ % kYield != 0) return;
     ::sched_yield();  // the other end may need this processor

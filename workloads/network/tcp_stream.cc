@@ -1,6 +1,6 @@
-// tcp_stream - TCP between pairs of ranks, several streams at once: the baseline for RDMA, and what
-// networks without it give. Each pair is measured in both directions, one after the other; the
-// result is a matrix, and who is to blame.
+// tcp_stream - TCP between pairs of ranks, several streams at once. The baseline for RDMA, and the rate of networks
+// without it. Each pair is measured in both directions, one after the other. The result is a matrix, and the ends to
+// blame.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -37,8 +37,7 @@ constexpr std::array kTcpStreamMetrics{
 
 constexpr double kPartner_s = 30;  // for the others to come to the next round
 
-/// Which ends meet, and in which rounds; of rails one after the other, so that each shows what it
-/// gives alone.
+/// Which ends meet, and in which rounds. Of rails one after the other, so that each shows what it gives alone.
 PairRounds rounds_of(const std::string& schedule, unsigned n, unsigned rails) {
   if (schedule == "rails") return rails_rounds(n, rails, false);
   if (schedule == "ring") return ring_rounds(n);
@@ -201,7 +200,7 @@ class TcpStream final : public Paired, public JoinsRanks {
     throw RunError(std::string(what) + ": " + (code == 0 ? "the partner closed the connection" : errno_text(code)));
   }
 
-  /// While nothing moves: is there anybody to wait for?
+  /// While nothing moves: is there still an end to wait for?
   void look() const {
     if (const std::string lost = ranks_->lost(); !lost.empty()) throw RunError(lost);
     if (failed_) throw RunError("another stream failed");
@@ -248,7 +247,7 @@ class TcpStream final : public Paired, public JoinsRanks {
       const std::uint64_t now = now_ns();
       worker.recorder.op(begin_ns, now, block_size_);
       begin_ns = now;
-      if (now > end_ns && last_ns > first_ns) continue;  // what is still on its way
+      if (now > end_ns && last_ns > first_ns) continue;  // still on its way
       if (first_ns == 0)
         first_ns = now;
       else

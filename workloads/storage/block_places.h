@@ -32,7 +32,7 @@ class BlockPlaces {
       if (ends_[i] != per_file_ * (i + 1)) per_file_ = 0;
   }
 
-  /// Files of the table in which blocks lie; requests carry positions in this list.
+  /// Files of the table that have the blocks; requests carry positions in this list.
   const std::vector<std::uint32_t>& selected() const noexcept { return selected_; }
   std::uint64_t count() const noexcept { return ends_.back(); }
   /// Blocks that do not overlap, in all files.

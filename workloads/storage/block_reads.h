@@ -1,4 +1,4 @@
-// What the workloads that read blocks of large files have in common: as whose loader, over which engine, at which rate.
+// Common to the workloads that read blocks of large files: the imitated loader, the engine, the rate.
 #pragma once
 
 #include <cstdint>
@@ -48,13 +48,13 @@ class BlockReads : public Workload, public ReadsFiles, public SearchesSettings {
 
   /// Declares the keys that come before a workload's own.
   BlockReads(Params& params, const Keys& keys);
-  /// Declares those that come after, and shows what cannot be together.
+  /// Declares the keys that come after, and reports contradictions.
   void declare_rate(Params& params);
 
   /// Which files of the data set the workers read: once it is open.
   virtual void choose_files() = 0;
   virtual std::span<const std::uint32_t> files_of(unsigned worker) const = 0;
-  /// What was not read, or who had nothing to read; "" = all is well.
+  /// The files that were not read, or the workers without files; "" = all is well.
   virtual std::string left_out() const = 0;
 
   /// How many reads a batch of the loader is.

@@ -31,7 +31,7 @@ constexpr auto kCheckpointReadMetrics = with_object_metrics(std::array{
 
 constexpr double kLargestShard = 0x1p44;  // 16 TiB, what ext4 holds
 constexpr std::size_t kMostWrong = 8;
-constexpr std::uint64_t kChecked = 4_KiB;  // what says which file and offset it belongs to
+constexpr std::uint64_t kChecked = 4_KiB;  // the label with its file and offset
 
 /// One rank: what it reads, and how.
 struct Rank {

@@ -1,5 +1,4 @@
-// checkpoint_write - N ranks save their shards at once: beside the old ones, made durable, put in
-// their place.
+// checkpoint_write - N ranks save their shards at once: written next to the old ones, made durable, put in their place.
 #include <algorithm>
 #include <array>
 

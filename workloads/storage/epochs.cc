@@ -1,5 +1,5 @@
-// epochs - the same data set again and again, in a new random order each time, first from a cold
-// cache: what the page cache gives a training job.
+// epochs - the same data set again and again, in a new random order each time, first from a cold cache. It shows the
+// benefit of the page cache.
 #include <fmt/format.h>
 
 #include <array>
@@ -32,8 +32,7 @@ constexpr double kHardlyAny = 0.05;  // of the bytes from storage: too little to
 constexpr double kSurprise = 0.05;   // a hit ratio so far from C7 is explained
 constexpr std::uint64_t kPage = 4096;
 
-/// What do the second and later epochs give, how much of it comes from storage, and is that what
-/// the formulas say?
+/// What is the rate of later epochs, how much comes from storage, and do the formulas predict it?
 class Epochs final : public Workload, public ReadsFiles {
  public:
   explicit Epochs(Params& p)
@@ -67,9 +66,9 @@ class Epochs final : public Workload, public ReadsFiles {
 
   void before_phase(unsigned phase, unsigned, std::uint64_t seed) override {
     if (phase == 0) {
-      watch_.start(*node_);
+      watch_.start(CacheLook::now(*node_));
     } else {
-      watch_.look(*node_);
+      watch_.look(CacheLook::now(*node_));
     }
     queue_.fill(data_->files(), Random(seed + phase).next());
     queue_.split(team_index_, team_size_);
@@ -141,7 +140,7 @@ class Epochs final : public Workload, public ReadsFiles {
     return static_cast<double>(pages * kPage) / static_cast<double>(files.total_bytes());
   }
 
-  /// Why the hit ratio is not what C7 says, as far as can be reported.
+  /// Why the hit ratio differs from C7, as far as can be reported.
   void explain(double measured, const HitRatios& predicted) const {
     if (std::abs(measured - predicted.two_list) <= kSurprise) return;
     std::vector<std::string> odd = watch_.oddities(predicted);

@@ -11,8 +11,8 @@
 
 namespace headrace {
 
-/// `selected` files of the table, in that order, `passes` times; requests carry positions in
-/// `selected`, as a BlockReader over the same list wants them.
+/// `selected` files of the table, in that order, `passes` times. Requests carry positions in `selected`, as a
+/// BlockReader over the same list wants them.
 class FileCursor {
  public:
   FileCursor(const FileTable& files, std::span<const std::uint32_t> selected, std::uint64_t block_size, bool direct,

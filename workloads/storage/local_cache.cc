@@ -1,5 +1,5 @@
-// local_cache - epochs through a cache tier on a device of this node: straight from storage, then filling the tier, then
-// out of it, as far as it holds them.
+// local_cache - epochs through a cache tier on a device of this node. Straight from storage, then filling the tier,
+// then from it, as far as it holds them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ constexpr auto kLocalCacheMetrics = with_object_metrics(std::array{
 constexpr unsigned kStorage = 0, kFill = 1, kKeepPart = 1;
 constexpr double kFirstShare = 1.0 / 3;  // of the time, for the first epoch: the others read what it read
 
-/// What does a tier cost in the first epoch, what does it give in the later ones, and when has it paid?
+/// What does a tier cost in the first epoch, what does it gain later, and when has it paid?
 class LocalCache final : public Workload, public ReadsFiles {
  public:
   explicit LocalCache(Params& p)
@@ -69,7 +69,7 @@ class LocalCache final : public Workload, public ReadsFiles {
   Footprint footprint() const override { return io_.footprint(spec_, spec_.bytes() * (2 + epochs_)); }
   unsigned workers() const override { return io_.workers; }
   std::vector<std::string> latency_parts() const override { return {"keep"}; }
-  /// What counts the bytes of a store does not see those that come out of the tier.
+  /// The counters of a store's bytes do not see those that come out of the tier.
   std::vector<CacheState> cache_states() const override {
     return io_.traits().objects ? std::vector{CacheState::asis} : io_.cache_states();
   }
@@ -247,7 +247,7 @@ class LocalCache final : public Workload, public ReadsFiles {
   }
 
  private:
-  /// Of one worker and phase.
+  /// For one worker and phase.
   struct alignas(128) Tally {
     std::uint64_t files = 0, bytes = 0, hit_bytes = 0, kept_bytes = 0, keep_ns = 0;
     void add(const Tally& more) {
@@ -264,7 +264,7 @@ class LocalCache final : public Workload, public ReadsFiles {
     return all;
   }
 
-  /// Writes the file that was read into the tier, where there is room; the sample is there when that is done.
+  /// Writes the file that was read into the tier, where there is room. The sample is there when that is done.
   void keep(const WholeFileReader& reader, FileCompletion& done, Recorder& recorder, Tally& tally) noexcept {
     const std::uint64_t begun = now_ns();
     const LocalTier::Kept kept = tier_->keep(done.file, {reader.data(done.slot), done.bytes});

@@ -1,5 +1,5 @@
-// metadata - names and attributes: what a data loader's scan and a checkpoint's folder ask of a
-// file system, call by call.
+// metadata - names and attributes, call by call. They are the requests of a data loader's scan and of a checkpoint's
+// folder.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -243,8 +243,7 @@ class Metadata final : public Workload, public ReadsFiles {
  private:
   enum Presence : std::uint8_t { kAbsent, kFirstName, kOtherName };
 
-  /// Hands out `order_` a few items at a time; calls body(item) until all are taken or the recorder
-  /// says stop.
+  /// Hands out `order_` a few items at a time; calls body(item) until all are taken or the recorder stops.
   template <class Body>
   void each_item(Recorder& recorder, Body body) {
     for (;;) {
@@ -258,8 +257,8 @@ class Metadata final : public Workload, public ReadsFiles {
     }
   }
 
-  /// `ask` returns false with errno. One clock read per call: it begins when the one before ended;
-  /// beside a call of half a microsecond, a second read would be felt.
+  /// `ask` returns false with errno. One clock read per call: it begins when the one before ended. With a call of half
+  /// a microsecond, a second read would be noticeable.
   template <class Ask>
   void each(Worker& worker, Ask ask) {
     Recorder& recorder = worker.recorder;
@@ -334,7 +333,7 @@ class Metadata final : public Workload, public ReadsFiles {
     return true;
   }
 
-  /// Of a repetition that was cut short or failed. Untimed.
+  /// After a repetition that was cut short or failed. Untimed.
   void remove_left_over() {
     for (std::uint32_t file = 0; file < files_->count(); ++file)
       if (there_[file] != kAbsent && !remove(file)) throw system_error("unlink", files_->full_path(file), errno);
@@ -355,7 +354,7 @@ class Metadata final : public Workload, public ReadsFiles {
     put_scan(listing.elapsed_s + stats.elapsed_s, files, sink);
   }
 
-  /// Pages report names, sizes and ETags: nobody asks for each.
+  /// Pages report names, sizes and ETags: no request for each.
   void report_listing(const PhaseResult& listing, MetricSink& sink) const {
     const bool whole = scan_->listed_all();
     cut_ = cut_ || !whole;

@@ -1,5 +1,5 @@
-// mixed - ingest reads at a fixed rate, before, while and after a checkpoint is saved: what a save
-// does to the data loader.
+// mixed - ingest reads at a fixed rate, before, while and after a checkpoint is saved. It shows the effect of a save on
+// the data loader.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ constexpr auto kMixedMetrics = with_object_metrics(std::array{
 enum Phase : unsigned { kBefore, kDuring, kAfter, kPhases };
 constexpr std::array<const char*, kPhases> kSideNames{"before", "during", "after"};
 
-/// What does a checkpoint that is saved do to reads that go on, and they to it?
+/// How do a checkpoint's save and concurrent reads affect each other?
 class Mixed final : public Workload, public ReadsFiles, public SavesCheckpoints {
  public:
   explicit Mixed(Params& p)
@@ -72,8 +72,7 @@ class Mixed final : public Workload, public ReadsFiles, public SavesCheckpoints 
   unsigned workers() const override { return io_.workers + save_.ranks; }
   unsigned background_workers() const override { return save_.ranks; }
   std::vector<std::string> latency_parts() const override { return open_loop_.latency_parts(parts()); }
-  /// Each with its cache made anew, so that they can be compared. That reads become slower for a
-  /// while is what is looked for.
+  /// Each with a new cache, so that they can be compared. The temporary slowdown of reads is the result.
   std::vector<PhaseSpec> phases() const override {
     std::vector<PhaseSpec> phases;
     for (const char* name : kSideNames) phases.push_back({name, false, true});
@@ -192,7 +191,7 @@ class Mixed final : public Workload, public ReadsFiles, public SavesCheckpoints 
  private:
   static constexpr double kMostOf = 0.95;
 
-  /// The job's ingest, whatever its layout: that many files, or that many bytes in files of this size.
+  /// The job's ingest, for any layout: that many files, or that many bytes in files of this size.
   std::vector<PerOperation> per_file() const {
     std::vector<PerOperation> per_file{{"small_file_read.open_rate", 1}};
     for (const char* metric :

@@ -49,7 +49,7 @@ void ObjectScan::divide(std::size_t enough) {
   }
 }
 
-/// A prefix whose keys beside its folders are many stays whole: finding the folders would list it.
+/// A prefix with many keys outside its folders stays whole: finding the folders would list it.
 std::vector<ObjectScan::Part> ObjectScan::divided(const Part& part) {
   std::vector<std::string> folders;
   std::string token;

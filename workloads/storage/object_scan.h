@@ -1,4 +1,4 @@
-// The names of a bucket, listed prefix by prefix, and what is reported about some of its objects.
+// The names of a bucket, listed prefix by prefix, and the reported facts of some of its objects.
 #pragma once
 
 #include <atomic>
@@ -15,11 +15,11 @@
 
 namespace headrace {
 
-/// Of its keys, none is kept but those of the objects whose heads are asked for.
+/// Keeps no keys except those of the objects whose heads are requested.
 class ObjectScan {
  public:
-  /// Finds prefixes to list at once, a few for each of `workers` where there are that many folders, and the keys of up to
-  /// `heads` objects among the first of each. Throws RunError.
+  /// Finds prefixes to list at once, a few for each of `workers` where there are that many folders. It also finds the
+  /// keys of up to `heads` objects among the first of each. Throws RunError.
   ObjectScan(ObjectStore& store, const std::string& url, unsigned workers, unsigned retries, std::uint64_t heads);
 
   /// The objects whose heads are asked for.
@@ -34,7 +34,7 @@ class ObjectScan {
   void list(Worker& worker, std::uint8_t part);
   void head(Worker& worker, std::uint8_t part);
 
-  /// Of the last listing: keys, and whether it came to its end.
+  /// The keys of the last listing, and whether it came to its end.
   std::uint64_t names() const;
   bool listed_all() const { return listed_.load() == parts_.size(); }
 
@@ -53,7 +53,7 @@ class ObjectScan {
   void draw(std::uint64_t heads);
 
   ObjectStore& store_;
-  std::string shown_, cut_;  // what is before keys in messages; what they begin with themselves
+  std::string shown_, cut_;                            // the prefix of keys in messages; their own common begin
   std::vector<std::unique_ptr<ObjectNames>> clients_;  // of each worker
   std::vector<Seen> seen_;
   std::vector<Part> parts_;

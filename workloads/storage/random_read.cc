@@ -79,7 +79,7 @@ class RandomRead final : public BlockReads {
   }
 
  private:
-  /// Of objects, when the first byte came.
+  /// For objects: when the first byte came.
   std::vector<std::string> parts() const {
     return io_.traits().objects ? std::vector<std::string>{"first_byte"} : std::vector<std::string>{};
   }
@@ -144,8 +144,7 @@ class RandomRead final : public BlockReads {
     return left == 0 ? "" : std::to_string(left) + " files are smaller than block_size and were not read";
   }
 
-  /// Goes through the random order together with the other workers: whoever is free takes the next
-  /// few steps.
+  /// Goes through the random order together with the other workers: a free one takes the next few steps.
   struct Picker {
     static constexpr std::uint64_t kBatch = 64;
     RandomRead& workload;

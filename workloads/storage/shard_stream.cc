@@ -89,7 +89,7 @@ class ShardStream final : public BlockReads {
     for (std::uint32_t i = team_index_; i < data_->files().count(); i += team_size_)
       shards_[i / team_size_ % io_.workers].push_back(i);
   }
-  /// Shards of the user's hold headers and padding beside the samples.
+  /// The user's shards hold headers and padding in addition to the samples.
   void count_samples() {
     stored_size_ = static_cast<double>(sample_size_);
     counted_.clear();
@@ -140,7 +140,7 @@ class ShardStream final : public BlockReads {
 
   std::uint64_t passes_ = 1;
   double stored_size_ = 1;                          // of a sample in its shard [B]
-  std::string counted_;                             // how it is known; "" = sample_size says so
+  std::string counted_;                             // its source; "" = sample_size
   std::uint64_t per_batch_ = 1;                     // blocks
   std::vector<std::vector<std::uint32_t>> shards_;  // of each worker: indices in the data set
 };

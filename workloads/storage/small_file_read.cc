@@ -24,7 +24,7 @@ constexpr auto kSmallFileReadMetrics = with_open_loop(with_object_metrics(std::a
     Metric{"read_iops", "1/s", Better::higher, "Read requests, of block_size at most, per second"},
 }));
 
-/// What one worker did besides what its recorder keeps, for batches that nobody was given, too.
+/// One worker's counts in addition to its recorder's, for undelivered batches, too.
 struct alignas(128) Tally {
   std::uint64_t files = 0, opens = 0, closes = 0, reads = 0;
 };
@@ -110,7 +110,8 @@ class SmallFileRead final : public Workload, public ReadsFiles, public SearchesS
       all.closes += t.closes;
       all.reads += t.reads;
     }
-    // That many for each file that was read, at the rate of the files that were delivered: all rates are of the same, steady part.
+    // That many for each file that was read, at the rate of the delivered files. All rates are of the same, steady
+    // part.
     const auto per_second = [&](std::uint64_t n) {
       if (all.files == 0) return 0.0;
       return static_cast<double>(n) / static_cast<double>(all.files) * phase.operations_per_s();
@@ -147,7 +148,7 @@ class SmallFileRead final : public Workload, public ReadsFiles, public SearchesS
  private:
   std::vector<std::string> parts() const { return whole_file_parts(io_.traits().objects); }
 
-  /// Of the bytes and requests of a file only what is known before the files are seen.
+  /// Only those bytes and requests of a file that are known before the files are seen.
   std::vector<PerOperation> per_file() const {
     std::vector<PerOperation> per_file{
         {"sample_rate", samples_per_file_}, {"file_rate", 1}, {"open_rate", 1}, {"metadata_rate", 2}};

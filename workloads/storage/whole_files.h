@@ -16,8 +16,8 @@
 
 namespace headrace {
 
-/// The files of one phase in a seeded random order without replacement, handed to whoever is free,
-/// so that all workers end at the same time.
+/// The files of one phase in a seeded random order without replacement, handed to free workers. So all workers end at
+/// the same time.
 class FileQueue {
  public:
   /// Untimed.
@@ -41,7 +41,7 @@ class FileQueue {
     for (std::size_t i = index; i < order_.size(); i += count) order_[kept++] = order_[i];
     order_.resize(kept);
   }
-  /// How many there are, and which one comes when, for who does not take them in turn.
+  /// Their number and order, for callers that do not take them in turn.
   std::size_t size() const noexcept { return order_.size(); }
   const std::uint32_t& operator[](std::size_t at) const noexcept { return order_[at]; }
   /// Nothing more is taken.
@@ -67,7 +67,7 @@ class FileQueue {
 
   const FileTable* files_ = nullptr;
   std::vector<std::uint32_t> order_;
-  std::vector<std::uint64_t> due_;  // by file, each touched only by who took it
+  std::vector<std::uint64_t> due_;  // by file, each touched only by its taker
   alignas(128) std::atomic<std::uint64_t> next_{0};
 };
 
@@ -77,7 +77,8 @@ inline std::vector<std::string> whole_file_parts(bool objects = false) {
   return {"open", "read", "close"};
 }
 
-/// Records one file that came back; it began at `begin_ns` for who wanted it. `recorder`: a Recorder or a Batches::Lane.
+/// Records one file that came back; it began at `begin_ns` for its requester. `recorder`: a Recorder or a
+/// Batches::Lane.
 template <class Record>
 void record_file(const FileCompletion& file, std::uint64_t begin_ns, Record& recorder) noexcept {
   if (file.error != 0) {
@@ -92,8 +93,8 @@ void record_file(const FileCompletion& file, std::uint64_t begin_ns, Record& rec
   if (file.read_ns < file.end_ns) recorder.part(3, file.end_ns - file.read_ns);
 }
 
-/// One worker's share of the queue, until it is empty or the recorder says stop. `seen` is called
-/// with every completion, also of a file that failed.
+/// One worker's share of the queue, until it is empty or the recorder stops. `seen` is called with every completion,
+/// also of a file that failed.
 template <class Seen>
 void read_whole_files(WholeFileReader& reader, FileQueue& queue, Recorder& recorder, Seen&& seen) {
   for (;;) {

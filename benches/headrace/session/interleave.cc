@@ -130,7 +130,7 @@ Interleaved interleave(Blocks blocks, const MarkedFolder& folder, const comparis
   Interleaved result;
   const TurnSignals signals;
   const auto save = [&] { folder.write(comparison::kBlocksFile, comparison::blocks_json(blocks)); };
-  // What a block that was cut short left is measured anew: its turns belong together in time.
+  // An interrupted block is measured anew: its turns belong together in time.
   const unsigned done = blocks.finished();
   std::erase_if(blocks.turns, [&](const Turn& turn) { return turn.block > done; });
   comparison::remove_block(blocks, folder, done + 1);

@@ -14,8 +14,8 @@ namespace headrace::session {
 
 // One run in a process of its own, watched line by line: a turn of interleaved blocks.
 
-/// Takes SIGINT and SIGTERM for as long as it lives: the first is handed on to the running turn and
-/// kept; a later one ends turn and program.
+/// Takes SIGINT and SIGTERM for as long as it lives. The first is handed on to the running turn and kept. A later one
+/// ends turn and program.
 class TurnSignals {
  public:
   TurnSignals();
@@ -31,7 +31,7 @@ class TurnSignals {
 /// RunError when it cannot be started.
 int run_turn(const std::vector<std::string>& command, const std::function<void(std::string_view line)>& on_line);
 
-/// Reported what goes on while blocks are measured; implemented by the command line.
+/// Gets the progress of blocks; implemented by the command line.
 class TurnObserver {
  public:
   virtual ~TurnObserver() = default;
@@ -40,27 +40,26 @@ class TurnObserver {
   virtual void progress(std::string_view line) = 0;
   virtual void done(const comparison::Blocks& blocks, const comparison::Turn& turn) = 0;
   virtual void message(const std::string& text) = 0;
-  /// What a turn that left no run had to say, in lines.
+  /// The messages of a turn that left no run, in lines.
   virtual void complaint(const std::string& lines) = 0;
 };
 
-/// What came of it.
+/// The result.
 struct Interleaved {
   std::optional<comparison::Comparison> comparison;  // none when no block was finished
   comparison::Blocks blocks;
   int signal = 0;  // that ended it early
 };
 
-/// Measures blocks.planned blocks into `folder`, going on after those that
-/// blocks.turns has already; blocks.json is written after every turn. With `stop_early` it ends
-/// after the first look when every gate is decided. `options` are what the comparison is made with.
-/// Throws RunError when a turn leaves no run, UsageError when its command line is refused.
+/// Measures blocks.planned blocks into `folder`, continuing after those that blocks.turns has already; blocks.json is
+/// written after every turn. With `stop_early` it ends after the first look when every gate is decided. `options` are
+/// those of the comparison. Throws RunError when a turn leaves no run, UsageError when its command line is refused.
 Interleaved interleave(comparison::Blocks blocks, const MarkedFolder& folder, const comparison::Options& options,
                        bool stop_early, TurnObserver& observer);
 
-/// The folder for new blocks, or one that is gone on with: --out, else
-/// headrace-runs/TIME-NAME-SUFFIX. Fills in blocks.turns of a folder that holds finished ones.
-/// Nobody else has it meanwhile. Throws UsageError when it holds blocks of other sides.
+/// The folder for new blocks, or the one to resume: --out, else headrace-runs/TIME-NAME-SUFFIX. Fills in blocks.turns
+/// of a folder that holds finished ones. It is locked for this process. Throws UsageError when it holds blocks of other
+/// sides.
 MarkedFolder blocks_folder(const std::string& out, const std::string& suffix, comparison::Blocks& blocks);
 
 }  // namespace headrace::session

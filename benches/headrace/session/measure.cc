@@ -29,9 +29,9 @@ namespace headrace::session {
 namespace {
 
 constexpr double kMeet_s = 10;      // for a peer to answer
-constexpr double kMeeting_s = 60;   // for all processes to come, and to say what they run
+constexpr double kMeeting_s = 60;   // for all processes to connect, and to send their plan
 constexpr double kParting_s = 600;  // rank 0 draws the report while the others wait
-constexpr double kStopping_s = 5;   // who was asked to stop waits no longer for an MPI whose launcher may be gone
+constexpr double kStopping_s = 5;   // a stopping process waits no longer for an MPI whose launcher may be gone
 constexpr double kLinger_s = 60;    // a launcher ends all processes when one fails: rank 0 writes its files first
 
 /// The first signal asks for a clean stop; a later one ends the program at once, as the shell
@@ -57,7 +57,7 @@ void catch_signals() {
   signal(SIGPIPE, SIG_IGN);
 }
 
-/// What was measured beside this run of the same machine, settings and program against themselves.
+/// The noise floor from an A/A run with the same machine, settings and program, next to this run's folder.
 std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResult& run) {
   results::StoredRun like;
   like.version = run.build.version;
@@ -67,7 +67,7 @@ std::optional<NoiseFloor> noise_beside(const std::string& folder, const RunResul
   try {
     const auto noise = comparison::newest_noise(folder, like);
     return noise ? std::optional(noise->summary()) : std::nullopt;
-  } catch (const RunError&) {  // the run is worth more than what lies beside it
+  } catch (const RunError&) {  // the run matters more than the files next to it
     return std::nullopt;
   }
 }
@@ -89,7 +89,7 @@ int follow_here(const Plan& plan, Node& node, Audience& audience) {
   return 1;
 }
 
-/// What the ports of this host carry, where its data come over a network; else 0 [B/s].
+/// The rate of this host's ports, where its data come over a network; else 0 [B/s].
 double ports_to_storage(const std::string& path, std::span<const expectations::Part> parts) {
   const auto mount = is_object_path(path) ? std::nullopt : system::mount_of(path);
   if (!is_object_path(path) && (!mount || !system::is_network_file_system(mount->type))) return 0;
@@ -142,8 +142,7 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
   return audience.finished(result, &*folder, std::move(files));
 }
 
-/// What the command line asks for, or why it cannot be. Each process of several reads it for
-/// itself.
+/// The command line's plan, or its error. Each process of several reads it for itself.
 struct Asked {
   std::optional<Plan> plan;
   std::string wrong;
@@ -172,8 +171,7 @@ void same_plans(Ranks& ranks, const Asked& asked) {
   if (!asked.plan) throw UsageErrors(asked.wrong);
 }
 
-/// A process that gives no sign of life for so long is lost: at most as long as the shortest
-/// timeout that is asked for.
+/// A process without a sign of life for this time is lost: at most the shortest timeout of the plan.
 double silence(const std::optional<Plan>& plan) {
   double shortest_s = 10;
   for (const Point& point : plan ? plan->points : std::vector<Point>{})
@@ -204,7 +202,7 @@ int measure_together(const Asked& asked, const Wanted& wanted, Audience& audienc
   node.join(meeting.ranks);
   const bool leads = node.ranks().rank() == 0;
   int code = 0;
-  bool waited_for = false;  // the others wait for what rank 0 says
+  bool waited_for = false;  // the others wait for rank 0
   try {
     same_plans(node.ranks(), asked);
     waited_for = leads;
@@ -215,7 +213,7 @@ int measure_together(const Asked& asked, const Wanted& wanted, Audience& audienc
     code = dynamic_cast<const UsageError*>(&e) != nullptr ? 2 : 1;
     if (waited_for) end_followers(node.ranks());
   }
-  // A process that waits for MPI, or for somebody who is gone, cannot end as others do.
+  // A process that waits for MPI, or for a peer that is gone, cannot end as others do.
   const double parting_s = stop_signal.load() == 0 ? kParting_s : kStopping_s;
   const bool parted = abandoned_threads() == 0 && ranks::part(node.backends(), meeting, parting_s);
   if (!parted && !leads) wait_for_rank_0(node.ranks());

@@ -14,16 +14,16 @@
 
 namespace headrace::session {
 
-/// Where the files go, and who else takes part.
+/// The folder of the files, and the other processes.
 struct Wanted {
   std::string out;                                         // run folder; "" = the next one below headrace-runs/
   bool store = true;                                       // false: there is no run folder
   std::string peer, token;                                 // `headrace run --serve` elsewhere; "" = none
   std::vector<std::string> command;                        // as given, for the run file
-  expectations::Table table = expectations::load_table();  // of what sound hardware gives
+  expectations::Table table = expectations::load_table();  // of sound hardware's figures
 };
 
-/// Who shows a run to people; a verb. Called in the process that measures, of several in the first; but lost().
+/// Shows a run to people; a verb. Called in the measuring process, of several in the first; except lost().
 class Audience {
  public:
   virtual ~Audience() = default;
@@ -40,9 +40,9 @@ class Audience {
 /// A command line for files that others may read: without the token.
 std::vector<std::string> without_token(std::vector<std::string> command);
 
-/// Measures what `make_plan` asks for and writes its run folder; of several processes that a launcher started together,
-/// each calls it, and rank 0 has the last word. Returns the exit code. Throws UsageError when the plan, --out or --peer
-/// cannot be, RunError when the files cannot be written. The first SIGINT or SIGTERM ends it cleanly, a later one at
+/// Measures the plan of `make_plan` and writes its run folder. Of several processes that a launcher started together,
+/// each calls it, and rank 0 decides. Returns the exit code. Throws UsageError when the plan, --out or --peer is
+/// impossible, RunError when the files cannot be written. The first SIGINT or SIGTERM ends it cleanly, a later one at
 /// once. Called before any thread is started.
 int measure(const std::function<Plan()>& make_plan, const Wanted& wanted, Audience& audience);
 

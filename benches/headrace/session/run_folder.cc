@@ -9,6 +9,7 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/escape.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/results/result_store.h"
 
@@ -60,12 +61,12 @@ MarkedFolder run_folder(const std::string& out, const std::string& name) {
       throw UsageError(
           fmt::format("--out: {} holds what a run had measured when it was killed, {}: name another folder, or take it "
                       "away by `headrace clean {}`",
-                      out, kSoFar, out));
+                      out, kSoFar, shell_word(out)));
   };
   refuse_second();
   MarkedFolder folder = MarkedFolder::make_alone(out, "run");
-  refuse_second();        // another one may have ended meanwhile
-  folder.remove_files();  // of one that was cut short while it wrote: no old verdict is beside a new run
+  refuse_second();        // another run may have ended in the meantime
+  folder.remove_files();  // of a run that was cut short while it wrote: no old verdict stays with a new run
   return folder;
 }
 

@@ -21,8 +21,8 @@
 namespace headrace::session {
 namespace {
 
-constexpr unsigned kOthersLinger_s = 20;  // another rank that was killed waits so long for the first to write
-constexpr unsigned kOutlive_s = 120;      // the first may write for so long after its caller is gone
+constexpr unsigned kOthersLinger_s = 20;  // another rank that was killed waits this long for the first to write
+constexpr unsigned kOutlive_s = 120;      // the first may write for this long after its caller is gone
 constexpr int kLook_ms = 200;             // how often the launcher is looked for
 constexpr std::array kHandedOn{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2};
 
@@ -60,7 +60,7 @@ int begin_work(const std::function<int()>& work, int writing, pid_t parent, cons
     ::setpgid(0, 0);  // launchers kill the group
     std::thread(outlive, parent).detach();
   } else {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever kills the caller for good means this process
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // a SIGKILL of the caller is meant for this process, too
   }
   if (::getppid() != parent) ::_exit(1);
   handover = writing;
@@ -68,8 +68,8 @@ int begin_work(const std::function<int()>& work, int writing, pid_t parent, cons
   return work();
 }
 
-/// Waits until the child handed over its exit code or ended. A launcher that is gone asked for nothing more: the child
-/// is asked to stop, as by SIGTERM, and still writes what it has.
+/// Waits until the child handed over its exit code or ended. If the launcher is gone, the child is asked to stop, as by
+/// SIGTERM, and still writes its results.
 bool handed_over(int reading, unsigned char& code, Role role) {
   const pid_t launcher = ::getppid();
   bool reported = role == Role::only;
@@ -147,7 +147,7 @@ Request count_request() noexcept {
 }
 
 void leave(int code) {
-  // Threads that hang keep the process and its descriptors: whoever reads these would wait on.
+  // Threads that hang keep the process and its descriptors: a reader of these would wait on.
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(stream);
   const auto byte = static_cast<unsigned char>(code);
   if (handover >= 0 && ::write(handover, &byte, 1) != 1) std::_Exit(code);

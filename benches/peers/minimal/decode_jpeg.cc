@@ -1,5 +1,5 @@
-// decode_jpeg PASSES FILE...: the least that decodes JPEGs out of memory to RGB by libjpeg-turbo; prints images per second
-// of processor time.
+// decode_jpeg PASSES FILE...: the least that decodes JPEGs out of memory to RGB by libjpeg-turbo. Prints images per
+// second of processor time.
 #include <time.h>
 
 #include <cstdio>

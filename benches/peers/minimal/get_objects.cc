@@ -1,5 +1,5 @@
-// minimal_get_objects THREADS PASSES < URLS - GET of every URL over libcurl, each thread its own connection and every
-// that many-th of them, not signed; bodies are counted and dropped. "URL 0-99": these bytes of it.
+// minimal_get_objects THREADS PASSES < URLS - GET of every URL over libcurl, not signed. Thread i of n gets every n-th
+// URL over its own connection. Bodies are counted and dropped. "URL 0-99": these bytes of it.
 #include <curl/curl.h>
 
 #include <iostream>

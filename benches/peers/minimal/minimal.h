@@ -1,5 +1,5 @@
-// What the minimal programs share: a clock, a histogram, one line of JSON. Nothing of headrace, so
-// that what headrace adds to bare system calls shows.
+// Common parts of the minimal programs: a clock, a histogram, one line of JSON. Nothing of headrace, so that headrace's
+// overhead over bare system calls shows.
 #pragma once
 
 #include <sys/mman.h>

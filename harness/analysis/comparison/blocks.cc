@@ -119,7 +119,7 @@ Blocks read_blocks(const std::string& folder) {
       if (number == 0 || number > kTurnsPerBlock) one.at("turn").refuse("from 1 to 4 is expected");
       Turn turn = turns_of_block(static_cast<unsigned>(block))[number - 1];
       turn.exit_code = static_cast<int>(one.at("exit_code").whole());
-      // Where a run lies follows from its turn: no path is taken from the file.
+      // A run's path follows from its turn, and is not read from the file.
       if (one.at("side").text() != blocks.sides[turn.side].label) one.at("side").refuse("not whose turn it is");
       blocks.turns.push_back(turn);
     });
@@ -158,7 +158,7 @@ CleanReport remove_blocks(const MarkedFolder& folder) {
   std::vector<BlockSide> sides{{"A", "", {}}, {"B", "", {}}};
   try {
     if (holds_blocks(folder.path())) sides = read_blocks(folder.path()).sides;
-  } catch (const UsageError&) {  // nobody's list is needed: the runs say themselves what they are
+  } catch (const UsageError&) {  // no list is needed: the runs describe themselves
   }
   for (const std::string& name : folder.folder().entries()) {
     unsigned block = 0;

@@ -1,5 +1,5 @@
-// Interleaved blocks: which side is measured when, where its run lies, and what is kept of it all
-// (blocks.json, docs/reference/comparison-json.md).
+// Interleaved blocks: their order, their runs' places, and the record of all (blocks.json,
+// docs/reference/comparison-json.md).
 #pragma once
 
 #include <string>
@@ -35,16 +35,16 @@ struct Turn {
 std::string block_folder(unsigned block);  // "block-01"
 
 inline constexpr unsigned kTurnsPerBlock = 4;
-/// The turns of one block: A B B A, in every second block B A A B, so that neither a drift nor the
-/// place within a block favours a side.
+/// The turns of one block: A B B A, in every second block B A A B. So neither a drift nor the place within a block
+/// favours a side.
 std::vector<Turn> turns_of_block(unsigned block);
 
-/// What a folder of blocks holds.
+/// The content of a folder of blocks.
 struct Blocks {
   std::string name;
   unsigned planned = 0;
   std::vector<BlockSide> sides;
-  std::vector<std::string> declared, across, gates;  // as Options have them
+  std::vector<std::string> declared, across, gates;  // as in Options
   std::vector<Turn> turns;                           // finished, in order
 
   /// Blocks of which every turn is finished.
@@ -62,7 +62,7 @@ std::vector<Side> sides_of(const Blocks& blocks, const std::string& folder);
 
 /// Removes the run folders of one block, finished or not.
 void remove_block(const Blocks& blocks, const MarkedFolder& folder, unsigned block);
-/// Removes a whole folder of blocks; what is not headrace's own stays and is named.
+/// Removes a whole folder of blocks; files that are not headrace's stay and are named.
 CleanReport remove_blocks(const MarkedFolder& folder);
 
 }  // namespace headrace::comparison

@@ -23,8 +23,7 @@
 namespace headrace::comparison {
 namespace {
 
-// Metrics of one point that say the same: rates made of the same time, a percentile that is the
-// maximum. They are one finding.
+// Equivalent metrics of one point: rates made of the same time, a percentile that is the maximum. They are one finding.
 
 constexpr double kTolerance = 5e-6;  // files of pages carry 7 digits
 constexpr std::size_t kFewest = 4;   // values of both sides: fewer agree by chance
@@ -52,15 +51,14 @@ bool say_the_same(const Row& a, const Row& b) {
   if (a.base.values.size() != b.base.values.size()) return false;
   const std::vector<double> x = all_values_of(a), y = all_values_of(b);
   if (x.size() != y.size() || x.size() < kFewest) return false;
-  // What never changes says nothing of what else never changes.
+  // A constant metric says nothing about another constant one.
   if (is_constant(x, y, [](double p, double) { return p; })) return false;
   return is_constant(x, y, [](double p, double q) { return p / q; }) ||
          is_constant(x, y, [](double p, double q) { return p * q; });
 }
 
-/// Sets `says_same_as` of every row that follows another one of its point. No table of metrics
-/// reports it, their values do: in every repetition of both sides the one is the same multiple of the
-/// other, or of its inverse. Gates stand for themselves.
+/// Sets `says_same_as` of every row that follows another one of its point. The values show it, not a table of metrics.
+/// In every repetition of both sides, one is the same multiple of the other, or of its inverse. Gates are never folded.
 void fold_same_facts(std::vector<Row>& rows) {
   std::map<std::pair<std::string, std::string>, std::vector<Row*>> by_point;
   for (Row& row : rows)
@@ -107,7 +105,7 @@ using results::StoredPoint;
 using results::StoredRun;
 using statistics::Change;
 
-/// What this system shows against itself, by point and metric.
+/// The system's differences from itself, by point and metric.
 using Floors = std::map<std::pair<results::PointKey, std::string>, double>;
 Floors floors_for(const Options& options) {
   Floors floors;
@@ -117,7 +115,7 @@ Floors floors_for(const Options& options) {
   return floors;
 }
 
-/// Of what is read, not measured, the time that it took says nothing.
+/// For data that is read, not measured, the time that reading took is irrelevant.
 bool is_beside_the_point(const StoredPoint& point, const StoredMetric& metric) {
   const auto standard = standard_metrics();
   return point.deterministic &&
@@ -128,7 +126,7 @@ void compare_point(const Joined& j, const PastSessions& history, const Floors& f
                    Comparison& all, Pair& pair) {
   const StoredPoint &base_point = j.base_point(), &other_point = j.other_point();
   const Side &base = all.sides[pair.base], &other = all.sides[pair.other];
-  // Not all pairs meet in every run; who asks for one is reported.
+  // Not all pairs meet in every run; a requested one is reported.
   const auto need_not_meet = [&](const StoredMetric& metric) {
     return results::is_pair_metric(metric.name) && !options.gates.selects(base.first(), base_point, metric.name);
   };
@@ -165,8 +163,8 @@ void compare_point(const Joined& j, const PastSessions& history, const Floors& f
                                    options.gates.selects(base.first(), other_point, metric.name)});
 }
 
-/// Rules 10 and 15 look at all findings together. Only what may be called is asked: a disturbed
-/// metric with a small p would let others pass beside it.
+/// Rules 10 and 15 look at all findings together. They use only metrics that may be called changed: a disturbed metric
+/// with a small p would let others pass.
 void judge_together(bool undeclared_difference, Pair& pair) {
   std::vector<double> p;
   std::vector<Row*> asked;
@@ -194,14 +192,14 @@ void judge_together(bool undeclared_difference, Pair& pair) {
   }
 }
 
-/// How far beyond delta the ratio lies, in multiples of it. What nothing may be said of comes last.
+/// The ratio's distance beyond delta, in multiples of it. Metrics without a conclusion come last.
 double distance(const Row& row) {
   if (row.fact || !row.estimate) return is_changed(row.change) ? std::numeric_limits<double>::infinity() : 0;
   if (!row.callable) return 0;
   return std::abs(std::log(row.estimate->ratio)) / std::log1p(row.delta);
 }
 
-/// As Pair::rows says.
+/// In the order of Pair::rows.
 void put_in_order(std::vector<Row>& rows) {
   std::vector<Row> findings, ordered;
   std::multimap<std::pair<std::string, std::string>, Row> followers;
@@ -297,8 +295,8 @@ void warn(const Comparison& all, Pair& pair) {
   for (const StoredRun* run : {&a, &b})
     if (run->summary.word == Outcome::interrupted)
       pair.warnings.push_back(fmt::format("{} was interrupted: it is not complete", run->id));
-  if (a.id == b.id && a.started_utc == b.started_utc && a.node == b.node && &a != &b)
-    pair.warnings.push_back("both sides are the same run");
+  pair.same_run = a.id == b.id && a.started_utc == b.started_utc && a.node == b.node && &a != &b;
+  if (pair.same_run) pair.warnings.push_back("both sides are the same run");
 }
 
 }  // namespace

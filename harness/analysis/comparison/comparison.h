@@ -1,5 +1,5 @@
-// Two or more sides compared with each other: which metrics differ, by how much, and when nothing
-// can be said. docs/reference/comparison-json.md describes what is written of it (comparison.json).
+// Two or more sides compared with each other: which metrics differ, by how much, and when nothing can be concluded.
+// docs/reference/comparison-json.md describes the file (comparison.json).
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@
 
 namespace headrace::comparison {
 
-/// What is compared: one finished run, or all runs of one side of interleaved blocks.
+/// A side: one finished run, or all runs of one side of interleaved blocks.
 struct Side {
   std::string label;   // "A"
   std::string source;  // as the user gave it
@@ -26,11 +26,11 @@ struct Side {
   const results::StoredRun& first() const { return runs.front(); }
 };
 
-/// How it was measured, and what decides.
+/// How it was measured, and the deciding rules.
 struct Design {
   bool interleaved = false;
   unsigned blocks = 0;  // finished on every side
-  /// The first that many blocks decide, whatever was measured after them; 0 = none yet.
+  /// The first that many blocks decide, regardless of later ones; 0 = none yet.
   unsigned look = 0, next_look = 0;
   unsigned last_judged = 0;  // number of the last block that decides
   double level = statistics::kStoredLevel;
@@ -44,19 +44,19 @@ struct Options {
   results::MetricFilter gates;
   /// Fingerprint keys or sections ("device", "kernel.release") that differ on purpose.
   std::vector<std::string> declared;
-  /// Parameters that are left out when points are joined: what is compared on purpose.
+  /// Parameters that are ignored when points are joined: they differ on purpose.
   std::vector<std::string> across;
-  /// Past runs: those of the base's configuration and fingerprint distinguish how far sessions lie .
+  /// Past runs: those of the base's configuration and fingerprint show the spread of sessions.
   std::string history_source;
   std::vector<results::StoredRun> history;
-  /// What this system shows when nothing has changed: a change within it is not called one.
+  /// The system's noise when nothing has changed: a change within it is not called one.
   std::optional<Noise> noise;
 };
 
 /// The values of one side.
 struct Values {
-  /// What the change is of: B's over A's is the ratio. The median; of interleaved blocks the
-  /// geometric mean over the blocks.
+  /// The values of the change: B's over A's is the ratio. The median; of interleaved blocks the geometric mean over the
+  /// blocks.
   double typical = 0;
   double median = 0, low = 0, high = 0;
   std::vector<double> values;
@@ -84,7 +84,7 @@ struct Row {
   statistics::Change change = statistics::Change::inconclusive;
   Reason reason = Reason::none;
   std::string explanation, next_step;
-  std::optional<double> noise_floor;  // of this system against itself
+  std::optional<double> noise_floor;  // of this system compared with itself
   bool within_noise = false;          // a change, had it not been for that
   std::string says_same_as;           // the metric of its point whose finding this is; "" = its own
   Values base, other;
@@ -109,16 +109,16 @@ struct ParameterDifference {
   std::vector<std::string> points;  // of the base; empty = all that were compared
 };
 
-/// Metrics that say the same count once.
+/// Equivalent metrics count once.
 struct PairSummary {
   unsigned worse = 0, better = 0, differs = 0, same = 0, small = 0, inconclusive = 0, gated = 0;
   unsigned findings = 0;
   double expected_by_chance = 0;
-  /// Half of the findings would have been called changed by a change of so much; 0 = not known.
+  /// A change of this size would have made half of the findings "changed"; 0 = not known.
   double smallest_visible = 0;
   Outcome word = Outcome::pass;
   std::string sentence;
-  std::string about_gates;  // what the word says: "no gate is worse; 7 worse are no gates"
+  std::string about_gates;  // the word in a sentence: "no gate is worse; 7 worse are no gates"
   int exit_code = 0;
 };
 
@@ -126,11 +126,12 @@ struct Pair {
   std::size_t base = 0, other = 0;  // indices of the sides
   PairSummary summary;
   std::vector<ParameterDifference> parameters;
-  /// Findings: gated first, then farthest beyond delta first; behind each what says the same.
+  /// Findings: gated first, then farthest beyond delta first; behind each the equivalent ones.
   std::vector<Row> rows;
   std::vector<LatencyShift> latency;
   std::vector<NotCompared> not_compared;
   std::vector<std::string> warnings;
+  bool same_run = false;  // a run compared with itself
 };
 
 struct Comparison {
@@ -150,8 +151,7 @@ struct Comparison {
 /// at all could be joined.
 Comparison compare(std::vector<Side> sides, const Options& options);
 
-/// Reports what was measured of the noise with a comparison that was made without; decides nothing
-/// anew.
+/// Adds the measured noise to a comparison that was made without; decides nothing anew.
 void set_noise(const Noise& noise, Comparison& comparison);
 
 std::string_view to_string(statistics::Change change);

@@ -14,7 +14,7 @@ using results::StoredRun;
 constexpr std::array<std::string_view, 10> kOrder = {"headrace", "device", "file_system", "kernel",   "cpu",
                                                      "memory",   "limits", "cgroup",      "backends", "host"};
 
-/// Names, and what changes by the minute.
+/// Names, and values that change by the minute.
 constexpr std::array<std::string_view, 12> kNoMatter = {
     "host.name",        "memory.available",   "file_system.free",
     "file_system.path", "file_system.source", "file_system.free_inodes",

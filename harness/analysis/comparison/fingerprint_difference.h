@@ -1,4 +1,4 @@
-// What differs between the machines, settings and programs of compared runs.
+// Differences between the machines, settings and programs of compared runs.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@ struct FingerprintDifference {
   std::string key;                  // "kernel.release"
   std::vector<std::string> values;  // one per run, "" where it is not reported
   bool declared = false;            // differs on purpose
-  bool matters = true;              // false: names, and what changes by the minute
+  bool matters = true;              // false: names, and values that change by the minute
 };
 
 /// Most significant first. `declared` are keys ("kernel.release") or sections ("device").

@@ -16,7 +16,7 @@ using results::StoredRun;
 
 constexpr std::size_t kMostReported = 8;
 
-/// What the glob matches, as "place.metric".
+/// The text that the glob matches, as "place.metric".
 std::vector<std::string> matches(const std::string& glob, const MetricNames& known) {
   std::vector<std::string> found;
   for (const auto& [place, metrics] : known)

@@ -41,8 +41,8 @@ std::string differing_text(const StoredPoint& a, const StoredPoint& b) {
   return text;
 }
 
-/// Two points of one run that only a parameter reports apart which is compared: their values must not
-/// be taken for repetitions of one. Reports which, or "".
+/// Two points of one run that differ in the compared parameter alone. Their values are not repetitions of one. Reports
+/// which, or "".
 std::string mixed(const std::vector<Found>& points) {
   for (std::size_t i = 1; i < points.size(); ++i)
     for (std::size_t k = 0; k < i; ++k)

@@ -18,7 +18,7 @@ struct Found {
   const results::StoredPoint* point;
 };
 
-/// The points of many runs by what they are joined by, without the parameters `across` which runs are compared; each list has
+/// The points of many runs by their join keys, without the parameters `across` which runs are compared. Each list has
 /// at least one.
 using PointIndex = std::map<results::PointKey, std::vector<Found>>;
 PointIndex index_points(std::span<const results::StoredRun* const> runs, std::span<const std::string> across);
@@ -32,8 +32,7 @@ struct Joined {
   const results::StoredPoint& other_point() const { return *other.front().point; }
 };
 
-/// In the order of the base. What only one side has is added to the pair's list of what was not
-/// compared.
+/// In the order of the base. Metrics that only one side has are added to the pair's list of uncompared ones.
 std::vector<Joined> join(const Side& base, const Side& other, const Options& options, Pair& pair);
 
 /// The parameters in which both sides of joined points differ.

@@ -57,7 +57,7 @@ double share(const JsonPlace& row, std::string_view key) {
   return value;
 }
 
-/// As it is reported: from here, when it lies below.
+/// As it is reported: relative to this folder, when it is below it.
 std::string seen_from_here(const fs::path& path) {
   std::error_code none;
   const fs::path here = fs::proximate(path, none);

@@ -1,5 +1,5 @@
-// The same system against itself: what a comparison shows when nothing has changed (aa.json,
-// docs/reference/comparison-json.md), and finding it again for later comparisons.
+// The same system compared with itself: the differences when nothing has changed. Stored in aa.json
+// (docs/reference/comparison-json.md), and found again for later comparisons.
 #pragma once
 
 #include <map>
@@ -40,8 +40,8 @@ struct Noise {
   NoiseFloor summary() const;
 };
 
-/// Of a comparison of a system with itself in interleaved blocks, at least two of them. FAIL when a
-/// gate was called changed: then something favours one place in the order.
+/// The noise in a comparison of a system with itself, in at least two interleaved blocks. FAIL when a gate was called
+/// changed: then something favours one place in the order.
 Noise noise_of(const Comparison& comparison);
 
 std::string noise_json(const Noise& noise);
@@ -49,10 +49,10 @@ std::string noise_json(const Noise& noise);
 /// Reads aa.json, or the one in a folder. Throws UsageError.
 Noise read_noise(const std::string& path);
 
-/// The newest aa.json in the folders beside `folder` that is of the same machine, settings and
-/// program as `like`. What cannot be read is passed over.
+/// The newest aa.json in the folders next to `folder` with the same machine, settings and program as `like`. Unreadable
+/// files are passed over.
 std::optional<Noise> newest_noise(const std::string& folder, const results::StoredRun& like);
-/// What is reported about the one beside a stored run.
+/// The reported part of the noise next to a stored run.
 std::optional<NoiseFloor> noise_beside(const results::StoredRun& run);
 
 }  // namespace headrace::comparison

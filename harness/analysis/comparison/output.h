@@ -15,8 +15,8 @@ std::string comparison_json(const Comparison& all);
 /// high,p,status,reason,says_same_as.
 std::string comparison_csv(const Comparison& all);
 
-/// A suite per pair, a case per row: worse gates fail, inconclusive gates and those that one side
-/// lacks are errors; other rows pass and say in properties what they are.
+/// A suite per pair, a case per row. Worse gates fail; inconclusive gates and those missing on one side are errors.
+/// Other rows pass and have their outcome in properties.
 std::string comparison_junit(const Comparison& all);
 
 /// Writes the three into `folder`. Throws RunError.

@@ -32,7 +32,7 @@ std::vector<double> undisturbed(const StoredPoint& point, const StoredMetric& me
   return values;
 }
 
-/// What one side says of a metric, all its runs together.
+/// One side's values of a metric, over all its runs.
 struct Gathered {
   std::vector<double> values;
   std::map<unsigned, std::vector<double>> by_block;  // also of blocks that are not judged
@@ -55,7 +55,7 @@ Gathered gather(const Side& side, const std::vector<Found>& points, const std::s
       if (point->disturbed_share > 0) g.disturbed_blocks.insert(number);
       if (design.look > 0 && number > design.last_judged) continue;
     }
-    // What disturbed interleaved blocks fell on both sides: their spread reports it.
+    // Disturbances of interleaved blocks hit both sides: their spread reports them.
     const std::vector<double> values = design.interleaved ? found->values : undisturbed(*point, *found);
     g.values.insert(g.values.end(), values.begin(), values.end());
     g.too_few_operations |= found->too_few_operations;
@@ -86,8 +86,8 @@ double geometric_mean(std::span<const double> values) {
   return std::exp(logs);
 }
 
-/// Why nothing may be said of the metric, whatever its values are. What disturbed both sides of
-/// interleaved blocks alike is among what they were compared under: their spread reports it.
+/// Why the metric allows no conclusion, regardless of its values. A disturbance of both sides of interleaved blocks is
+/// part of their conditions: their spread reports it.
 Reason doubt(const Gathered& a, const Gathered& b, const Design& design) {
   if (std::max(a.unproven_share, b.unproven_share) > 0) return Reason::cache_unproven;
   if (a.too_few_operations || b.too_few_operations) return Reason::few_ops;
@@ -108,8 +108,8 @@ Values values_of(const std::vector<double>& values) {
   return v;
 }
 
-/// A change within what the system shows against itself is none. That floor is of the first look;
-/// more blocks see through half of its variance.
+/// A change within the system's own noise is none. That floor is of the first look; more blocks see through half of its
+/// variance.
 bool within_noise(const Row& row, const Design& design) {
   if (!row.noise_floor || !row.estimate || !is_changed(row.change)) return false;
   const double looks = static_cast<double>(std::max(design.look, statistics::kFirstLook)) / statistics::kFirstLook;
@@ -122,14 +122,14 @@ bool is_two_humped(const Row& row) {
          statistics::two_humped(row.other.values, &below, &above);
 }
 
-/// Of two values that differ.
+/// The direction of two values that differ.
 Change direction(const Row& row) {
   if (row.better == Better::neither) return Change::differs;
   return (row.other.typical > row.base.typical) == (row.better == Better::higher) ? Change::better : Change::worse;
 }
 
-/// What was read, not measured: reported exactly. Counts (cores) either are the same or not; sizes
-/// change by the minute (free space), so that less than delta does not matter.
+/// Data that is read, not measured: reported exactly. Counts (cores) are equal or not. Sizes change by the minute (free
+/// space), so that less than delta does not matter.
 void judge_fact(Row& row) {
   if (row.unit == "count") row.delta = 0;
   row.significant = true;
@@ -142,8 +142,8 @@ void judge_fact(Row& row) {
   }
 }
 
-/// Fills in the estimate and what both sides typically show: of blocks the geometric mean, so that
-/// the change is exactly B's value over A's.
+/// Fills in the estimate and the typical value of both sides. For blocks it is the geometric mean, so that the change
+/// is exactly B's value over A's.
 void estimate_blocks(const Design& design, Row& row) {
   std::vector<double> base, other;
   for (const Block& block : row.blocks) {
@@ -199,7 +199,7 @@ statistics::Bounds bounds_by_rank(const std::vector<double>& values) {
   return statistics::order_bounds(values, statistics::rank_for(plan, values.size()));
 }
 
-/// A side that gave 0 is worse, or better, than one that gave more, where that holds for the median of both.
+/// A side with 0 is worse, or better, than one with more, where the median of both agrees.
 void judge_without_ratio(const Gathered& a, const Gathered& b, const Design& design, Row& row) {
   row.reason = doubt(a, b, design);
   if (row.reason != Reason::none) return;

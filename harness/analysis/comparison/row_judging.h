@@ -1,4 +1,4 @@
-// One metric of a joined point: what counts of it on both sides, and what may be said.
+// One metric of a joined point: its counting values on both sides, and the allowed conclusion.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace headrace::comparison {
 
-/// What a row is judged by beside its own values.
+/// Context by which a row is judged in addition to its own values.
 struct RowContext {
   const Options* options = nullptr;
   const Comparison* all = nullptr;
@@ -15,7 +15,7 @@ struct RowContext {
   std::optional<double> noise_floor;
 };
 
-/// The row, judged as if it stood alone; or why there is none.
+/// The row, judged on its own; or why there is none.
 struct JudgedRow {
   std::optional<Row> row;
   std::string side, why;
@@ -23,8 +23,7 @@ struct JudgedRow {
 JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other, const results::StoredMetric& metric,
                     const RowContext& context);
 
-/// Are its values of this run fit to be compared at all: cache states proven, and few of the
-/// repetitions disturbed?
+/// Are its values fit for a comparison: cache states proven, and few of the repetitions disturbed?
 bool is_evidence(const results::StoredPoint& point);
 
 bool is_changed(statistics::Change change);

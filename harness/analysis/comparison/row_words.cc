@@ -23,7 +23,7 @@ std::string figures(const Comparison& all, const Pair& pair, const Row& row) {
   return text;
 }
 
-/// Nothing is known of how far sessions lie apart.
+/// The spread of sessions is unknown.
 bool alone(const Comparison& all) { return !all.design.interleaved && all.history_sessions == 0; }
 
 std::string verdict(const Comparison& all, const Row& row) {
@@ -136,7 +136,7 @@ std::vector<std::string> compared_parts(const Comparison& all, const Pair& pair)
     parts.push_back(std::move(text));
   }
   for (const FingerprintDifference& d : all.fingerprint) {
-    // Where the data lay decides nothing, but may be all that was compared.
+    // The place of the data decides nothing, but may be the only difference.
     const bool place = d.key == "file_system.path";
     if (!(d.matters || place) || d.values[pair.base] == d.values[pair.other]) continue;
     parts.push_back(fmt::format("{}: {} -> {}{}", d.key, value(d.values[pair.base]), value(d.values[pair.other]),
@@ -144,7 +144,7 @@ std::vector<std::string> compared_parts(const Comparison& all, const Pair& pair)
                                 : d.matters ? " (not declared)"
                                             : ""));
   }
-  if (parts.empty()) parts.push_back("nothing that matters is recorded to differ");
+  if (parts.empty()) parts.push_back("no recorded difference that matters");
   return parts;
 }
 

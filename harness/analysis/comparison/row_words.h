@@ -11,10 +11,10 @@ void write_words(const Comparison& all, const Pair& pair, Row& row);
 /// "B vs A: 2 worse, 1 better, 21 same, 6 inconclusive".
 std::string pair_sentence(const Comparison& all, const Pair& pair);
 
-/// What the word of a pair says: "no gate is worse; 7 worse and 6 better are no gates".
+/// The word of a pair in a sentence: "no gate is worse; 7 worse and 6 better are no gates".
 std::string gates_sentence(const Pair& pair);
 
-/// What was compared: "workers: 1 -> 4", "device.firmware: 1.2 -> 1.3 (declared)"; at least one.
+/// The compared parameters: "workers: 1 -> 4", "device.firmware: 1.2 -> 1.3 (declared)"; at least one.
 std::vector<std::string> compared_parts(const Comparison& all, const Pair& pair);
 
 /// Where the bounds of stored runs come from; "" for interleaved blocks.

@@ -1,4 +1,4 @@
-// What is kept of each run, so that ten thousand fit into memory.
+// The part of each run that is kept, so that ten thousand fit into memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 using results::StoredPoint;
 using results::StoredRun;
 
-/// Parts of the fingerprint that are hardware, firmware, and what drives them. Of a GPU's section most is its own (uuid,
-/// address) or of the moment (clock, power, temperature): each node would be a group of its own.
+/// Parts of the fingerprint that are hardware, firmware, and what drives them. Most facts of a GPU are its own (uuid,
+/// address) or change (clock, power, temperature). With them each node would be a group of its own.
 bool is_hardware(std::string_view key) {
   const std::string_view section = key.substr(0, key.find('.'));
   if (section == "cpu" || section.starts_with("nic")) return true;
@@ -43,7 +43,7 @@ std::string hardware_of(const StoredRun& run) {
   return lines;
 }
 
-/// Without what its pairs say of other nodes, and of what lies between them.
+/// Without its pairs' findings on other nodes and the links between them.
 Outcome own_word(const StoredRun& run) {
   if (std::none_of(run.judgements.begin(), run.judgements.end(), judging::of_pairs)) return run.summary.word;
   std::vector<Outcome> of_needs;

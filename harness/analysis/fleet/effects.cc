@@ -38,8 +38,8 @@ std::vector<double> again_of(const std::vector<Valued>& having) {
   return values;
 }
 
-/// How far the middle of `own` lies from `others`, in standard errors of a median of that many normal
-/// values; infinite where the others do not differ at all.
+/// How far the middle of `own` lies from `others`, in standard errors of a median of that many normal values. Infinite
+/// where the others do not differ at all.
 double standard_errors(const std::vector<double>& own, const Robust& others) {
   const double away = statistics::median(own) - others.median;
   const double error = 1.2533 * others.spread / std::sqrt(static_cast<double>(own.size()));

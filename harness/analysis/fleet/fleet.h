@@ -1,6 +1,5 @@
-// Many nodes' runs compared with each other: which nodes, racks and links are unlike the rest, and
-// which nodes nobody knows anything of. docs/explanation/fleets-and-history.md has the rules (F1...), docs/reference/fleet-json.md
-// what is written (fleet.json).
+// Compares the runs of many nodes: nodes, racks and links that differ from the rest, and nodes without data.
+// docs/explanation/fleets-and-history.md has the rules (F1...), docs/reference/fleet-json.md the file (fleet.json).
 #pragma once
 
 #include <map>
@@ -29,13 +28,12 @@ struct ComparedMetric {
 /// Runs as they are read, by several threads at once.
 class Collector {
  public:
-  /// `metrics`: that nodes are compared by. The deltas: what is too small to call a node an outlier, as delta_of().
+  /// `metrics`: by which nodes are compared. The deltas: a smaller difference makes no node an outlier, as delta_of().
   explicit Collector(results::MetricFilter metrics = {}, double delta_rate = statistics::kDeltaRate,
                      double delta_tail = statistics::kDeltaTail);
   ~Collector();
   Collector(Collector&&) noexcept;
-  /// Keeps what is needed of the run: ten thousand of them fit into memory. Safe to call from
-  /// several threads.
+  /// Keeps the needed part of the run: ten thousand of them fit into memory. Safe to call from several threads.
   void add(const results::StoredRun& run);
 
   struct State;
@@ -92,7 +90,7 @@ struct Limit {
   std::optional<double> low, high;  // on the bad side
 };
 
-/// What the nodes' own noise floors are together.
+/// The nodes' own noise floors, combined.
 struct NodeNoise {
   std::size_t nodes = 0;                    // that were compared with themselves
   double median = 0, false_alarm_rate = 0;  // medians over those nodes; shares
@@ -127,7 +125,7 @@ struct GroupEffect {
   std::string explanation, next_step;
 };
 
-/// What a matrix of pairs says of a node, a rail or a link.
+/// The finding of a matrix of pairs on a node, a rail or a link.
 struct JudgedPair {
   PairFinding finding;
   Status status = Status::suspected;
@@ -146,7 +144,7 @@ struct Fleet {
   std::string hosts_file;
   std::size_t expected = 0, reported = 0, judged = 0;
   std::size_t absent = 0;                // of whom there is nothing that can be read
-  std::map<Outcome, std::size_t> words;  // how many nodes say what of themselves
+  std::map<Outcome, std::size_t> words;  // the number of nodes for each of their own outcomes
   std::vector<Missing> missing;
   std::vector<Unreadable> unreadable;
   std::vector<Group> groups;
@@ -170,10 +168,10 @@ struct Fleet {
 struct Options {
   double delta_rate = statistics::kDeltaRate, delta_tail = statistics::kDeltaTail;
   std::string hosts_file;
-  std::vector<Host> hosts;  // who should report; empty: whoever did
+  std::vector<Host> hosts;  // the expected reporters; empty: those that did report
 };
 
-/// Judges what was collected. The newest run that reports a value counts; those before confirm.
+/// Judges the collected runs. The newest run that reports a value counts; those before confirm.
 Fleet judge(Collector& collected, std::vector<Unreadable> unreadable, const Options& options);
 
 /// fleet.json; a line per node and metric.

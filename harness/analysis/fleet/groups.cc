@@ -53,7 +53,7 @@ std::vector<GroupDifference> differences(const NodeRun& own, const NodeRun& usua
   return all;
 }
 
-/// How the hardware is set up and driven, as against what it is.
+/// How the hardware is set up and driven, in contrast to its kind.
 bool is_setup(const std::string& key) {
   for (const std::string_view part :
        {"firmware", "driver", "version", "scheduler", "options", "kernel.release", "file_system.type", "governor"})
@@ -87,10 +87,12 @@ void make_groups(Work& work) {
     group.id = fmt::format("g{}", work.fleet.groups.size() + 1);
     group.nodes = members.size();
     group.judged = members.size() >= kFewestAlike;
+    const bool alone = members.size() == 1;
     if (!group.judged)
-      group.why =
-          fmt::format("{} of the same hardware and firmware, {} are needed for a baseline: compared with needs only",
-                      members.size(), kFewestAlike);
+      group.why = fmt::format(
+          "only {} node{} this hardware and firmware; a baseline needs {}, so {} compared with {} needs only",
+          members.size(), alone ? " has" : "s have", kFewestAlike, alone ? "it is" : "they are",
+          alone ? "its" : "their");
     group.differs = differences(work.newest(members.front()), work.newest(groups[0].front()));
     for (const std::size_t i : members) work.fleet.nodes[i].group = work.fleet.groups.size();
     work.fleet.groups.push_back(std::move(group));

@@ -1,4 +1,4 @@
-// From runs to nodes: which run counts for what, and what the nodes say of themselves.
+// From runs to nodes: which run counts for which need, and the nodes' reports on themselves.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@ bool decided(Outcome outcome) {
   return outcome == Outcome::pass || outcome == Outcome::fail || outcome == Outcome::inconclusive;
 }
 
-/// What is known of a need, from the newest run to the oldest.
+/// The outcome of a need, from the newest run to the oldest.
 struct NeedWord {
   Outcome outcome;
-  bool settled;  // PASS or FAIL was seen: what is older says nothing
+  bool settled;  // PASS or FAIL was seen: older runs change nothing
 
   explicit NeedWord(Outcome newest) : outcome(newest), settled(settles(newest)) {}
-  /// What could not be decided afterwards takes no FAIL back, and gives no PASS.
+  /// An undecided outcome in an older run takes no FAIL back, and gives no PASS.
   void add(Outcome older) {
     if (settled) return;
     settled = settles(older);
@@ -28,9 +28,8 @@ struct NeedWord {
   static bool settles(Outcome outcome) { return outcome == Outcome::pass || outcome == Outcome::fail; }
 };
 
-/// What its runs (newest first) say together: the worst. Of each need the newest run that decided it counts,
-/// so that a run which did not ask hides nothing; that a run did not end well counts until the
-/// same configuration ended well.
+/// The outcome of its runs (newest first) together: the worst. For each need the newest run that decided it counts, so
+/// that a run without the need hides nothing. A failed run counts until the same configuration ended well.
 Outcome own_word(const std::vector<const NodeRun*>& runs) {
   std::set<std::string> configs;
   std::map<std::string, NeedWord> needs;
@@ -67,7 +66,7 @@ std::string in_order(const std::string& text) {
   return out;
 }
 
-/// By where they stand, so that a bad rack shows as a block; else by name.
+/// By their place, so that a bad rack shows as a block; else by name.
 std::string place_of(const Node& node) {
   std::string where;
   for (const auto& [key, value] : node.attributes) where += key + value + "\n";
@@ -93,7 +92,7 @@ void sort_metrics(Work& work) {
     for (RunValue& value : run.values) value.metric = place[value.metric];
 }
 
-/// Of each metric what each session reported: the newest run of a session that counts.
+/// For each metric the value of each session: the newest run of a session that counts.
 std::vector<std::vector<Sample>> samples_of(const std::vector<const NodeRun*>& runs, std::size_t metrics) {
   std::vector<std::vector<Sample>> samples(metrics);
   for (const NodeRun* run : runs) {
@@ -167,7 +166,7 @@ void name_missing(Work& work) {
     reported.insert(host ? hosts[*host] : name);
   };
   for (const Node& node : fleet.nodes) report(node.name);
-  for (const JudgedPairs& pairs : fleet.pairs)  // who took part in another's run was there
+  for (const JudgedPairs& pairs : fleet.pairs)  // a node that took part in another's run was there
     for (const std::string& name : nodes_of(pairs.matrix)) report(name);
   for (const Unreadable& one : fleet.unreadable) unread.insert(one.node);
   const std::string usual = work.runs.empty() ? "headrace run -c CONFIG" : work.newest(0).measuring_command;

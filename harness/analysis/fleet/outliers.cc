@@ -1,4 +1,4 @@
-// Which nodes are worse than their like, after what they share.
+// Which nodes are worse than their like, after common deviations.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,12 +15,11 @@ using statistics::kFewestAlike;
 using statistics::kOutlierLimit;
 using statistics::Robust;
 
-/// Two sessions confirm each other when each lies that many robust deviations off, and both together
-/// that many in the mean: what varies from session to session takes a slow node above the limit of
-/// one session once in a while, and never a healthy one below it twice.
+/// Two sessions confirm each other when each deviates by that many robust deviations, and so do both in the mean.
+/// Variation between sessions may lift a slow node above one limit, but never takes a healthy one below it twice.
 constexpr double kEachSession = 2.5, kBothSessions = 3.3;
 
-/// Takes what nodes share out of a value.
+/// Removes the nodes' common deviation from a value.
 struct Shared {
   double usual = 0, level = 0, again = 0;
 
@@ -40,7 +39,7 @@ class MetricJudge {
     std::vector<double> levelled;
     for (const Valued& one : having) levelled.push_back(level(one, one.value, false));
     usual_ = statistics::robust(levelled);
-    // Another session is compared with what was usual then, where enough of them report: all may have changed since.
+    // Another session is compared with the usual values at that time, where enough nodes report: all may have changed.
     std::vector<double> agains;
     for (const Valued& one : having)
       if (one.again) agains.push_back(level(one, *one.again, true));
@@ -61,7 +60,7 @@ class MetricJudge {
   }
 
  private:
-  /// Of racks first; then of two humps, of what is left.
+  /// Racks first, then two humps of the rest.
   void find_shared(const std::vector<Valued>& having) {
     std::vector<GroupEffect> effects = place_effects(work_, metric_, having);
     for (const GroupEffect& effect : effects) share(effect);
@@ -160,7 +159,7 @@ class MetricJudge {
   std::map<std::size_t, Shared> shared_;
 };
 
-/// What a node reported, and what the session before did with the same hardware.
+/// A node's value, and the one of the session before with the same hardware.
 Valued valued(const Work& work, std::size_t node, std::size_t metric) {
   const std::vector<Sample>& samples = work.samples[node][metric];
   Valued one{node, samples.front().value, {}, nullptr};

@@ -1,4 +1,4 @@
-// What collecting and judging share.
+// Shared by collecting and judging.
 #pragma once
 
 #include <cstdint>
@@ -15,17 +15,17 @@ namespace headrace::fleet {
 struct RunValue {
   std::size_t metric = 0;
   double value = 0;
-  std::string_view left_out_for;  // why it says nothing of the usual; "" = it counts
+  std::string_view left_out_for;  // why it is no evidence of the usual; "" = it counts
 };
 
-/// What is kept of a run.
+/// The kept part of a run.
 struct NodeRun {
   std::string node, run, path, started_utc, config_file;
   std::string measuring_command;  // of the same points
   Outcome word = Outcome::measured;
-  double began_s = 0, ended_s = 0;  // 0: not reported
-  std::string hardware;             // what its group is made by; lines of "key value", without the memory
-  std::string memory;               // "251.4 GiB"
+  double began_s = 0, ended_s = 0;                     // 0: not reported
+  std::string hardware;                                // the key of its group; lines of "key value", without the memory
+  std::string memory;                                  // "251.4 GiB"
   std::vector<std::pair<std::string, Outcome>> needs;  // which, and the outcome
   std::optional<NoiseFloor> noise;
   std::vector<RunValue> values;
@@ -65,7 +65,7 @@ bool same_session(const Run& a, const Run& b) {
   return a.began_s + 1 <= b.ended_s && b.began_s + 1 <= a.ended_s;  // times are reported by the second
 }
 
-/// What a session of a node reported about a metric.
+/// The value of a session of a node for a metric.
 struct Sample {
   double value = 0;
   const NodeRun* run = nullptr;
@@ -96,9 +96,9 @@ void make_nodes(Work& work);
 void make_groups(Work& work);
 /// Are these of the same group, by hardware and by memory within a hundredth?
 bool alike(const NodeRun& a, const NodeRun& b);
-/// Names who did not report, and values that are missing. After make_groups().
+/// Names nodes that did not report, and missing values. After make_groups().
 void name_missing(Work& work);
-/// Judges each metric within each group, and what the groups themselves are.
+/// Judges each metric within each group, and the groups themselves.
 void judge_values(Work& work);
 /// Judges the newest matrices.
 std::vector<JudgedPairs> judge_pairs(const std::vector<RunPairs>& reported);
@@ -111,24 +111,24 @@ std::string shift_text(const GroupEffect& effect);
 
 double median_of(const std::vector<Valued>& having);
 
-/// What these nodes share, when the middle of theirs lies delta and 3.5 standard errors on the bad
-/// side of the rest; confirmed or passing by their other sessions. Without words.
+/// A deviation that these nodes share. Their middle is delta and 3.5 standard errors on the bad side of the rest.
+/// Confirmed or passing by their other sessions. Without words.
 std::optional<GroupEffect> effect_of(const ComparedMetric& key, std::size_t metric, const std::vector<Valued>& slow,
                                      const std::vector<Valued>& rest);
 
 /// Racks, switches... of which these nodes are worse together by this metric. Each node counts for
 /// one attribute only: the one that explains most.
 std::vector<GroupEffect> place_effects(const Work& work, std::size_t metric, const std::vector<Valued>& having);
-/// The worse of two humps, where there are two; with what explains it, if one thing does.
+/// The worse of two humps, where there are two; with its cause, if there is one.
 std::optional<GroupEffect> hump_effect(const Work& work, std::size_t metric, const std::vector<Valued>& having);
-/// What more than half of these nodes, and eight or more, have lost together since their session before; of no node.
+/// A common loss of more than half of these nodes, and eight or more, since their session before. Of no node.
 std::optional<GroupEffect> change_of_all(const ComparedMetric& key, std::size_t metric,
                                          const std::vector<Valued>& having);
-/// Groups of the same hardware that is set up otherwise, worse than the largest one or the other
-/// way around; and the shift of every judged group from the largest.
+/// Groups of the same hardware that is set up otherwise, worse than the largest one or the other way around. And the
+/// shift of every judged group from the largest.
 void compare_groups(Work& work, std::size_t metric, const std::vector<std::vector<Valued>>& of_groups);
 
-/// Of the nodes whose run reports a noise floor; nothing when none does.
+/// The noise of the nodes whose run reports a noise floor; nothing when none does.
 std::optional<NodeNoise> noise_of(const std::vector<const NodeRun*>& newest);
 
 }  // namespace headrace::fleet

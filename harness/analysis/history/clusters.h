@@ -7,8 +7,8 @@
 
 namespace headrace::history {
 
-/// Gives runs of several hosts the name of their cluster ("node[01-08]") for a node, whoever of them had rank 0. Runs are
-/// of one cluster when more than half of the hosts of the larger one are the same as in the run before.
+/// Gives runs of several hosts the name of their cluster ("node[01-08]") for a node, whichever of them had rank 0. Runs
+/// belong to one cluster when they share more than half of the hosts of the larger one.
 void name_clusters(std::vector<results::StoredRun>& runs);
 
 }  // namespace headrace::history

@@ -37,7 +37,7 @@ std::string first_host(const StoredRun& run) {
   return reported == run.environment.end() ? "" : reported->second.substr(0, reported->second.find(' '));
 }
 
-/// What is new in a run, most important first.
+/// The changes in a run, most important first.
 std::vector<std::string> events_of(const StoredRun& before, const StoredRun& run) {
   const StoredRun* both[] = {&before, &run};
   std::vector<std::string> events;
@@ -52,14 +52,13 @@ std::vector<std::string> events_of(const StoredRun& before, const StoredRun& run
 /// A metric that a node, or a cluster, measures by a configuration.
 struct SeriesKey {
   std::string node, configuration;
-  unsigned nodes = 1;  // what 8 nodes reach together is no series with what 7 do
+  unsigned nodes = 1;  // a rate of 8 nodes is no series with one of 7
   results::MetricKey metric;
   auto operator<=>(const SeriesKey&) const = default;
 };
 
-/// For each run, the hash of its configuration. Another version of the program, with parameters that the one before did
-/// not have, hashes the same configuration to something else: where such a one has the same points of the same file, the
-/// first hash stands for both.
+/// For each run, the hash of its configuration. Another version of the program may have new parameters and hash the
+/// same configuration differently. Where it has the same points of the same file, both runs get the first hash.
 std::vector<std::string> configurations(const std::vector<StoredRun>& runs) {
   struct Known {
     std::string program, hash;
@@ -205,7 +204,7 @@ void find_changes(Series& s, const std::vector<Run>& runs) {
   }
 }
 
-/// Of what is read two runs show a change.
+/// For values that are read, two runs show a change.
 std::size_t fewest_runs(const Series& s) { return s.fact && s.unit == "count" ? 2 : statistics::kFewestRuns; }
 
 void judge_series(Series& s, const std::vector<Run>& runs) {
@@ -228,8 +227,8 @@ int rank_of(const Series& s) {
 
 void conclude(History& h) {
   bool worse = false, doubtful = false;
-  bool incomplete = !h.unreadable.empty() ||
-                    std::none_of(h.series.begin(), h.series.end(), [](const Series& s) { return s.why.empty(); });
+  const bool judged = std::any_of(h.series.begin(), h.series.end(), [](const Series& s) { return s.why.empty(); });
+  bool incomplete = !h.unreadable.empty() || !judged;
   for (const Series& s : h.series) {
     const bool pair = results::is_pair_metric(s.metric);  // not all pairs meet in every run
     h.too_short += !s.why.empty() && !pair;
@@ -246,12 +245,17 @@ void conclude(History& h) {
   }
   h.word = headrace::worst({.fail = worse, .inconclusive = doubtful, .incomplete = incomplete});
   h.exit_code = exit_code(h.word);
-  h.sentence = fmt::format("{} runs, {} series: {} change{}", h.runs.size(), h.series.size(),
-                           h.changes == 0 ? "no" : fmt::format("{}", h.changes), h.changes == 1 ? "" : "s");
+  h.sentence = fmt::format("{} run{}{} {} series", h.runs.size(), h.runs.size() == 1 ? "" : "s", judged ? "," : ";",
+                           h.series.size());
+  if (judged)
+    h.sentence +=
+        fmt::format(": {} change{}", h.changes == 0 ? "no" : fmt::format("{}", h.changes), h.changes == 1 ? "" : "s");
+  else
+    h.sentence += h.series.size() == 1 ? ", too short to judge" : ", all too short to judge";
   if (h.unusual > 0) h.sentence += fmt::format(", the newest run of {} unusual", h.unusual);
   if (h.missing > 0) h.sentence += fmt::format(", {} missing from the newest run", h.missing);
   if (h.left_out > 0) h.sentence += fmt::format(", {} with nothing to rely on in the newest run", h.left_out);
-  if (h.too_short > 0) h.sentence += fmt::format(", {} too short to judge", h.too_short);
+  if (judged && h.too_short > 0) h.sentence += fmt::format(", {} too short to judge", h.too_short);
   h.sentence += ".";
   h.together = changes_together(h.series, h.runs);
   for (const Together& one : h.together) h.sentence += " " + one.explanation + ".";
@@ -337,7 +341,7 @@ std::size_t latest(const Series& s) {
   return std::max(s.run.empty() ? 0 : s.run.back(), s.left_out.empty() ? 0 : s.left_out.back().run);
 }
 
-/// Of the metrics that any run of the same node and configuration names, the values of all.
+/// All values of the metrics that any run of the same node and configuration names.
 std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& options) {
   const std::vector<std::string> configuration = configurations(runs);
   const auto key_of = [&](std::size_t run, const StoredPoint& point, const StoredMetric& metric) {

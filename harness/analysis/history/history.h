@@ -1,6 +1,5 @@
-// One machine over time: when did a metric change, by how much, and what else changed then? Rules
-// H1... of docs/explanation/fleets-and-history.md;
-// docs/reference/fleet-json.md describes what is written of it (history.json).
+// One machine over time: when did a metric change, by how much, and which other things changed at that time? Rules
+// H1... of docs/explanation/fleets-and-history.md; docs/reference/fleet-json.md describes the file (history.json).
 #pragma once
 
 #include <map>
@@ -23,7 +22,7 @@ inline constexpr std::size_t kRecent = 40;
 struct Run {
   std::string run, path, node, started_utc, config_hash;
   Outcome word = Outcome::measured;
-  std::vector<std::string> events;  // what differs from the run before it: "kernel.release 6.1 -> 6.5"
+  std::vector<std::string> events;  // the differences from the run before it: "kernel.release 6.1 -> 6.5"
 };
 
 struct Level {
@@ -76,7 +75,7 @@ struct Series {
   bool fact = false;  // read, not measured
   double delta = 0;
   std::vector<std::size_t> run;  // indices of the runs that make the levels
-  /// What each of them gave (results::value_of()), and the bounds of its median, as far as they include that.
+  /// The value of each (results::value_of()), and the bounds of its median, as far as they include that.
   std::vector<double> value, low, high;
   std::vector<LeftOut> left_out;  // in order of time
   std::vector<Level> levels;
@@ -89,7 +88,7 @@ struct Series {
   bool superseded = false;  // by runs of the same configuration file, changed
   std::string why;          // why nothing was judged
 
-  /// What it ends with for certain.
+  /// Its certain end.
   bool worse() const;
 };
 

@@ -1,4 +1,4 @@
-// What changed on most nodes at once: one sentence, and no fault of any of them.
+// Changes on most nodes at once: one sentence, and no fault of any of them.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// How often to save, what a save costs as it was measured, and one cycle from save to save.
+// How often to save, the measured cost of a save, and one cycle from save to save.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using job::apply;
 using job::DomainError;
 using job::Job;
 
-/// What some of the nodes got says nothing of how long all of them wait.
+/// The rate of some nodes does not show how long all of them wait.
 const Phase* phase_named(const Sizing& s, std::string_view phase) {
   for (const Phase& p : s.phases)
     if (p.phase == phase && p.curve && p.whole) return &p;
@@ -101,10 +101,9 @@ std::optional<Calendar> calendar_of(const Sizing& s) {
 std::optional<Starvation> starvation_of(const Sizing& s) {
   Starvation starved;
   bool any = false;
-  double filling = 0;  // what an epoch's storage gives [B/s]
+  double filling = 0;  // the rate of an epoch's storage [B/s]
   for (const Phase& p : s.phases) {
-    // Reads of a first epoch come once; what later epochs wait for is what costs, where it is
-    // known.
+    // Reads of a first epoch come once; the waiting of later epochs is the cost, where it is known.
     if (!p.curve || !p.answers_job() || !kind_of(p.phase).feeds_gpus) continue;
     if (p.phase == "cold_epoch" && phase_named(s, "steady_epoch") != nullptr) continue;
     const auto use = apply(

@@ -73,7 +73,7 @@ Capacity capacity_of(const job::Job& job, std::span<const Session> sessions) {
     c.outcome = Outcome::fail;
     c.explanation = fmt::format("{} not fit on the measured file system ({}).", what_to_keep(c), describe(*c.size));
   } else {
-    // What fills it may be the job's own data set, or what will be deleted.
+    // Its content may be the job's own data set, or files that will be deleted.
     c.outcome = Outcome::inconclusive;
     c.explanation = fmt::format("{} to keep, {} free when it was measured{}: what fills it may be the job's own data.",
                                 describe(c.needed), describe(*c.usable), c.size ? " of " + describe(*c.size) : "");

@@ -47,24 +47,25 @@ std::string Commands::measure_points(const std::string& workload, const std::str
                                                    [&](const StoredPoint& p) { return p.workload == workload; }))
         return measuring(*run, only);
   const auto& path = sessions_.empty() ? std::string() : sessions_.front().front()->target;
-  return fmt::format("headrace run -c {} --job {}{} --only '{}'", kConfig, job_file_,
-                     path.empty() ? "" : fmt::format(" --set target.path={}", path), only);
+  return fmt::format("headrace run -c {} --job {}{} --only {}", kConfig, shell_word(job_file_),
+                     path.empty() ? "" : " --set " + shell_word("target.path=" + path), shell_word(only));
 }
 
-/// As the run was measured, for this job. Points that followed from a job follow from this one likewise.
+/// As the run was measured, for this job. Points that followed from a job follow from this one in the same manner.
 std::string Commands::measuring(const StoredRun& run, const std::string& only) const {
   if (!run.from_job_by.empty())
-    return fmt::format("headrace {} {}{} --only '{}'", run.from_job_by, job_file_,
-                       run.target.empty() ? "" : fmt::format(" --at {}", run.target), only);
-  return fmt::format("headrace run -c {} --job {} --only '{}'", run.config_file.empty() ? kConfig : run.config_file,
-                     job_file_, only);
+    return fmt::format("headrace {} {}{} --only {}", shell_word(run.from_job_by), shell_word(job_file_),
+                       run.target.empty() ? "" : " --at " + shell_word(run.target), shell_word(only));
+  return fmt::format("headrace run -c {} --job {} --only {}",
+                     shell_word(run.config_file.empty() ? kConfig : run.config_file), shell_word(job_file_),
+                     shell_word(only));
 }
 
 std::string Commands::again(const Measurement& m) const { return measuring(m.run(), m.point().id); }
 
 std::string Commands::size_with(const std::vector<std::string>& set) const {
-  std::string out = fmt::format("headrace size {}", job_file_);
-  for (const std::string& one : set) out += " --set " + one;
+  std::string out = "headrace size " + shell_word(job_file_);
+  for (const std::string& one : set) out += " --set " + shell_word(one);
   out += " --runs";
   for (const Session& session : sessions_)
     for (const StoredRun* run : session) out += " " + shell_word(run->path);

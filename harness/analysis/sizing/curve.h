@@ -1,4 +1,4 @@
-// Supply over the number of clients: measured counts, and what lies between and beyond them.
+// Supply over the number of clients: at measured counts, between and beyond them.
 #pragma once
 
 #include <map>
@@ -16,19 +16,19 @@ class Curve {
     /// The measured counts that it is built on: the same one twice, but between two counts.
     const Measurement *from = nullptr, *and_from = nullptr;
   };
-  /// `measured` are of one point, at least one; `per_node`: each client has its own, nothing is
-  /// shared (memory), so that more of them only multiply. `local`: the measuring nodes had their own of what is shared.
+  /// `measured` are of one point, at least one. `per_node`: each client has its own, nothing is shared (memory), so
+  /// that more clients only multiply. `local`: the measuring nodes had their own copy of the shared part.
   Curve(std::vector<Measurement> measured, bool per_node, bool local = false);
 
-  /// Of `wanted` clients, those that the measurements say anything of: all of them where each client has its own, where
-  /// the supply had stopped growing, and up to kFarthest times the measured ones where two counts show how it grows.
-  /// Else no more than were measured: one count shows no growth, nor do nodes that each read storage of their own.
+  /// The clients out of `wanted` that the measurements cover. All of them where each client has its own, or the supply
+  /// had stopped growing. Where two counts show the growth, up to kFarthest times the measured ones. Else no more than
+  /// were measured. One count shows no growth, nor do nodes that each read storage of their own.
   double reach(double wanted) const;
   static constexpr double kFarthest = 4;
-  /// Between measured counts along a straight line. Below the smallest, in proportion; at best as
-  /// much as those gave together, for fewer clients may well get more each. Above the largest, G6: each further client
-  /// as much as each of the largest count got, unless the supply had stopped growing: then no more in all, with a high
-  /// bound in proportion where only the means say so. `clients` within reach().
+  /// Between measured counts along a straight line. Below the smallest, in proportion. At best as much as those gave
+  /// together, for fewer clients may well get more each. Above the largest, G6: each further client gets as much as
+  /// those of the largest count. Where the supply had stopped growing, the total stays. Where only the means say so,
+  /// the high bound grows in proportion. `clients` within reach().
   Value at(double clients) const;
   unsigned measured_to() const { return measured_.rbegin()->first; }
   /// By the number of clients.

@@ -1,5 +1,5 @@
-// What would feed more GPUs, ranked; each says whether that was measured, follows from measured
-// parts, or is a guess. What a change of the job promises is what sizing says of the changed job.
+// Changes that would feed more GPUs, ranked; each with its basis: measured, from measured parts, or a guess. The
+// promise of a changed job is its own sizing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -130,7 +130,7 @@ class Fixes {
     p.fed_from = fed_from(value, p.demand.per_gpu, job_.safety, p.unit);
   }
 
-  /// What the nodes of the phase would get of it. Nothing: fewer measured it, and nothing says what more would get.
+  /// The supply for the nodes of the phase. Nothing: fewer measured it, and the growth is unknown.
   static std::optional<Curve::Value> on_nodes_of(const Phase& phase, const Measurement& m) {
     const Curve curve({m}, kind_of(phase.phase).per_node);
     if (curve.reach(phase.nodes) < phase.nodes) return std::nullopt;
@@ -181,7 +181,7 @@ class Fixes {
     }
   }
 
-  /// Was a point with more of this, and the same engine, measured beside the one that answers, whatever it gave?
+  /// Was a point with more of this, and the same engine, measured as well, with any result?
   static bool was_raised(const Phase& phase, std::string_view key) {
     const double now = setting_number(phase.used.point().params, key);
     return std::any_of(phase.alternatives.begin(), phase.alternatives.end(), [&](const Measurement& m) {
@@ -189,8 +189,7 @@ class Fixes {
     });
   }
 
-  /// "workers", "requests", "engine": what sets the second apart from the first; several are
-  /// "settings".
+  /// "workers", "requests", "engine": the difference of the second from the first; several are "settings".
   static std::string kind_of_difference(const Measurement& a, const Measurement& b) {
     std::set<std::string> keys;
     for (const auto& [key, value] : b.point().params)
@@ -206,12 +205,13 @@ class Fixes {
     for (const auto& [key, value] : b.point().params) {
       const std::string before = setting(a.point().params, key);
       if (before == value || before.empty()) continue;
-      const bool size = key.ends_with("_size");
+      const bool size = key.ends_with("_size") && key != "batch_size";
       const auto describe = [&](const std::string& v) {
         return size ? compact_quantity(std::atof(v.c_str()), Dimension::bytes) : v;
       };
       out += fmt::format("{}{} {}, not {}", out.empty() ? "" : "; ", key, describe(value), describe(before));
     }
+    std::ranges::replace(out, '_', ' ');
     if (!out.empty()) out[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(out[0])));
     return out;
   }
@@ -228,9 +228,8 @@ class Fixes {
     fix.title = "Pack the samples into shards";
     fix.set = {"dataset.layout=shards", fmt::format("dataset.samples_per_file={:.0f}", samples)};
     const std::string opens = fmt::format(
-        "A shard of {} holds {:.0f} samples, so that opens fall by as much (A7, A8). headrace pack makes shards of a "
-        "folder "
-        "of images.",
+        "A shard of {} holds {:.0f} samples: that many times fewer file opens. headrace pack makes shards of a "
+        "folder of images.",
         format_quantity(kShardBytes, Dimension::bytes), samples);
     const Phase& of = missed(cold) || names == nullptr ? *cold : *names;
     const auto read = measured("shard_stream.read_bandwidth", "cold");
@@ -256,11 +255,10 @@ class Fixes {
     const double now = setting_number(phase.used.point().params, "workers"), planned = way_of(job_).workers;
     if (now <= 0 || has(phase, "workers") || was_raised(phase, "workers")) return;  // measured already
     if (phase.used.point().workload != "small_file_read") return;
-    // Each worker waits for its own reads: twice as many get twice as much, up to what any reader
-    // got.
+    // Each worker waits for its own reads: twice as many get twice as much, up to the best reader's rate.
     const auto shards = measured("shard_stream.read_bandwidth", "cold");
     const Measurement* ceiling = best(shards);
-    constexpr double kMost = 1024;  // what the workload can start
+    constexpr double kMost = 1024;  // the most that the workload can start
     const double gpus = job_.cluster.gpus_per_node;
     const double per_gpu = std::ceil(std::min(kMost, now * phase.need_here() / phase.supply.value.low) / gpus);
     const double wanted = per_gpu * gpus;
@@ -387,7 +385,7 @@ class Fixes {
         std::move(fix), phase, [&](Job& job) { job.checkpoint->interval = best; }, Basis::modelled);
   }
 
-  /// So much more of the same that every phase has what it needs.
+  /// Multiplies the storage until every phase has its need.
   void more_storage() {
     double times = 1;
     const Phase* first = nullptr;

@@ -7,7 +7,7 @@
 
 namespace headrace::sizing {
 
-/// How what was measured differs from what the job does.
+/// How the measurement differs from the job.
 job::Likeness likeness(const job::Job& job, const Measurement& m);
 
 /// A computed formula as it is reported.
@@ -19,8 +19,8 @@ Bounded gpus_fed(const Bounded& supply, double per_gpu, double safety);
 /// The same in words, of the lower bound: a promise, not a hope.
 Derived fed_from(const Bounded& supply, double per_gpu, double safety, const std::string& unit);
 
-/// The need of that name for the whole job (of a node, for what every node has of its own); nothing
-/// when the job has none.
+/// The need of that name for the whole job (for one node, where every node has its own resources). Nothing when the job
+/// has none.
 struct PhaseKind {
   std::string_view phase, title, need;
   bool per_node = false;    // each node has its own
@@ -33,8 +33,7 @@ const PhaseKind& kind_of(std::string_view phase);
 /// The demand of every kind of phase that the job has; for the largest writer of ZeRO-1 and 2, too.
 std::optional<Demand> demand_of(const job::Job& job, std::span<const job::Need> needs, const PhaseKind& kind);
 
-/// The phase with what was measured of it (no curve: nothing was); nothing when the job has no such
-/// need.
+/// The phase with its measurements (no curve: there are none); nothing when the job has no such need.
 std::optional<Phase> phase_of(const job::Job& job, std::span<const job::Need> needs, const PhaseKind& kind,
                               std::span<const Session> sessions);
 /// All of them, whether measured or not.
@@ -43,13 +42,13 @@ std::vector<Phase> phases_of(const job::Job& job, std::span<const job::Need> nee
 /// Fills in supply, headroom, outcome and GPUs fed from the phase's curve.
 void judge_phase(const job::Job& job, Phase& phase);
 
-/// Did only the measuring node's own disks or memory answer, as far as its run says?
+/// Did only the measuring node's own disks or memory answer, as far as its run shows?
 bool is_local(const Measurement& m);
 
-/// What they feed together, at most the job's GPUs; nothing when none that feeds any was measured by all nodes.
+/// The GPUs that they feed together, at most the job's. Nothing when none that feeds any was measured by all nodes.
 std::optional<Bounded> gpus_fed(const job::Job& job, std::span<const Phase> phases);
 
-/// Commands that measure more of what `sizing` lacks, on the storage that was measured.
+/// Commands for measurements that `sizing` lacks, on the measured storage.
 class Commands {
  public:
   Commands(const job::Job& job, const std::string& job_file, std::span<const Session> sessions)

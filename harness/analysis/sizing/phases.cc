@@ -1,4 +1,4 @@
-// Demand and supply of each phase, and what they say of each other.
+// Demand and supply of each phase, and their comparison.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ const Need* find(std::span<const Need> needs, std::string_view id, Scope scope) 
   return nullptr;
 }
 
-/// The point that reports most of the job, as judgements choose it; before that, of points that are as like it, the one
+/// The point that reports most of the job, as judgements choose it. Before that, of points that are as like it, the one
 /// that the most clients measured. Nothing when none moves what the job moves.
 const Measurement* planned(const Job& job, const std::vector<Measurement>& all) {
   const Measurement* best = nullptr;
@@ -91,7 +91,7 @@ struct Grounds {
 
   bool is_range() const { return all.from->is_range || all.and_from->is_range; }
   Reason doubt() const { return all.from->doubt != Reason::none ? all.from->doubt : all.and_from->doubt; }
-  /// As much as the supply is of what was measured.
+  /// The supply as a share of the measured rate.
   double share(const Measurement& m) const { return m.mean > 0 ? all.mean / m.mean : 1; }
   bool meets() const { return all.low >= need; }
   bool misses() const { return all.high < need; }
@@ -110,7 +110,7 @@ struct Grounds {
     }
     return judged;
   }
-  /// Why the repetitions of a session decide nothing, whatever their mean is. Of many sessions each is one value.
+  /// Why the repetitions of a session decide nothing, regardless of their mean. Of many sessions each is one value.
   Reason against(std::span<const Judgement> judged) const {
     const bool many = judged.size() >= statistics::kFewestSessions;
     for (const Judgement& j : judged) {
@@ -125,7 +125,7 @@ struct Grounds {
   static bool decides_alone(std::span<const Judgement> judged) {
     return judged.size() == 1 && judged.front().outcome != Outcome::inconclusive;
   }
-  /// Do the sessions that were left out as doubtful say otherwise?
+  /// Do the left-out doubtful sessions contradict?
   bool is_contested() const {
     return std::min(all.from->mean_of_all * share(*all.from), all.and_from->mean_of_all * share(*all.and_from)) < need;
   }
@@ -164,7 +164,7 @@ void decide(const Grounds& g, Phase& p) {
 
 std::string nodes_of(double count) { return fmt::format("{:.0f} node{}", count, count == 1 ? "" : "s"); }
 
-/// What fewer nodes than the job has say of it.
+/// The evidence of fewer nodes than the job has.
 std::string part_in_words(const Job& job, const Phase& p) {
   const char* const those = p.nodes == 1 ? "that node" : "those nodes";
   const std::string before = fmt::format("Measured on {:.0f} of {}{}", p.nodes, nodes_of(job.cluster.nodes),
@@ -253,8 +253,8 @@ bool is_local(const Measurement& m) {
 }
 
 Derived derived(const Applied& applied) {
-  return {std::string(applied.formula->id), std::string(applied.formula->equation),
-          substituted(*applied.formula, applied.arguments), applied.value(), std::string(applied.formula->unit)};
+  return {std::string(applied.formula->id), named(*applied.formula), substituted(*applied.formula, applied.arguments),
+          applied.value(), std::string(applied.formula->unit)};
 }
 
 Applied gpus_fed(double supply, double per_gpu, double safety) {
@@ -264,7 +264,7 @@ Applied gpus_fed(double supply, double per_gpu, double safety) {
 }
 
 Derived fed_from(const Bounded& supply, double per_gpu, double safety, const std::string& unit) {
-  return {"G8", std::string(job::find_formula("G8")->equation),
+  return {"G8", named(*job::find_formula("G8")),
           fmt::format("floor({} / ({} * {}))", describe(supply.low, unit), safety, describe(per_gpu, unit)),
           gpus_fed(supply.low, per_gpu, safety).value(), "count"};
 }
@@ -303,10 +303,10 @@ std::optional<Demand> demand_of(const Job& job, std::span<const Need> needs, con
   demand.per_gpu = demand.required * (1 + need->uncertainty) / job.cluster.gpus();
   demand.largest_writer = largest;
   demand.grows_with_gpus = kind.grows;
-  demand.from = {need->formula, need->equation, need->substituted, demand.required, need->unit};
+  demand.from = {need->formula, need->named, need->substituted, demand.required, need->unit};
   if (largest > 1) {
     demand.from.formula += " of E4";
-    demand.from.equation = fmt::format("({}) * k_node / (K / N)", demand.from.equation);
+    demand.from.equation = fmt::format("({}) * largest writer / mean writer", demand.from.equation);
     demand.from.substituted = fmt::format("({}) * {:.3g}", demand.from.substituted, largest);
   }
   return demand;
@@ -325,7 +325,7 @@ std::optional<Phase> phase_of(const Job& job, std::span<const Need> needs, const
   p.unit = at_node->unit;
   p.demand = *demand;
   auto metrics = at_node->measured_by;
-  // Opens that happen between reads say nothing of how many there could be.
+  // Opens between reads do not show the possible number.
   for (const std::string& bound : at_node->lower_bounds) std::erase(metrics, bound);
   p.alternatives = measurements(sessions, metrics, at_node->cache, choices(job, *at_node, sessions));
   const Measurement* used = planned(job, p.alternatives);
@@ -381,7 +381,7 @@ void judge_phase(const Job& job, Phase& p) {
   p.supply.metric = fmt::format("{}.{}", m.point().workload, m.metric);
   p.supply.differs = grounds.like.differs;
   p.supply.basis = all.basis;
-  p.supply.from = {"G6", std::string(job::find_formula("G6")->equation),
+  p.supply.from = {"G6", named(*job::find_formula("G6")),
                    fmt::format("min({} * {}, {}, not known)", p.nodes, describe(m.per_client(), p.unit),
                                p.curve->saturated() ? describe(m.mean, p.unit) : "not known"),
                    all.mean, p.unit};

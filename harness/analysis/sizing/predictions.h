@@ -1,4 +1,4 @@
-// How good predictions of rehearsed jobs have been on the machines that are sized: what earlier rehearsals kept.
+// How good predictions of rehearsed jobs have been on the machines that are sized: the record of earlier rehearsals.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ struct PastPrediction {
   double predicted = 0, rehearsed = 0, error = 0;
 };
 
-/// Of one machine, over all its rehearsals.
+/// The predictions on one machine, over all its rehearsals.
 struct PredictionRecord {
   std::string node;
   std::vector<PastPrediction> each;

@@ -29,8 +29,7 @@ bool worse(const Phase& a, const Phase& b) {
 
 std::string bounds(const Bounded& b) { return b.low == b.high ? "" : fmt::format(" [{:.0f}, {:.0f}]", b.low, b.high); }
 
-/// Why no run shows what the need is answered by: nothing measured it, what did so says why, or it
-/// was measured in another way than the job's.
+/// Why no run answers the need: no point measured it, the point gives a reason, or it was measured differently.
 std::string why_missing(const Job& job, const Need& need, const Phase& phase, std::span<const Session> sessions) {
   if (!phase.alternatives.empty()) {
     std::map<std::string, std::set<std::string>> points;
@@ -109,7 +108,7 @@ std::string title_of(const Sizing& s) {
   return title;
 }
 
-/// What a phase gives where its demand is the same for any number of GPUs.
+/// The result of a phase whose demand is the same for any number of GPUs.
 std::string limit_of(const Phase& p) {
   return fmt::format("{} gives {} of {}", p.title, format_in_unit(p.supply.value.mean, p.unit),
                      format_in_unit(p.need_here(), p.unit));
@@ -123,7 +122,7 @@ std::string times(double headroom) {
   return headroom > kMany ? fmt::format("more than x{:.0f}", kMany) : fmt::format("x{:.2g}", headroom);
 }
 
-/// Of nodes that are not all of the job's: whether what they measured is enough for them, and what that leaves open.
+/// The sentence where not all nodes were measured: whether their rates are enough for them, and the open question.
 std::string sentence_of_part(const Sizing& s, const Phase& p) {
   const bool missed = p.headroom.mean < 1;
   std::string out =
@@ -136,7 +135,7 @@ std::string sentence_of_part(const Sizing& s, const Phase& p) {
   return out;
 }
 
-/// What the phase that would limit next allows: how far mending this one goes.
+/// The limit of the next phase: how much an improvement of this one helps.
 std::string next_limit_of(const Sizing& s) {
   const Phase* next = nullptr;
   for (const Phase& p : s.phases)
@@ -165,7 +164,7 @@ std::string sentence_of_gpus(const Sizing& s) {
   return out;
 }
 
-/// Where the whole job has what it needs as far as that was measured, the nodes that measured a part of it.
+/// The nodes that measured a part, where the whole job has its measured needs.
 std::string sentence_of_supply(const Sizing& s) {
   const auto part = std::ranges::find(s.phases, false, &Phase::whole);
   const bool short_of_gpus = s.gpus_fed && s.gpus_fed->mean < s.job.cluster.gpus();
@@ -181,7 +180,7 @@ std::string sentence_of(const Sizing& s) {
   const bool supply_fails = std::ranges::any_of(s.phases, [](const Phase& p) { return p.outcome == Outcome::fail; });
   const bool full = s.capacity.outcome == Outcome::fail;
   std::string out = sentence_of_supply(s);
-  // What the word is of comes first.
+  // The subject of the word comes first.
   if (full) out = supply_fails ? out + " " + s.capacity.explanation : s.capacity.explanation + " " + out;
   if (s.capacity.outcome == Outcome::inconclusive) out += " Whether what the job keeps fits is open.";
   if (!s.not_measured.empty()) {

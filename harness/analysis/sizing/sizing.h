@@ -1,6 +1,5 @@
-// Can what was measured feed a planned job? Each phase's supply compared with its demand, how many
-// GPUs that feeds, what limits, and what would change it. docs/reference/size-json.md describes what is
-// written of it (size.json).
+// Can the measured channel feed a planned job? Compares each phase's supply with its demand: how many GPUs that feeds,
+// the limit, and what would change it. docs/reference/size-json.md describes the file (size.json).
 #pragma once
 
 #include <optional>
@@ -45,7 +44,7 @@ struct Supply {
   bool is_range = false;
   Basis basis = Basis::measured;
   std::string run, point, metric;
-  std::vector<std::string> differs;  // in what the point is not as the job plans
+  std::vector<std::string> differs;  // the point's differences from the job's plan
   Derived from;                      // G6
 };
 
@@ -53,8 +52,8 @@ struct Supply {
 struct Phase {
   std::string phase, title, need, unit;
   Demand demand;
-  /// The nodes of the job that supply, headroom and gpus_fed are of, and their GPUs: all of them, or the measured ones
-  /// where nothing says what more would get.
+  /// The nodes, and their GPUs, that supply, headroom and gpus_fed describe. All of them, or the measured ones where
+  /// the growth is unknown.
   double nodes = 1, gpus = 1;
   double share = 1;    // of the job's nodes
   bool whole = true;   // all nodes of the job
@@ -70,14 +69,14 @@ struct Phase {
   std::optional<Bounded> gpus_fed;  // G8 of mean and bounds, where demand grows with GPUs
   Derived fed_from;
 
-  /// What those nodes need.
+  /// The need of those nodes.
   double need_here() const;
-  /// Does it say something of the whole job? What misses the need of a few nodes misses that of all.
+  /// Does it apply to the whole job? A supply that misses the need of a few nodes misses that of all.
   bool answers_job() const { return whole || outcome == Outcome::fail; }
 };
 
-/// Supply and demand over the number of GPUs, node by node. Supply, its bounds and `extrapolated` end where nothing
-/// says what more nodes would get.
+/// Supply and demand over the number of GPUs, node by node. Supply, its bounds and `extrapolated` end where the growth
+/// with more nodes is unknown.
 struct Scaling {
   std::string phase, unit;
   double measured_to_gpus = 0;
@@ -102,10 +101,10 @@ struct Capacity {
   std::string explanation;
 };
 
-/// What saving costs, at the interval of the job and at others.
+/// The cost of saving, at the interval of the job and at others.
 struct Calendar {
   double interval_s = 0, save_s = 0, stall_s = 0, stall_allowed_s = 0;
-  std::string stall_basis;  // what stall_s is built on
+  std::string stall_basis;  // the basis of stall_s
   bool async = false;
   std::optional<double> restore_s, mtbf_s, young_s, daly_s, lost, goodput;
   struct Point {
@@ -136,9 +135,9 @@ struct Fix {
   std::optional<Bounded> phase_headroom;
   /// GPUs that the job has fed after it, and that its own phase has then, where it feeds GPUs.
   std::optional<Bounded> gpus_fed, phase_gpus_fed;
-  bool capped = false;  // every phase has what it needs
+  bool capped = false;  // every phase has its need
   std::optional<Basis> basis;
-  std::vector<std::string> set;  // what makes it, as `size --set` takes it; empty: no key of the job
+  std::vector<std::string> set;  // its key and value, as for `size --set`; empty: no key of the job
   std::vector<std::string> built_on;
   Derived from;
   std::string command, explanation;
@@ -162,12 +161,12 @@ struct Sizing {
   std::vector<Session> sessions;
   Outcome word = Outcome::pass;
   std::string sentence;
-  std::string samples;   // what was counted of the stored bytes of a sample; "" = nothing
+  std::string samples;   // a count of a sample's stored bytes; "" = none
   std::string limiting;  // the phase with the least headroom; "capacity" when that alone is short
   int exit_code = 0;
   std::optional<NoiseFloor> noise;  // of the system that was measured first; set by the caller
   std::optional<Bounded> gpus_fed;  // nothing when no phase that feeds them was measured by all nodes
-  double measured_nodes = 1;        // of the job: fewer than it has where a phase says nothing of more
+  double measured_nodes = 1;        // of the job: fewer than it has where a phase shows no more
   Basis basis = Basis::measured;
   std::vector<Phase> phases;  // worst first
   std::vector<Scaling> scaling;
@@ -185,8 +184,8 @@ struct Sizing {
 /// A multiple of the job's GPUs above this is reported as "more than" it.
 inline constexpr double kMany = 100;
 
-/// Holds `runs` (which must outlive the result) against the job. Throws UsageError when the runs
-/// measured nothing that the job needs.
+/// Sizes the job by `runs` (which must outlive the result). Throws UsageError when the runs measured nothing that the
+/// job needs.
 Sizing size(const job::Job& job, const std::string& job_file, std::span<const results::StoredRun> runs);
 
 /// size.json.

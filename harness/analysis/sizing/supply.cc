@@ -27,7 +27,7 @@ bool together(const StoredRepetition& a, const StoredRepetition& b) {
   return both > 0 && both >= kTogether * longer;
 }
 
-/// What holds for one client holds for the sum.
+/// A bound of one client is one of the sum.
 void add(const StoredRepetition& r, double value, double& to, judging::RecordedRepetition& sum) {
   to += value;
   sum.counted = sum.counted && r.counted;
@@ -91,7 +91,7 @@ double share_beside_others(const StoredPoint& point, const StoredRun& of, const 
   for (const StoredRepetition& own : point.each) {
     if (!counts(own) || !is_reported(own)) continue;
     timed += own.ended_unix_s - own.began_unix_s;
-    std::vector<std::pair<double, double>> others;  // what of it others timed something in
+    std::vector<std::pair<double, double>> others;  // the part of it in which others timed something
     for (const StoredRun* run : session) {
       if (run == &of) continue;
       for (const StoredPoint& p : run->points)
@@ -116,7 +116,7 @@ namespace {
 using results::StoredMetric;
 using statistics::SessionMean;
 
-/// Of a run that did not record when it was looked at.
+/// For a run that did not record its planned looks.
 void plan_missing_looks(judging::RecordedPoint& point) {
   if (point.looks.looks.empty()) point.looks = statistics::plan_looks({5, 10, 15});
 }
@@ -167,7 +167,7 @@ std::vector<const StoredPoint*> same_point(const Session& session, const StoredP
   return all;
 }
 
-/// Collects what sessions say of one metric.
+/// Collects the values of one metric over sessions.
 class Collector {
  public:
   Collector(std::string workload, std::string metric, std::string cache, unsigned choices)
@@ -190,7 +190,7 @@ class Collector {
   using Clients = std::vector<const StoredPoint*>;
   static Clients no_points() { return {}; }
 
-  /// Adds what several runs of the session measured at the same time; returns their points.
+  /// Adds the simultaneous results of several runs of the session; returns their points.
   Clients add_together(const Session& session) {
     Clients taken;
     for (const StoredPoint& point : session.front()->points) {
@@ -249,8 +249,8 @@ SessionMean together(std::span<const SessionValue> sessions) {
   return statistics::across_sessions(values);
 }
 
-/// What all sessions say together: of those with enough repetitions, where there are any; of those
-/// without a doubt, where there are any.
+/// The value of all sessions together: of those with enough repetitions, where there are any. Of those without a doubt,
+/// where there are any.
 void conclude(Measurement& m) {
   const bool many = m.sessions.size() >= statistics::kFewestSessions;
   const auto few = [](const SessionValue& s) { return !s.is_bounded; };

@@ -1,4 +1,4 @@
-// What storage and host gave, over all sessions that measured it, by how many clients at once.
+// The supply of storage and host, over all sessions that measured it, by the number of clients.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@
 
 namespace headrace::sizing {
 
-// Which runs measured at the same time, and what they gave together.
+// Which runs measured at the same time, and their sum.
 
 /// Runs of different nodes with the same configuration that overlap in time: their clients may have
 /// shared the storage. The same run given twice counts once.
@@ -25,20 +25,19 @@ inline constexpr double kTogether = 0.9;
 /// Did the repetition deliver nothing in its time? Then it has no rate.
 bool delivered_nothing(const results::StoredRepetition& repetition, const std::string& metric);
 
-/// The first of `clients` (the same point of several runs) with the metric's sum over all of them, for each of its
-/// repetitions that every other client had one at the same time with. Repetitions without a time have none. A sum is
-/// disturbed, not steady or taken again when that holds for any client.
+/// The first of `clients` (the same point of several runs) with the metric's sum over all of them. Only repetitions
+/// that every client had at the same time count. Repetitions without a time have none. A sum is disturbed, not steady
+/// or taken again when that holds for any client.
 judging::RecordedPoint sum_together(std::span<const results::StoredPoint* const> clients, const std::string& metric);
 
 /// Share of the point's timed seconds in which another run of the session timed something.
 double share_beside_others(const results::StoredPoint& point, const results::StoredRun& of, const Session& session);
 
-/// Whether a number was measured as it would be used, computed by a formula from measured parts, or
-/// continued past what was measured.
+/// Whether a number was measured as it would be used, computed by a formula from measured parts, or extrapolated.
 enum class Basis { measured, modelled, extrapolated };
 std::string_view to_string(Basis basis);
 
-/// What one session says of a point; several clients' sum.
+/// One session's value of a point; several clients' sum.
 struct SessionValue {
   const results::StoredRun* run = nullptr;      // the first client's
   const results::StoredPoint* point = nullptr;  // in that run
@@ -70,10 +69,9 @@ struct Measurement {
   std::string name() const;
 };
 
-/// Every point that gives one of `metrics` ("small_file_read.read_bandwidth", in order of
-/// preference, the first that any run has) in the cache state asked for ("" = any), with that state
-/// proven in every repetition of every client. Not those that have but one repetition in all: that bounds nothing.
-/// The chance of an error is shared out among `choices` points that could answer.
+/// Every point with one of `metrics` ("small_file_read.read_bandwidth", the preferred one first) in the requested cache
+/// state ("" = any). The state is proven in every repetition of every client. Not those that have but one repetition in
+/// all: that bounds nothing. The chance of an error is shared out among `choices` points that could answer.
 std::vector<Measurement> measurements(std::span<const Session> sessions, std::span<const std::string> metrics,
                                       const std::string& cache, unsigned choices = 1);
 

@@ -77,7 +77,7 @@ Kind kind_of(GpuNumber number) {
   return {CUDA_R_32F, CUDA_R_32F, CUBLAS_COMPUTE_32F_PEDANTIC};
 }
 
-/// Counts what differs. The library's own class makes the products.
+/// Counts differences. The library's own class makes the products.
 class Multiplier : public GpuMultiplier {
  public:
   Multiplier(Device& device, Stream& stream, const GpuMatrices& matrices)

@@ -1,5 +1,5 @@
-# cuda: needs the CUDA Toolkit 12.4 or later. The runtime is linked statically and looks for the driver by itself, so
-# that the plugin loads, and can say what is missing, on machines without one.
+# cuda: needs the CUDA Toolkit 12.4 or later. The runtime is linked statically and looks for the driver by itself. So
+# the plugin loads on machines without a driver, and reports that.
 set(cuda_least 12.4)
 find_package(CUDAToolkit ${cuda_least} QUIET)
 if(NOT CUDAToolkit_FOUND OR NOT TARGET CUDA::cudart_static OR NOT CUDAToolkit_NVCC_EXECUTABLE)
@@ -8,7 +8,7 @@ if(NOT CUDAToolkit_FOUND OR NOT TARGET CUDA::cudart_static OR NOT CUDAToolkit_NV
 endif()
 
 # One small file of kernels: compiled by hand, because enabling the language CUDA costs every configuration seconds.
-# Machine code for every GPU that training runs on and that this toolkit knows: drivers refuse intermediate code of a newer
+# Machine code for every GPU that training runs on and that this toolkit knows. Drivers refuse intermediate code of a newer
 # toolkit. From intermediate code they compile for all others from Turing.
 execute_process(COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} --list-gpu-code OUTPUT_VARIABLE known_code)
 set(cuda_machine_code -gencode=arch=compute_75,code=compute_75)
@@ -23,6 +23,7 @@ add_custom_command(OUTPUT ${cuda_kernels}
           -ccbin ${CMAKE_CXX_COMPILER} -allow-unsupported-compiler -Xcompiler=-fPIC,-fvisibility=hidden
           -I${PROJECT_SOURCE_DIR} ${cuda_machine_code}
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels.cu ${CMAKE_CURRENT_LIST_DIR}/kernels.h
+          ${PROJECT_SOURCE_DIR}/harness/backends/expected_sums.h ${PROJECT_SOURCE_DIR}/harness/backends/collective.h
   COMMENT "Compiling CUDA kernels" VERBATIM)
 
 set(HEADRACE_CUDA_INCLUDE ${CUDAToolkit_INCLUDE_DIRS} CACHE INTERNAL "for tests of the backend from inside")

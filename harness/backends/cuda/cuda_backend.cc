@@ -32,7 +32,9 @@ std::string no_gpu(cudaError_t code) {
   if ((code == cudaSuccess || code == cudaErrorNoDevice) && visible)
     return "no GPU is visible: CUDA_VISIBLE_DEVICES is '" + std::string(visible) + "'";
   if (code == cudaSuccess || code == cudaErrorNoDevice) return "the driver finds no GPU";
-  return std::string("the driver does not start: ") + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")";
+  const std::string hint = what_to_do(code);
+  return std::string("the driver does not start: ") + cudaGetErrorString(code) + " (" + cudaGetErrorName(code) + ")" +
+         (hint.empty() ? "" : "; " + hint);
 }
 
 class Backend final : public GpuBackend {

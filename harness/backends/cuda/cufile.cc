@@ -41,7 +41,7 @@ class Reader final : public GpuFileReader {
     look_at_ways(files, selected, uuid);
   }
   ~Reader() override {
-    queued_.reset();  // before what its reads are of
+    queued_.reset();  // before its reads' data
     if (registered_) cufile_.forget_memory(memory_.begin());
     forget();
   }
@@ -71,7 +71,7 @@ class Reader final : public GpuFileReader {
     options.direct = true;
     return options;
   }
-  /// Reads the beginning of each file, and sees what counts it.
+  /// Reads the beginning of each file, and checks which counter counts it.
   void look_at_ways(const FileTable& files, std::span<const std::uint32_t> selected, const std::string& uuid) {
     const CuFile::Ways ways = cufile_.ways();
     if (!ways.direct) {
@@ -217,7 +217,7 @@ CuFile::Counting::Counting(CuFile& cufile) : cufile_(cufile) {
 
 CuFile::Counting::~Counting() {
   if (!counts_) return;
-  // Counting costs a little with each read: not what is measured. Where cufile.json asked for it, it goes on.
+  // Counting costs a little with each read, which is not to be measured. Where cufile.json requests it, it goes on.
   if (level_ == 0) cufile_.stop_counting_();
   cufile_.set_level_(level_);
 }

@@ -16,8 +16,8 @@
 
 namespace headrace::cuda {
 
-/// The library's functions and the few of its types that they need, by its stable binary interface:
-/// its header comes with a part of the toolkit that need not be there.
+/// The library's functions and their few types, by its stable binary interface. Its header is an optional part of the
+/// toolkit.
 class CuFile {
  public:
   /// CUfileError_t.
@@ -34,7 +34,7 @@ class CuFile {
     } handle{};
     const void* operations = nullptr;
   };
-  /// CUfileDrvProps_t up to what is read here; newer libraries write more behind it.
+  /// CUfileDrvProps_t up to the last member read here; newer libraries write more behind it.
   struct Properties {
     unsigned major, minor;
     std::size_t poll_threshold, largest_direct;
@@ -70,7 +70,7 @@ class CuFile {
                                         const GpuMemory& memory, const std::string& uuid);
   /// "not supported on this file system (cuFile 5008)".
   static std::string words(int code);
-  /// What the kernel has: whether reads could be direct at all. Which way they went, only counters report.
+  /// The kernel's support: whether reads could be direct at all. Which way they went, only counters report.
   struct Ways {
     bool direct = false;
     std::string words;  // "nvidia-fs 2.24"
@@ -82,7 +82,7 @@ class CuFile {
     explicit Counting(CuFile& cufile);
     ~Counting();
     Counting(const Counting&) = delete;
-    /// Of the GPU with this UUID, since cuFile was started; nothing where it is not reported.
+    /// The reads of the GPU with this UUID, since cuFile was started; nothing where they are not reported.
     std::optional<CuFileReads> reads(const std::string& uuid) const;
 
    private:

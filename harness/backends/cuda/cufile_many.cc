@@ -29,7 +29,7 @@ class Batch final : public GpuReadBatch {
   ~Batch() override {
     try {
       end();
-    } catch (const RunError&) {  // reported by whoever called it before
+    } catch (const RunError&) {  // the earlier caller reported it
     }
     cufile_.free_batch(batch_);
   }
@@ -102,7 +102,7 @@ class Queued final : public QueuedReads {
       constexpr unsigned kAllKnownAtOnce = 0x7;     // offsets and size do not change after the call
       cufile_.use_stream(handle, kAllKnownAtOnce);  // refused: slower, not wrong
     }
-    // What the library reads when the stream gets there, and so lives as long as the read.
+    // The parameters that the library reads when the stream gets there, and which live as long as the read.
     Words& words = words_[&read];
     words = {read.length, static_cast<off_t>(read.offset), static_cast<off_t>(read.to)};
     static_assert(sizeof(ssize_t) == sizeof read.result);

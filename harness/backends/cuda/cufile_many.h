@@ -9,7 +9,8 @@
 
 namespace headrace::cuda {
 
-/// Of `files`, as cuFile's handles, into `memory`: both live longer. Throws Unsupported where the library has no batches.
+/// Reads from `files` (cuFile's handles) into `memory`: both live longer. Throws Unsupported where the library has no
+/// batches.
 std::unique_ptr<GpuReadBatch> make_read_batch(CuFile& cufile, const std::vector<void*>& files, const GpuMemory& memory,
                                               unsigned most);
 

@@ -82,6 +82,13 @@ std::string Device::lost() const {
   return why_;
 }
 
+std::optional<std::uint64_t> Device::free_memory() {
+  use();
+  std::size_t free = 0, total = 0;
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess) return free;
+  cudaGetLastError();
+  return std::nullopt;
+}
 std::unique_ptr<GpuMemory> Device::allocate(std::uint64_t bytes) { return device_memory(*this, bytes); }
 
 std::unique_ptr<GpuMemory> Device::pinned(std::uint64_t bytes, bool write_combined) {
@@ -91,6 +98,14 @@ std::unique_ptr<GpuMemory> Device::pinned(std::uint64_t bytes, bool write_combin
 std::unique_ptr<GpuMemory> Device::pin(std::span<unsigned char> memory) { return pinned_in_place(*this, memory); }
 
 int Device::dma_buf(const GpuMemory& memory) { return dma_buf_of(*this, memory); }
+
+std::unique_ptr<GpuMemory> Device::share(std::uint64_t bytes, GpuFabricHandle& handle) {
+  return shared_memory(*this, bytes, handle);
+}
+
+std::unique_ptr<GpuMemory> Device::map(const GpuFabricHandle& handle, std::uint64_t bytes) {
+  return mapped_memory(*this, bytes, handle);
+}
 
 std::unique_ptr<GpuStream> Device::stream() { return std::make_unique<Stream>(*this); }
 
@@ -127,7 +142,7 @@ void Device::use() {
   if (const auto code = cudaSetDevice(index_); code != cudaSuccess) throw failed("use", code);
 }
 
-/// A copy between two GPUs fails with the same code whichever is broken: what the driver counts shows which one is.
+/// A copy between two GPUs fails with the same code whichever is broken. The driver's counters show which one.
 void Device::give_up(const std::string& why, cudaError_t code) {
   const std::lock_guard lock(mutex_);
   if (why_.empty()) why_ = why;

@@ -12,11 +12,11 @@
 
 namespace headrace::cuda {
 
-/// Of the runtime's device, as /sys/bus/pci/devices names it; "" when the driver does not report.
+/// The address in /sys/bus/pci/devices of the runtime's device; "" when the driver does not report it.
 std::string pci_address(int index);
 
-/// A GPU that did not answer in time is given up: calls into the driver might never return, so none
-/// is made any more, and what it holds stays allocated.
+/// A GPU that did not answer in time is given up. Calls into the driver might never return, so no more are made, and
+/// its memory stays allocated.
 class Device final : public Gpu {
  public:
   /// `name`: by its place among those that can be used. Throws RunError when the runtime cannot describe it.
@@ -25,11 +25,14 @@ class Device final : public Gpu {
   const GpuFacts& facts() const override { return facts_; }
   GpuState state() override;
   std::string lost() const override;
+  std::optional<std::uint64_t> free_memory() override;
   std::unique_ptr<GpuMemory> allocate(std::uint64_t bytes) override;
   std::unique_ptr<GpuStream> stream() override;
   std::unique_ptr<GpuMemory> pinned(std::uint64_t bytes, bool write_combined) override;
   std::unique_ptr<GpuMemory> pin(std::span<unsigned char> memory) override;
   int dma_buf(const GpuMemory& memory) override;
+  std::unique_ptr<GpuMemory> share(std::uint64_t bytes, GpuFabricHandle& handle) override;
+  std::unique_ptr<GpuMemory> map(const GpuFabricHandle& handle, std::uint64_t bytes) override;
   bool reaches(Gpu& other) override;
   std::unique_ptr<GpuMultiplier> multiplier(GpuStream& stream, const GpuMatrices& matrices) override;
   std::unique_ptr<GpuImageDecoder> image_decoder(GpuStream& stream, unsigned batch, unsigned host_threads,

@@ -1,5 +1,5 @@
-// Which way reads into a GPU's memory went, as nvidia-fs and cuFile count them: cuFile falls back to host memory file by
-// file and buffer by buffer, and says so nowhere else.
+// The path of reads into GPU memory, by the counters of nvidia-fs and cuFile. cuFile falls back to host memory file by
+// file and buffer by buffer without a message.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace headrace::cuda {
 
-/// Reads that the kernel module nvidia-fs has done, of all processes; nothing where it is not there, or counts none
+/// Reads that the kernel module nvidia-fs has done, of all processes. Nothing where it is not there, or counts none
 /// (rw_stats_enabled). `root` is where /proc is looked for; tests lay their own.
 std::optional<std::uint64_t> nvidia_fs_reads(const std::string& root = "");
 
-/// Of one GPU, of this process.
+/// cuFile's reads of one GPU in this process.
 struct CuFileReads {
   std::uint64_t direct = 0;  // by nvidia-fs or PCI peer to peer
   std::uint64_t through_host = 0;

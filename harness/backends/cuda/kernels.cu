@@ -63,6 +63,25 @@ __global__ void test_memory(volatile std::uint64_t* at, std::uint64_t words, Gpu
   }
 }
 
+__global__ void bring(void* in, ExpectedSums data, bool in_place) {
+  const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
+  for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < data.count();
+       i += threads)
+    data.bring(in, i, in_place);
+}
+
+__global__ void check(const void* out, ExpectedSums data, GpuWrongElements* found) {
+  const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x, results = data.results();
+  unsigned long long wrong = 0, first = 0;
+  for (std::uint64_t i = static_cast<std::uint64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < results; i += threads)
+    if (!data.is_right(out, i) && wrong++ == 0) first = i;
+  if (wrong != 0) {
+    atomicAdd_system(&found->count, wrong);
+    atomicMin_system(&found->first, first);
+    __threadfence_system();
+  }
+}
+
 /// `words` of 16 bytes, then the bytes that are left.
 __global__ void copy_words(uint4* to, const uint4* from, std::uint64_t words, std::uint64_t bytes_left) {
   const std::uint64_t threads = static_cast<std::uint64_t>(gridDim.x) * blockDim.x;
@@ -122,6 +141,18 @@ cudaError_t launch_pattern(std::uint64_t* at, std::uint64_t words, const GpuPatt
     test_memory<true><<<kBlocks, kThreads, 0, stream>>>(at, words, *is, next, found);
   else
     test_memory<false><<<kBlocks, kThreads, 0, stream>>>(at, words, next, next, found);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_bring(void* in, const ExpectedSums& data, bool in_place, cudaStream_t stream) {
+  constexpr unsigned kBlocks = 2048, kThreads = 256;
+  bring<<<kBlocks, kThreads, 0, stream>>>(in, data, in_place);
+  return cudaGetLastError();
+}
+
+cudaError_t launch_check(const void* out, const ExpectedSums& data, GpuWrongElements* found, cudaStream_t stream) {
+  constexpr unsigned kBlocks = 2048, kThreads = 256;
+  check<<<kBlocks, kThreads, 0, stream>>>(out, data, found);
   return cudaGetLastError();
 }
 

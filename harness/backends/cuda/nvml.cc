@@ -1,5 +1,5 @@
-// The library's header is not needed: every function used takes an opaque handle and plain numbers,
-// and its symbols are stable. A symbol that an old driver lacks leaves its value absent.
+// The library's header is not needed. Every function used takes an opaque handle and plain numbers, and its symbols are
+// stable. A symbol that an old driver lacks leaves its value absent.
 #include "harness/backends/cuda/nvml.h"
 
 #include <array>
@@ -15,8 +15,7 @@ constexpr int kCorrected = 0, kUncorrected = 1;  // nvmlMemoryErrorType_t
 constexpr int kSinceLoad = 0;                    // nvmlEccCounterType_t: volatile
 constexpr unsigned long long kXid = 0x8;         // nvmlEventTypeXidCriticalError
 
-// nvmlClocksEventReasons: those that hold a working GPU back. Not here: idle, and clocks that
-// somebody set.
+// nvmlClocksEventReasons: those that hold a working GPU back. Not here: idle, and clocks that a user set.
 constexpr std::array<std::pair<unsigned long long, std::string_view>, 5> kHoldBack{{
     {0x04, kPowerLimit},
     {0x08, "hardware slowdown"},

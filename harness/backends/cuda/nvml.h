@@ -1,5 +1,4 @@
-// What the driver's management library reports on a GPU. Loaded when it is there; nothing is ever
-// set.
+// Reports of the driver's management library on a GPU. Loaded when it is there; nothing is ever set.
 #pragma once
 
 #include <map>
@@ -26,7 +25,7 @@ class Nvml {
   PcieLink link_max(void* device) const;
   unsigned own_generation(void* device) const;  // that a better slot would give it; 0 = not reported
   bool is_sliced(void* device) const;           // MIG mode is on
-  /// Of its compute mode: "all processes" (prohibited), "a second process" (exclusive process), "".
+  /// Its compute mode refuses "all processes" (prohibited), "a second process" (exclusive process), or "" = none.
   std::string refuses(void* device) const;
   GpuState state(void* device) const;
   /// Does the driver say that it has fallen off the bus, or otherwise does not answer?

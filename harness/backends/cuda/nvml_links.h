@@ -1,4 +1,4 @@
-// What the driver's management library reports on GPUs on the PCI bus, of their NVLinks, and of the switches between them.
+// Reports of the driver's management library on GPUs on the PCI bus, on NVLinks, and on their switches.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// From CUDA's codes to what a reader is reported.
+// From CUDA's codes to messages.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -9,7 +9,7 @@
 
 namespace headrace::cuda {
 
-/// After these every call of the process to that GPU fails with the same code: its work and memory are lost until the
+/// After these every call of the process to that GPU fails with the same code. Its work and memory are lost until the
 /// process is started anew (cudaError_t, "the process must be terminated and relaunched").
 constexpr bool needs_relaunch(cudaError_t code) {
   switch (code) {

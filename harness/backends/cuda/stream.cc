@@ -81,6 +81,18 @@ void Stream::check_and_fill(void* at, std::uint64_t bytes, const GpuPattern& is,
          "check memory of");
 }
 
+void Stream::bring(void* in, const ExpectedSums& data, bool in_place) {
+  device_.check();
+  device_.use();
+  expect(launch_bring(in, data, in_place, stream_), "fill memory of");
+}
+
+void Stream::check(const void* out, const ExpectedSums& data, GpuWrongElements& found) {
+  device_.check();
+  device_.use();
+  expect(launch_check(out, data, &found, stream_), "check memory of");
+}
+
 void Stream::follow(const void* const* at, std::uint64_t loads) {
   device_.check();
   device_.use();

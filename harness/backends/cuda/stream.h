@@ -25,6 +25,8 @@ class Stream final : public GpuStream {
   void fill(void* to, std::uint64_t bytes, const GpuPattern& pattern) override;
   void check_and_fill(void* at, std::uint64_t bytes, const GpuPattern& is, const GpuPattern& next,
                       GpuWrongWords& found) override;
+  void bring(void* in, const ExpectedSums& data, bool in_place) override;
+  void check(const void* out, const ExpectedSums& data, GpuWrongElements& found) override;
   void follow(const void* const* at, std::uint64_t loads) override;
   void hold() override;
   void release() noexcept override;

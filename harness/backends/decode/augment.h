@@ -1,5 +1,5 @@
-// What a training job makes of an image: a random part of it, resized, flipped and normalized, as torchvision's
-// RandomResizedCrop, RandomHorizontalFlip, ToTensor and Normalize do.
+// A training job's input from an image: a random part of it, resized, flipped and normalized. The same as torchvision's
+// RandomResizedCrop, RandomHorizontalFlip, ToTensor and Normalize.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace headrace::decode {
 
-/// A part of 8 % to 100 % of the image, its sides 3:4 to 4:3; after ten that do not fit, the largest in the middle
+/// A part of 8 % to 100 % of the image, its sides 3:4 to 4:3. After ten that do not fit, the largest in the middle
 /// (torchvision 0.14, RandomResizedCrop.get_params).
 Region random_part(ImageSize size, Random& random) noexcept;
 
-/// Of one worker; its memory grows to what the largest image takes.
+/// For one worker; its memory grows to the largest image's size.
 class Resizer {
  public:
   /// Images of `output` x `output` pixels.
@@ -24,7 +24,7 @@ class Resizer {
   void run(const Pixels& from, bool flip, float* to);
 
  private:
-  /// Of one side: for each pixel of the result the first one that it takes from, and their weights, `taps` each.
+  /// The weights for one side: for each pixel of the result, the first source pixel and `taps` weights.
   struct Weights {
     std::vector<std::uint32_t> first, count;
     std::vector<float> weight;

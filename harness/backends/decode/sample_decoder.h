@@ -1,4 +1,4 @@
-// A stored sample made into what a training job takes: one worker's decoder, and what follows it.
+// A stored sample made into a training job's input: one worker's decoder, and the steps after it.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace headrace::decode {
 
-/// What is made of each image; other samples are only decoded.
+/// The processing of each image; other samples are only decoded.
 struct Recipe {
   std::uint32_t output = 224;  // side of the square that it is resized to [pixels]; 0: it is only decoded
   bool random_part = true;     // a part as random_part() draws it; else the whole image
@@ -22,14 +22,14 @@ struct Recipe {
   DecodeLimits limits{};
 };
 
-/// Of one worker.
+/// For one worker.
 class SampleDecoder {
  public:
-  /// `codecs`: the data's own, and others of images, which decode what begins as their files do, whatever its name is.
+  /// `codecs`: the data's own, and others of images, for samples that begin as their files do, under any name.
   SampleDecoder(const std::vector<const Codec*>& codecs, const Recipe& recipe);
-  /// `pixels`: of the stored image, or decoded bytes of what is none. False: error() says why.
+  /// `pixels`: of the stored image, or decoded bytes where it is no image. False: error() gives the reason.
   bool run(std::span<const unsigned char> stored, Random& random, std::uint64_t& pixels) noexcept;
-  /// All of it and nothing more: what is broken anywhere is found.
+  /// All of it and nothing more: finds an error anywhere.
   bool run_whole(std::span<const unsigned char> stored, std::uint64_t& pixels) noexcept;
   const DecodeError& error() const noexcept { return error_; }
   /// Are samples images?

@@ -12,10 +12,10 @@ namespace headrace::decode {
 /// For several threads at once.
 class SampleMaker {
  public:
-  /// `bytes`: what samples have about, by which it is measured how many pixels that takes. Throws RunError.
+  /// `bytes`: the approximate size of samples, for which the number of pixels is measured. Throws RunError.
   SampleMaker(const Codec& codec, std::uint64_t bytes);
-  /// The one that follows from `seed`, of 4:3 and with noise between little and much, of `most` bytes or a little less.
-  /// Of a codec of no images its bytes are those of such an image. Throws RunError: none is so small.
+  /// The image for `seed`: 4:3, with little to much noise, of `most` bytes or a little less. Of a codec of no images
+  /// its bytes are those of such an image. Throws RunError: none is so small.
   std::vector<unsigned char> make(std::uint64_t seed, std::uint64_t most) const;
 
  private:

@@ -1,4 +1,4 @@
-// A sample that cannot be used: where it lies and what is wrong with it.
+// An unusable sample: its place and its fault.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ enum class Flaw : std::uint8_t {
   duplicate_part,     // two parts of one name
   no_sample,          // a shard that holds none
   compressed,         // a shard as a whole
-  undecodable,        // by the codec that it is said to be of
+  undecodable,        // by the codec of its declared kind
   nothing_to_decode,  // no part of it begins as the codec's files do
   too_large,          // to be held in memory
   bad_table,          // of where the samples of an MDS shard begin
@@ -28,7 +28,8 @@ enum class Flaw : std::uint8_t {
 /// In words, to be put behind "FILE at offset N: ".
 std::string_view to_string(Flaw flaw);
 
-/// Whether nothing after it can be found: of a record whose bytes are wrong the length is right, and the next one follows.
+/// Whether nothing after it can be found. A record whose bytes are wrong has the right length, and the next one
+/// follows.
 constexpr bool rest_is_lost(Flaw flaw) {
   return flaw == Flaw::bad_header || flaw == Flaw::unsupported || flaw == Flaw::truncated || flaw == Flaw::length_crc ||
          flaw == Flaw::compressed || flaw == Flaw::bad_table || flaw == Flaw::cannot_unpack;
@@ -36,7 +37,7 @@ constexpr bool rest_is_lost(Flaw flaw) {
 
 struct BadSample {
   std::uint32_t file = 0;    // in the data set
-  std::uint64_t offset = 0;  // where what is wrong begins [B]
+  std::uint64_t offset = 0;  // where the bad bytes begin [B]
   Flaw what = Flaw::none;
 
   bool operator==(const BadSample&) const = default;

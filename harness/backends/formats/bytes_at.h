@@ -9,10 +9,10 @@
 
 namespace headrace::formats {
 
-/// Puts up to `length` bytes from `offset` on into `to`, fewer where it ends; says how many, or -1: it cannot be read.
+/// Puts up to `length` bytes from `offset` on into `to`, fewer where it ends. Returns how many, or -1 on an error.
 using BytesAt = std::function<std::int64_t(std::uint64_t offset, unsigned char* to, std::uint64_t length)>;
 
-/// Of an open file.
+/// The bytes of an open file.
 inline BytesAt bytes_of_file(int fd) {
   return [fd](std::uint64_t offset, unsigned char* to, std::uint64_t length) -> std::int64_t {
     for (;;) {

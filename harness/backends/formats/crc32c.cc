@@ -25,7 +25,7 @@ constexpr Tables make_tables() {
 constexpr Tables kTables = make_tables();
 
 #if defined(__x86_64__)
-/// What becomes of a register while `kStripe` bytes of nothing pass through it: a linear map, applied byte by byte of the register.
+/// The change of a register after `kStripe` zero bytes: a linear map, applied byte by byte of the register.
 constexpr std::size_t kStripe = 2048;
 using Shift = std::array<std::array<std::uint32_t, 256>, 4>;
 constexpr Shift make_shift() {
@@ -55,8 +55,8 @@ std::uint32_t shifted(std::uint64_t crc) noexcept {
   return kShift[0][crc & 255] ^ kShift[1][crc >> 8 & 255] ^ kShift[2][crc >> 16 & 255] ^ kShift[3][crc >> 24 & 255];
 }
 
-/// Three stripes beside each other, as the instruction's result takes three cycles and another can begin in each (Gopal et
-/// al.: Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction).
+/// Three interleaved stripes: the instruction's result takes three cycles, and another can begin in each. Gopal et al.:
+/// Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction.
 __attribute__((target("sse4.2"))) std::uint32_t by_instruction(const unsigned char* at, std::size_t left,
                                                                std::uint32_t crc) noexcept {
   const auto word_at = [](const unsigned char* from) {

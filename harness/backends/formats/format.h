@@ -17,13 +17,13 @@ Format format_by_name(std::string_view name) noexcept;
 /// By the first bytes.
 Format format_by_content(const BytesAt& from);
 
-/// Files and folders that hold no data and that loaders pass by: what desktops, NFS and FUSE clients, Spark, Databricks, version
-/// control and notebooks leave, and hidden ones. By the name alone, without its folder. Why, or "".
+/// Files and folders without data, which loaders skip. They belong to desktops, NFS and FUSE clients, Spark,
+/// Databricks, version control and notebooks, or are hidden. By the name alone, without its folder. Why, or "".
 std::string_view by_product(std::string_view name) noexcept;
-/// What by_product() says of a file that a browser, wget, aria2 or a hub's client has not completed.
+/// The answer of by_product() for a file that a browser, wget, aria2 or a hub's client has not completed.
 inline constexpr std::string_view kUnfinished = "an unfinished download";
 
-/// The same of a path or an object's key, each part of it; a key that ends in '/' is the marker of a folder.
+/// The same of a path or an object's key, each part of it. A key that ends in '/' is the marker of a folder.
 std::string_view by_product_on_path(std::string_view path) noexcept;
 
 /// By its name's end a file next to shards or images that holds none of them: .json, .idx, .txt, .parquet ...

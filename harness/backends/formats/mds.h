@@ -1,6 +1,6 @@
-// MDS shards (mosaicml-streaming's streaming/base/format/mds): a count of samples, where each begins and the last one ends,
-// the writer's settings as JSON, and the samples; a sample is the sizes of its columns that vary, then its columns' bytes.
-// All numbers are little-endian and of 4 bytes.
+// MDS shards (mosaicml-streaming's streaming/base/format/mds): the number of samples, and where each begins and the
+// last one ends. Then the writer's settings as JSON, and the samples. A sample is the sizes of its columns that vary,
+// then its columns' bytes. All numbers are little-endian and of 4 bytes.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,22 @@ namespace headrace::formats {
 
 inline constexpr std::uint32_t kMostMdsSamples = 1 << 20;  // of one shard that is read here
 
-/// What the columns of a shard's samples are, by the settings in it.
+/// The columns of a shard's samples, by the settings in it.
 struct MdsColumns {
-  std::string settings;        // as they stand in the shard
+  std::string settings;        // as in the shard
   std::uint64_t fixed = 0;     // of the columns that have one size, together [B]
   std::uint64_t variable = 0;  // columns that have not
-  /// Of each column, in order; nothing: it varies.
+  /// The size of each column, in order; nothing: it varies.
   std::vector<std::optional<std::uint32_t>> sizes{};
 };
 
 /// Nothing: these are no settings of an MDS shard.
 std::optional<MdsColumns> mds_columns(std::string_view settings);
 
-/// Of the shard that is open as `fd` and has `size` bytes; nothing where its head is damaged or larger than it can be.
+/// The columns of the shard that is open as `fd` and has `size` bytes. Nothing where its head is damaged or larger than
+/// it can be.
 std::optional<MdsColumns> mds_columns_of(int fd, std::uint64_t size);
-/// Of a shard in memory.
+/// The columns of a shard in memory.
 std::optional<MdsColumns> mds_columns_in(std::span<const unsigned char> shard);
 
 // Writing.
@@ -39,9 +40,9 @@ struct MdsColumn {
   std::string name, encoding;           // "bytes", "int", "jpeg", "png"
   std::optional<std::uint64_t> size{};  // of one size [B]; else it is reported in each sample
 };
-/// Of a data set whose shards have `most_bytes` at most, by the order of their names, as streaming's writer sorts them.
+/// The settings of a data set with shards of at most `most_bytes`, ordered by name as streaming's writer does.
 std::string mds_settings(const std::vector<MdsColumn>& columns, std::uint64_t most_bytes);
-/// What a shard begins with: samples of that many bytes follow.
+/// The begin of a shard: samples of that many bytes follow.
 std::string mds_head(std::span<const std::uint64_t> sizes, std::string_view settings);
 
 struct MdsShard {

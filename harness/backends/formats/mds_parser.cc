@@ -39,7 +39,7 @@ class MdsParser final : public SampleParser {
         used += at_ - before;
         if (found.kind == Found::Kind::more) continue;
       } else {
-        if (over()) used = bytes.size();  // what follows the last sample is nobody's
+        if (over()) used = bytes.size();  // bytes after the last sample are ignored
       }
       found.used = used;
       return found;
@@ -141,7 +141,8 @@ class MdsParser final : public SampleParser {
   }
   void begin_sample() noexcept { reported_bytes_ = 0; }
 
-  /// The first column that is to be decoded, of the sample that is kept; empty where there is none, or columns are not known.
+  /// The first column that is to be decoded, of the sample that is kept. Empty where there is none, or columns are not
+  /// known.
   Bytes column(std::uint64_t length) const noexcept {
     const Bytes sample = keep_->bytes();
     if (!same_settings_ || sample.size() != length) return {};

@@ -1,5 +1,4 @@
-// What is kept of a sample while its shard passes by: the part that a codec decodes, the first one that begins as files of
-// the codec do; or all of it.
+// The kept part of a sample: the first part that begins like a file of the codec. Or all of it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace headrace::formats {
 
-/// Of one worker, filled by its parser. Its memory grows to what the largest sample takes.
+/// For one worker, filled by its parser. Its memory grows to the largest sample's size.
 class Payload {
  public:
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 30;  // of one sample [B]
@@ -23,9 +22,9 @@ class Payload {
   /// All parts of a sample are kept, one behind the other.
   explicit Payload(std::uint64_t room);
 
-  /// Of the sample as it was parsed: Flaw::none, nothing_to_decode or too_large.
+  /// The flaw of the parsed sample: Flaw::none, nothing_to_decode or too_large.
   Flaw flaw() const noexcept;
-  /// Where the flaw is none: what was kept; until the next bytes of the shard are parsed.
+  /// Where there is no flaw: the kept bytes; valid until the next bytes of the shard are parsed.
   std::span<const unsigned char> bytes() const noexcept {
     if (takes_spare()) return {memory_.get(), spare_size_};
     return {memory_.get() + first_, size_};
@@ -36,10 +35,10 @@ class Payload {
 
   /// A new sample.
   void begin() noexcept { chosen_ = passes_by_ = too_large_ = is_spare_ = false, size_ = first_ = spare_size_ = 0; }
-  /// One of its parts begins at `at` of the shard: the one that is kept, where none is yet and it begins as it should.
+  /// A part begins at `at` of the shard. It is kept if none is yet and it begins as it should.
   void begin_part(std::uint64_t at) noexcept;
   void add(std::span<const unsigned char> bytes) noexcept;
-  /// All of the sample is kept, from `at` on; then choose() says which part of it is meant.
+  /// All of the sample is kept, from `at` on; then choose() selects the part.
   void begin_whole(std::uint64_t at) noexcept;
   /// `part` of bytes(); an empty one: there is none.
   void choose(std::span<const unsigned char> part) noexcept;

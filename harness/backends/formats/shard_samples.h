@@ -13,8 +13,8 @@ struct CountedSamples {
   std::uint64_t bytes = 0, samples = 0;
 };
 
-/// Of the shard at `path`, in about its first `most` bytes; of MDS, which begins with a count, in all of it. Zeros where
-/// it cannot be read or is no shard of this format.
+/// The samples in about the first `most` bytes of the shard at `path`. For MDS, which begins with a count, all of them.
+/// Zeros where it cannot be read or is no shard of this format.
 CountedSamples count_samples(const std::string& path, Format format, std::uint64_t most);
 
 }  // namespace headrace::formats

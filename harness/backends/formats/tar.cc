@@ -13,7 +13,7 @@
 namespace headrace::formats {
 namespace {
 
-// Where a header's fields stand (POSIX.1-2017, pax, "ustar Interchange Format").
+// Positions of a header's fields (POSIX.1-2017, pax, "ustar Interchange Format").
 constexpr std::size_t kName = 0, kNameLength = 100, kMode = 100, kUser = 108, kGroup = 116, kSize = 124,
                       kSizeLength = 12, kTime = 136, kChecksum = 148, kChecksumLength = 8, kType = 156, kMagic = 257,
                       kPrefix = 345, kPrefixLength = 155;

@@ -51,7 +51,7 @@ class TarParser final : public SampleParser {
     if (lost_.kind == Found::Kind::bad) return std::exchange(lost_, {});
     const bool in_body = state_ == State::body && left_ > padding_;
     const bool in_header = state_ == State::text || (state_ == State::header && filled_ > 0);
-    // Whether a header that is cut off was of the same sample, nobody knows: what has all its parts is taken for whole.
+    // A header that is cut off may belong to the same sample. A sample with all its parts counts as whole.
     if (key_length_ > 0 && !in_body && (!in_header || flaw() == Flaw::none)) return finish();
     if (std::exchange(reported_, true)) return {.kind = Found::Kind::over};
     if (in_header && at_ == filled_ && looks_compressed(std::span(block_).first(filled_)))
@@ -65,7 +65,7 @@ class TarParser final : public SampleParser {
   enum class State : std::uint8_t { header, body, text };
 
   Found step(std::span<const unsigned char> bytes) noexcept {
-    if (ended_) {  // what follows the end is nobody's
+    if (ended_) {  // bytes after the end are ignored
       at_ += bytes.size();
       return {};
     }
@@ -79,7 +79,7 @@ class TarParser final : public SampleParser {
     return {};
   }
 
-  /// The sample that was found has been looked at: its place is for the next one, whose first member has begun.
+  /// The found sample is done: its place is for the next one, whose first member has begun.
   void keep_next() noexcept {
     if (!std::exchange(kept_one_, false)) return;
     keep_->begin();
@@ -239,7 +239,7 @@ class TarParser final : public SampleParser {
     sample_bytes_ = count_ = there_ = 0;
     doubled_ = false;
   }
-  /// A sample that is whole before what is lost comes first.
+  /// A whole sample before the lost bytes comes first.
   Found give_up(Flaw why, std::uint64_t begin) noexcept {
     if (key_length_ == 0 || flaw() != Flaw::none) return bad(why, begin);
     lost_ = bad(why, begin);
@@ -254,7 +254,7 @@ class TarParser final : public SampleParser {
   State state_ = State::header;
   std::array<unsigned char, kTarBlock> block_{};
   std::uint64_t at_ = 0, filled_ = 0;               // in the shard; of block_
-  std::uint64_t left_ = 0, padding_ = 0;            // of what follows a header; the padding is part of it
+  std::uint64_t left_ = 0, padding_ = 0;            // of the content after a header, with its padding
   std::uint64_t body_left_ = 0, body_padding_ = 0;  // of a sparse file whose map is being read
   bool sparse_ = false;                             // the next member, by its pax records
   char text_of_ = 0;                                // 'x', 'L', or 'S': a sparse file's map

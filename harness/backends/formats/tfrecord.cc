@@ -48,7 +48,7 @@ bool get_varint(Bytes& from, std::uint64_t& value) noexcept {
   return false;
 }
 
-/// Of a tf.train.Example (below) the way from the message to a value of bytes.
+/// The path from a tf.train.Example (below) to a value of bytes.
 constexpr std::array<std::uint64_t, 5> kToValue{1, 1, 2, 1, 1};
 
 using Fits = bool (Payload::*)(Bytes) const noexcept;

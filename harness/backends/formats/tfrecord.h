@@ -1,5 +1,5 @@
-// TFRecord files: records, each behind its length and a CRC of that, and before a CRC of its bytes (TensorFlow's
-// core/lib/io/record_writer.h); and tf.train.Example, which records of training data are.
+// TFRecord files: records, each with its length, a CRC of the length, and a CRC of its bytes (TensorFlow's
+// core/lib/io/record_writer.h). And tf.train.Example, which records of training data are.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// JPEG decoded as far as a region needs: whole columns of blocks by jpeg_crop_scanline, rows left out by
-// jpeg_skip_scanlines (of those only the entropy code is read), and nothing behind the last one.
+// JPEG decoded as far as a region needs: jpeg_crop_scanline limits columns of blocks. jpeg_skip_scanlines skips rows
+// (only the entropy code is read), and nothing behind the last one is read.
 #include <new>
 
 #include "harness/backends/jpeg/codec.h"
@@ -8,9 +8,10 @@
 namespace headrace::jpeg {
 namespace {
 
-/// A progressive file may repeat scans of a few bytes that each cost a pass over the whole image; encoders write about ten.
+/// A progressive file may repeat scans of a few bytes that each cost a pass over the whole image. Encoders write about
+/// ten.
 constexpr int kMostScans = 500;
-/// Pixels beside the region on which its colours at the edge depend: chroma that is interpolated.
+/// Pixels around the region on which its colours at the edge depend: chroma that is interpolated.
 constexpr std::uint32_t kMargin = 2;
 
 void watch_scans(j_common_ptr any) noexcept {
@@ -73,7 +74,7 @@ class Decoder final : public ImageDecoder {
   bool scales() const noexcept override { return true; }
 
  private:
-  // The next four are what failures jump out of.
+  // Failures jump out of the next four.
 
   bool create() noexcept {
     if (setjmp(failures_.back)) return false;

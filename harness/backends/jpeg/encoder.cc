@@ -18,7 +18,7 @@ struct Encoder {
     jpeg_destroy_compress(&image);
     std::free(out);
   }
-  /// What failures jump out of.
+  /// Failures jump out of it.
   bool run(const Pixels& pixels, int quality) noexcept {
     image.err = prepare(failures);
     if (setjmp(failures.back)) return false;

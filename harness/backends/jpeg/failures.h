@@ -1,5 +1,5 @@
-// libjpeg ends a call that fails by a function that must not return: here by a jump back to where the call was made, in
-// functions whose variables need no destructor.
+// libjpeg ends a call that fails by a function that must not return. It jumps back to the caller, in functions whose
+// variables need no destructor.
 #pragma once
 
 #include <csetjmp>
@@ -10,7 +10,7 @@
 
 namespace headrace::jpeg {
 
-/// Where a call of the library goes back to, and what it had to say.
+/// Where a failed call of the library returns to, and its message.
 struct Failures {
   jpeg_error_mgr manager;  // the first member: the library hands back its address
   std::jmp_buf back;

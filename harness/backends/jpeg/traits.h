@@ -1,4 +1,4 @@
-// What the codec over libjpeg-turbo gives, whether it is built or not.
+// The abilities of the codec over libjpeg-turbo, whether it is built or not.
 #pragma once
 
 #include "harness/backends/engines.h"

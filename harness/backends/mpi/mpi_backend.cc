@@ -20,8 +20,8 @@ namespace {
 constexpr int kAbortDelay_s = 120;
 #endif
 
-/// Open MPI ends each process as soon as its launcher is gone, and with it what was measured and is not yet written.
-/// The launcher is watched by the process that waits for this one, which asks it to stop and gives it time to write.
+/// Open MPI ends each process as soon as its launcher is gone, and unwritten results are lost. The parent process
+/// watches the launcher instead: it asks this process to stop and gives it time to write.
 void outlive_launcher() {
 #ifdef OPEN_MPI
   if (&opal_abort_delay != nullptr) opal_abort_delay = kAbortDelay_s;
@@ -90,6 +90,8 @@ class Group final : public MpiGroup {
         void* own = !in_place ? out : rank_ == 0 ? MPI_IN_PLACE : out + std::ptrdiff_t{rank_} * part;
         return check(MPI_Scatter(in, part, MPI_FLOAT, own, part, MPI_FLOAT, 0, comm_), "MPI_Scatter");
       }
+      case Collective::all_to_all_v:
+        throw RunError("all_to_all_v is not measured over MPI");
     }
   }
 
@@ -98,9 +100,9 @@ class Group final : public MpiGroup {
   int rank_ = 0, size_ = 1;
 };
 
-/// One thread at a time calls MPI, but not always the same one, and what one did the next one sees.
-/// Open MPI takes locks as soon as more than one thread may ever call, which makes an all-reduce of
-/// 8 bytes half as long again; it keeps nothing per thread, so that calls in turn need none.
+/// One thread at a time calls MPI, but not always the same one. Each sees the effects of the earlier ones. Open MPI
+/// takes locks as soon as more than one thread may ever call. An all-reduce of 8 bytes then takes half as long again.
+/// It keeps nothing per thread, so that calls in turn need none.
 #ifdef OPEN_MPI
 constexpr int kThreads = MPI_THREAD_SINGLE;
 #else

@@ -1,4 +1,4 @@
-// What the backend over MPI gives, whether it is built or not.
+// The abilities of the backend over MPI, whether it is built or not.
 #pragma once
 
 #include "harness/backends/engines.h"

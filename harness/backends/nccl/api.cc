@@ -34,9 +34,12 @@ bool load(Api& api, std::string& why) {
   find("ncclReduce", api.reduce);
   find("ncclSend", api.send);
   find("ncclRecv", api.receive);
-  if (!library.find("ncclCommRegister", api.register_buffer) ||
-      !library.find("ncclCommDeregister", api.deregister_buffer))
-    api.register_buffer = nullptr;
+  const auto find_both = [&](const char* one, auto& does, const char* other, auto& undoes) {
+    if (!library.find(one, does) || !library.find(other, undoes)) does = nullptr;
+  };
+  find_both("ncclCommRegister", api.register_buffer, "ncclCommDeregister", api.deregister_buffer);
+  find_both("ncclMemAlloc", api.memory, "ncclMemFree", api.free_memory);
+  find_both("ncclCommWindowRegister", api.register_window, "ncclCommWindowDeregister", api.deregister_window);
   library.find("ncclResetDebugInit", api.reset_debug);
   if (missing) why = std::string("libnccl.so.2 has no ") + missing + ": NCCL 2.18 or later is needed";
   return !missing;

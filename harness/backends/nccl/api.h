@@ -30,6 +30,11 @@ struct Api {
   // nullptr where this version has none: before 2.19.
   ncclResult_t (*register_buffer)(ncclComm_t, void*, std::size_t, void**) = nullptr;
   ncclResult_t (*deregister_buffer)(ncclComm_t, void*) = nullptr;
+  ncclResult_t (*memory)(void**, std::size_t) = nullptr;
+  ncclResult_t (*free_memory)(void*) = nullptr;
+  // nullptr before 2.27.
+  ncclResult_t (*register_window)(ncclComm_t, void*, std::size_t, void**, int) = nullptr;
+  ncclResult_t (*deregister_window)(ncclComm_t, void*) = nullptr;
   void (*reset_debug)() = nullptr;  // nullptr where this version has none
 };
 

@@ -16,8 +16,8 @@ extern char** environ;
 namespace headrace::nccl {
 namespace {
 
-// Variables that are changed in place: setenv while NCCL's own threads read the environment is a race, another value in
-// the same memory is none. Words of the same length: INFO and WARN.
+// Variables that are changed in place. setenv while NCCL's threads read the environment is a race; another value in the
+// same memory is none. Words of the same length: INFO and WARN.
 char level[] = "NCCL_DEBUG=WARN";
 char subsystems[64];
 char path[64];

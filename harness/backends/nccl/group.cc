@@ -21,10 +21,10 @@
 namespace headrace::nccl {
 namespace {
 
-// A thread for calls that may never come back: it does one job after another, and who waits for it can leave it behind.
+// A thread for calls that may never return. It does one job after another, and can be left behind.
 
 /// Jobs must own what they touch: one that hangs outlives this object. It runs on every processor that the process may
-/// use, whatever thread made it, and so do the threads that its jobs start.
+/// use, whatever thread made it. So do the threads of its jobs.
 class Expendable {
  public:
   Expendable() {
@@ -131,12 +131,13 @@ class Group final : public NcclGroup {
     thread_.start([m = members_, calls, own = std::vector(buffers.begin(), buffers.end())] { m->run(calls, own); });
   }
 
-  void register_buffers(std::span<const NcclBuffers> buffers, std::uint64_t bytes) override {
+  bool register_buffers(std::span<const NcclMemory> buffers, NcclRegistration how) override {
     if (members_->given_up()) throw RunError("NCCL: the group was given up before");
     thread_.start(
-        [m = members_, own = std::vector(buffers.begin(), buffers.end()), bytes] { m->register_buffers(own, bytes); });
+        [m = members_, own = std::vector(buffers.begin(), buffers.end()), how] { m->register_buffers(own, how); });
     if (!thread_.ended_within(kFinish_s))
       members_->fail(members_->names(), "register buffers", fmt::format("did not end within {:g} s", kFinish_s));
+    return members_->took_all();
   }
 
   NcclTimes wait() override {
@@ -161,8 +162,8 @@ class Group final : public NcclGroup {
         thread_.start([m = members_] { m->abort(); });
         ended(thread_, kFinish_s);
       } else if (members_->joined()) {
-        // It hangs in a call of NCCL, which ends when its communicator is aborted from outside. Of one that is being joined
-        // there is nothing yet that could be: it is left behind, and ends what it has made should it ever come back.
+        // It hangs in a call of NCCL, which ends when its communicator is aborted from outside. A group that is being
+        // joined has nothing to end yet. It is left behind, and ends its own work if it ever returns.
         Expendable other;
         other.start([m = members_] { m->abort(); });
         ended(other, kFinish_s);

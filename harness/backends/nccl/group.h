@@ -1,4 +1,4 @@
-// Communicators of this process's GPUs, called by a thread that is left behind where a call does not come back in time.
+// Communicators of this process's GPUs. A thread calls them that is left behind where a call does not return in time.
 #pragma once
 
 #include <functional>

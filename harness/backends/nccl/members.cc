@@ -12,13 +12,14 @@
 namespace headrace::nccl {
 namespace {
 
+constexpr int kSymmetric = 1;    // NCCL_WIN_COLL_SYMMETRIC, from 2.27 on
 constexpr unsigned kPolls = 64;  // of a stream, between two looks at the communicator
 
 }  // namespace
 
 Members::Members(const Api& api, unsigned size, std::span<const NcclMember> members, Complaints complaints)
     : api_(api), complaints_(std::move(complaints)), size_(size) {
-  for (const NcclMember& who : members) all_.push_back({who, nullptr, nullptr, nullptr, {}});
+  for (const NcclMember& who : members) all_.push_back({.who = who});
 }
 
 void Members::join(const ncclUniqueId& id) {
@@ -41,7 +42,8 @@ void Members::join(const ncclUniqueId& id) {
   if (given_up_) abort();
 }
 
-/// Of all members, in their order. They are given back with the object, all being well: of a group that was given up they stay.
+/// The graphs of all members, in their order. They are given back with the object, all being well: of a group that was
+/// given up they stay.
 class Members::Graphs {
  public:
   explicit Graphs(Members& owner) : owner_(owner) {}
@@ -52,7 +54,7 @@ class Members::Graphs {
   }
   Graphs(const Graphs&) = delete;
 
-  /// `queue`: what is recorded.
+  /// `queue`: the recorded calls.
   template <class Queue>
   void record(Queue queue) {
     for (Member& m : owner_.all_) {
@@ -85,17 +87,34 @@ class Members::Graphs {
   std::vector<cudaGraphExec_t> ready_;
 };
 
-void Members::register_buffers(const std::vector<NcclBuffers>& buffers, std::uint64_t bytes) {
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    use(all_[i]);
-    std::vector<void*> places{buffers[i].out};
-    if (buffers[i].in != buffers[i].out) places.push_back(const_cast<void*>(buffers[i].in));
-    for (void* place : places) {
-      void* handle = nullptr;
-      expect(api_.register_buffer(all_[i].comm, place, bytes, &handle), "register a buffer");
-      all_[i].registered.push_back(handle);
-    }
+void Members::register_buffers(const std::vector<NcclMemory>& buffers, NcclRegistration how) {
+  // All ranks make windows at once, those of this process, too, piece by piece, with the end of the group.
+  for (std::size_t piece = 0; piece < buffers.front().size(); ++piece) {
+    for (Member& m : all_) m.registered.push_back(nullptr);
+    const auto one_of_each = [&] {
+      for (std::size_t i = 0; i < all_.size(); ++i) {
+        Member& m = all_[i];
+        const std::span<unsigned char> memory = buffers[i][piece];
+        use(m);
+        m.how = how;
+        expect(how == NcclRegistration::windows
+                   ? api_.register_window(m.comm, memory.data(), memory.size(), &m.registered.back(), kSymmetric)
+                   : api_.register_buffer(m.comm, memory.data(), memory.size(), &m.registered.back()),
+               "register a buffer");
+      }
+    };
+    if (how == NcclRegistration::windows)
+      together("register windows", one_of_each);
+    else
+      one_of_each();
+    settle("register a buffer");
   }
+}
+
+bool Members::took_all() const {
+  return std::ranges::all_of(all_, [](const Member& m) {
+    return !m.registered.empty() && std::ranges::find(m.registered, nullptr) == m.registered.end();
+  });
 }
 
 void Members::run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
@@ -131,8 +150,10 @@ void Members::run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffer
 void Members::leave() {
   for (Member& m : all_) {
     use(m);
-    for (void* handle : std::exchange(m.registered, {}))
-      if (handle != nullptr) api_.deregister_buffer(m.comm, handle);  // none with NCCL_LOCAL_REGISTER=0
+    for (void* handle : std::exchange(m.registered, {})) {
+      if (handle == nullptr) continue;
+      (m.how == NcclRegistration::windows ? api_.deregister_window : api_.deregister_buffer)(m.comm, handle);
+    }
     if (m.comm) api_.destroy(std::exchange(m.comm, nullptr));
     if (m.stream) cudaStreamDestroy(std::exchange(m.stream, nullptr));
     if (m.word) cudaFree(std::exchange(m.word, nullptr));
@@ -176,8 +197,8 @@ void Members::prepare(Member& m) {
   expect(m, cudaDeviceSynchronize(), "clear a word");
 }
 
-/// `calls` as one of NCCL's groups, which is ended whatever they throw: NCCL counts per thread how many are open, and
-/// with one left open everything later would only be queued, an abort too.
+/// `calls` as one of NCCL's groups, which is ended whatever they throw. NCCL counts open groups per thread: with one
+/// left open, everything later is only queued, even an abort.
 template <class Calls>
 void Members::together(const char* what, Calls calls) {
   expect(api_.group_start(), what);
@@ -192,7 +213,8 @@ void Members::together(const char* what, Calls calls) {
 
 void Members::queue(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers) {
   const bool both_ways = calls.what == Collective::all_to_all || calls.what == Collective::send_recv ||
-                         calls.what == Collective::gather || calls.what == Collective::scatter;
+                         calls.what == Collective::gather || calls.what == Collective::scatter ||
+                         calls.what == Collective::all_to_all_v;
   if (all_.size() == 1 && !both_ways) {  // as nccl-tests and frameworks call it
     queue_one(all_.front(), calls, buffers.front());
   } else {
@@ -206,12 +228,11 @@ void Members::queue(const NcclCalls& calls, const std::vector<NcclBuffers>& buff
 void Members::queue_one(Member& m, const NcclCalls& calls, const NcclBuffers& b) {
   constexpr ncclDataType_t kTypes[] = {ncclFloat, ncclHalf, ncclBfloat16, static_cast<ncclDataType_t>(10),
                                        static_cast<ncclDataType_t>(11)};  // ncclFloat8e4m3, e5m2: from 2.24 on
-  constexpr std::uint64_t kBytes[] = {4, 2, 2, 1, 1};
   constexpr ncclRedOp_t kReductions[] = {ncclSum, ncclMax, ncclMin};
   const ncclDataType_t type = kTypes[static_cast<std::size_t>(calls.element)];
   const ncclRedOp_t reduction = kReductions[static_cast<std::size_t>(calls.reduction)];
   const std::uint64_t count = calls.count, part = count / size_;
-  const std::uint64_t part_bytes = part * kBytes[static_cast<std::size_t>(calls.element)];
+  const std::uint64_t each = layout_of(calls.element).bytes, part_bytes = part * each;
   const auto at = [&](const void* base, std::uint64_t parts) {
     return static_cast<const unsigned char*>(base) + parts * part_bytes;
   };
@@ -246,6 +267,16 @@ void Members::queue_one(Member& m, const NcclCalls& calls, const NcclBuffers& b)
         receive(to(b.out, r), part, r);
       }
       return;
+    case Collective::all_to_all_v: {
+      const std::vector<std::uint64_t>& begins = calls.parts;
+      const std::uint64_t own = begins[rank + 1] - begins[rank];
+      for (unsigned r = 0; r < size_; ++r) {
+        if (const std::uint64_t n = begins[r + 1] - begins[r]; n > 0)
+          send(static_cast<const unsigned char*>(b.in) + begins[r] * each, n, r);
+        if (own > 0) receive(static_cast<unsigned char*>(b.out) + r * own * each, own, r);
+      }
+      return;
+    }
     case Collective::send_recv:
       send(b.in, count, next);
       return receive(b.out, count, before);
@@ -287,7 +318,8 @@ void Members::settle(const char* what) {
   }
 }
 
-/// False: in progress. Throws what the library found meanwhile: a network that failed, a peer that is gone.
+/// False: in progress. Throws errors that the library found in the meantime: a network that failed, a peer that is
+/// gone.
 bool Members::check(Member& m, const char* what) {
   ncclResult_t state = ncclSuccess;
   const ncclResult_t asked = api_.async_error(m.comm, &state);
@@ -297,7 +329,7 @@ bool Members::check(Member& m, const char* what) {
   return true;
 }
 
-/// Nobody waits for what runs any more.
+/// Running work is no longer waited for.
 void Members::go_on() const {
   if (given_up_) throw RunError("NCCL: given up");
 }

@@ -23,10 +23,10 @@ class Members {
 
   // On the group's thread.
 
-  /// Communicators, streams, and a word of memory each. Where nobody waits for them any more, they are ended at once.
+  /// Communicators, streams, and a word of memory each. Where none waits for them any more, they are ended at once.
   void join(const ncclUniqueId& id);
   void run(const NcclCalls& calls, const std::vector<NcclBuffers>& buffers);
-  void register_buffers(const std::vector<NcclBuffers>& buffers, std::uint64_t bytes);
+  void register_buffers(const std::vector<NcclMemory>& buffers, NcclRegistration how);
   /// Gives everything back, all being well.
   void leave();
   /// Ends the communicators. Streams and memory stay: an operation may hang in them for ever.
@@ -40,6 +40,8 @@ class Members {
   bool joined() const noexcept { return joined_; }
   /// Has a call come back before it was done?
   bool in_progress() const noexcept { return in_progress_; }
+  /// Has the library a handle for each buffer that it was given?
+  bool took_all() const;
   std::uint64_t done() const noexcept { return done_.load(std::memory_order_relaxed); }
   unsigned size() const noexcept { return size_; }
   /// "rank 0 (gpu0)", "ranks 0 to 7 (gpu0 to gpu7)".
@@ -54,11 +56,12 @@ class Members {
  private:
   /// One GPU's communicator and the stream that its operations are queued on.
   struct Member {
-    NcclMember who;
+    NcclMember who{};
     ncclComm_t comm = nullptr;
     cudaStream_t stream = nullptr;
-    float* word = nullptr;          // in the GPU's memory: what the ranks wait for each other with
-    std::vector<void*> registered;  // handles of its buffers
+    float* word = nullptr;            // in the GPU's memory: what the ranks wait for each other with
+    std::vector<void*> registered{};  // handles of its buffers; none with NCCL_LOCAL_REGISTER=0
+    NcclRegistration how = NcclRegistration::none;
     std::string name() const;
   };
 

@@ -1,4 +1,4 @@
-# nccl: needs nccl.h 2.18 or later and the CUDA Toolkit. The library itself is looked for when headrace runs: the one that
+# nccl: needs nccl.h 2.18 or later and the CUDA Toolkit. The library itself is looked for when headrace runs. It is the one that
 # training uses there, not the one that was here.
 if(NOT TARGET headrace_cuda)
   set(why_not "the cuda backend is not built")

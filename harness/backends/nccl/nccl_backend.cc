@@ -1,4 +1,5 @@
 // The plugin's door, and why NCCL may not be there.
+#include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
 #include <cstring>
@@ -14,6 +15,28 @@ namespace headrace::nccl {
 namespace {
 
 std::string version_text(int code) { return fmt::format("{}.{}.{}", code / 10000, code / 100 % 100, code % 100); }
+
+class Memory final : public GpuMemory {
+ public:
+  Memory(const Api& api, unsigned gpu, std::uint64_t bytes) : api_(api), gpu_(static_cast<int>(gpu)) {
+    void* memory = nullptr;
+    ncclResult_t code = ncclUnhandledCudaError;
+    if (cudaSetDevice(gpu_) == cudaSuccess) code = api_.memory(&memory, bytes);
+    if (code != ncclSuccess) {
+      cudaGetLastError();
+      throw RunError(fmt::format("ncclMemAlloc of {} MiB on gpu{}: {}", bytes >> 20, gpu, api_.error_text(code)));
+    }
+    begin_ = static_cast<unsigned char*>(memory);
+    size_ = bytes;
+  }
+  ~Memory() override {
+    if (cudaSetDevice(gpu_) == cudaSuccess) api_.free_memory(begin_);
+  }
+
+ private:
+  const Api& api_;
+  const int gpu_;
+};
 
 class Backend final : public NcclBackend {
  public:
@@ -36,9 +59,17 @@ class Backend final : public NcclBackend {
     api_.version(&code);
     return code >= kFloat8 ? "" : "NCCL " + version_text(code) + " has no numbers of 8 bits: 2.24 has";
   }
-  std::string why_no_registration() const override {
-    if (!why_.empty() || api_.register_buffer != nullptr) return "";
-    return "NCCL " + version() + " registers no buffers: 2.19 does";
+  std::string why_not(NcclRegistration how) const override {
+    if (!why_.empty() || how == NcclRegistration::none) return "";
+    if (how == NcclRegistration::windows)
+      return api_.register_window != nullptr ? "" : "NCCL " + version() + " has no symmetric windows: 2.27 has";
+    return api_.register_buffer != nullptr ? "" : "NCCL " + version() + " registers no buffers: 2.19 does";
+  }
+  std::string why_no_memory() const override {
+    return !why_.empty() || api_.memory != nullptr ? "" : "NCCL " + version() + " has no ncclMemAlloc: 2.19 has";
+  }
+  std::unique_ptr<GpuMemory> allocate(unsigned gpu, std::uint64_t bytes) override {
+    return std::make_unique<Memory>(api_, gpu, bytes);
   }
   std::string make_id() override {
     ncclUniqueId id;

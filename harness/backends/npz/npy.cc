@@ -10,7 +10,7 @@ namespace headrace::npz {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // of what an array says that it holds [B]
+constexpr std::uint64_t kMost = std::uint64_t{1} << 62;  // of an array's declared content [B]
 
 bool is_space(char c) noexcept { return c == ' ' || c == '\n' || c == '\t'; }
 std::string_view skip_spaces(std::string_view text) noexcept {
@@ -18,7 +18,7 @@ std::string_view skip_spaces(std::string_view text) noexcept {
   return text;
 }
 
-/// What follows 'key': in the header, a dictionary as Python writes it; nothing where the key is not there.
+/// The value after 'key': in the header, a dictionary as Python writes it; nothing where the key is not there.
 std::optional<std::string_view> value_of(std::string_view header, std::string_view key) noexcept {
   for (std::size_t at = 0; (at = header.find(key, at)) != std::string_view::npos; at += key.size()) {
     const std::size_t behind = at + key.size();
@@ -58,7 +58,7 @@ Items item_size(std::string_view descr, std::uint64_t& size) noexcept {
   return Items::sized;
 }
 
-/// Of a shape such as (128, 128, 64); nothing where it is none.
+/// The items of a shape such as (128, 128, 64); nothing where it is none.
 std::optional<std::uint64_t> items_of(std::string_view shape) noexcept {
   if (shape.empty() || shape.front() != '(') return std::nullopt;
   shape.remove_prefix(1);

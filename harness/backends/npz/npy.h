@@ -1,4 +1,4 @@
-// An array in numpy's format (numpy.lib.format, versions 1 to 3): a header that says what it holds, then its bytes.
+// An array in numpy's format (numpy.lib.format, versions 1 to 3): a header that declares the content, then its bytes.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace headrace::npz {
 
-/// Does `array` hold all that its header says? False: `error` says what is wrong, from the array's begin on.
+/// Does `array` hold all bytes that its header declares? False: `error` names the fault, from the array's begin on.
 bool check_npy(std::span<const unsigned char> array, DecodeError& error) noexcept;
 
 /// The header of a row of `count` unsigned bytes.

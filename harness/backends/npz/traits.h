@@ -1,4 +1,4 @@
-// What the codec over zlib gives, whether it is built or not.
+// The abilities of the codec over zlib, whether it is built or not.
 #pragma once
 
 #include "harness/backends/engines.h"

@@ -33,7 +33,7 @@ std::uint64_t find_end(std::span<const unsigned char> file) noexcept {
   }
 }
 
-/// Takes from zip64's fields of an entry what does not fit its own.
+/// Takes from zip64's fields of an entry the values that do not fit its own.
 void take_zip64(std::span<const unsigned char> extra, std::uint64_t& size, std::uint64_t& packed,
                 std::uint64_t& header) noexcept {
   while (extra.size() >= 4) {
@@ -125,7 +125,7 @@ bool ZipDirectory::locate(ZipMember& member, std::uint64_t header, std::uint64_t
 ZipFrame zip_frame(std::string_view name, std::uint64_t size, std::uint32_t crc) {
   if (size + 1024 >= kElsewhere) throw RunError("making an npz file: more than zip files have without zip64");
   ZipFrame frame;
-  const auto head = [&](std::vector<unsigned char>& out) {  // what a member's header and its entry have in common
+  const auto head = [&](std::vector<unsigned char>& out) {  // the common fields of a member's header and its entry
     put(out, 20, 2);                                        // version needed
     put(out, 0, 2);                                         // flags
     put(out, kStored, 2);

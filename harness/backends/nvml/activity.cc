@@ -155,6 +155,20 @@ class NvmlActivity final : public GpuActivity {
 
 }  // namespace
 
+NvmlStart start_nvml() {
+  const Library library{"libnvidia-ml.so.1"};
+  NvmlStart start;
+  Code (*init)() = nullptr;
+  Code (*version)(char*, unsigned) = nullptr;
+  if (!library.find("nvmlInit_v2", init)) return start;
+  start.code = init();
+  char text[96] = {};
+  // Reported before the start, too. It begins with CUDA's version: "13.580.82.07".
+  if (library.find("nvmlSystemGetNVMLVersion", version) && version(text, sizeof text) == 0)
+    start.library = std::string(text).substr(std::string(text).find('.') + 1);
+  return start;
+}
+
 std::unique_ptr<GpuActivity> gpu_activity() {
   auto nvml = std::make_unique<NvmlActivity>();
   if (!nvml->any()) return nullptr;

@@ -48,7 +48,7 @@ std::optional<files::Mark> mark_of(ObjectStore& store, const std::string& url) {
   return mark;
 }
 
-/// The first key that lies below it; "" = none does.
+/// The first key below it; "" = there is none.
 std::string first_below(ObjectStore& store, const std::string& url) {
   struct Found {
     std::string key;
@@ -106,7 +106,7 @@ Scratch Scratch::make(ObjectStore& store, const std::string& given) {
       Scratch scratch(store, url, mark->token);
       scratch.say_so();
       if (const auto still = mark_of(store, url); still && still->token == mark->token) return scratch;
-      continue;  // another one took its place meanwhile
+      continue;  // another folder took its place in the meantime
     }
     const std::string foreign = first_below(store, url);
     if (!foreign.empty() && !mark_of(store, url))
@@ -137,7 +137,7 @@ std::vector<User> Scratch::users() const {
   for (OwnObject& word : words) {
     const auto found = store_->get(word.url, 0, kMost);
     const auto mark = found ? files::parse_mark(found->bytes) : std::nullopt;
-    if (!mark || mark->kind != kUser || !mark->holder) continue;  // gone by now, or nobody's word
+    if (!mark || mark->kind != kUser || !mark->holder) continue;  // gone by now, or not a user's mark
     std::string id = word.url.substr(folder.size() + 1);
     all.push_back({std::move(id), *mark->holder, std::move(word)});
   }

@@ -1,12 +1,11 @@
-// Prefixes of object stores that headrace marked: everything that it writes into a store lies below one of these.
+// Prefixes of object stores that headrace marked: everything that it writes into a store is below one of these.
 //
-//   s3://bucket/prefix/.headrace               the mark: says that the prefix is headrace's, and reports its token
-//   s3://bucket/prefix/headrace-TOKEN/users/   a word of each process that uses it, with who that is
+//   s3://bucket/prefix/.headrace               the mark: shows that the prefix is headrace's, and its token
+//   s3://bucket/prefix/headrace-TOKEN/users/   a mark of each process that uses it, with its identity
 //   s3://bucket/prefix/headrace-TOKEN/data/    data sets
-//   s3://bucket/prefix/headrace-TOKEN/run-ID/  what one process makes for itself: checkpoints
-//
-// The token is drawn when the prefix is marked, and is in each key: an upload that nobody completed shows no content, and
-// its key is all that can say whose it is.
+//   s3://bucket/prefix/headrace-TOKEN/run-ID/  one process's own objects: checkpoints
+//The token is drawn when the prefix is marked, and is in each key. An incomplete upload has no content; only its key
+//shows its owner.
 #pragma once
 
 #include <optional>
@@ -26,7 +25,7 @@ struct User {
       holder;  // its host: the name, and which processes it sees: containers may share the one, and not the other
   OwnObject word;
 
-  /// Of what can be seen from here; nothing is known of others.
+  /// True when it can be seen from here; of others nothing is known.
   bool is_near() const;
   /// False: it was near, and is not there any more.
   bool may_live() const;
@@ -34,8 +33,8 @@ struct User {
 
 class Scratch {
  public:
-  /// Marks `url` (s3://bucket/prefix), or takes one that is marked, and leaves word that this process uses it, until it goes.
-  /// Throws UsageError when something lies there that headrace did not make, or it is no prefix; RunError in the store's words.
+  /// Marks `url` (s3://bucket/prefix), or takes one that is marked, and marks that this process uses it, until it goes.
+  /// Throws UsageError when it has objects that headrace did not make, or it is no prefix; RunError of the store.
   static Scratch make(ObjectStore& store, const std::string& url);
   /// One that is marked; leaves no word.
   static std::optional<Scratch> find(ObjectStore& store, const std::string& url);
@@ -46,17 +45,17 @@ class Scratch {
   ObjectStore& store() const { return *store_; }
   const std::string& url() const { return url_; }
   std::string data() const { return base_ + "/data"; }
-  /// What this process alone makes.
+  /// This process's own objects.
   std::string own() const { return of_run(id_); }
   std::string of_run(const std::string& id) const { return base_ + "/run-" + id; }
-  /// Where everything but the mark lies.
+  /// The prefix of everything but the mark.
   const std::string& base() const { return base_; }
 
   /// All but this one.
   std::vector<User> users() const;
   /// "in use by another headrace (pid 12 on node1 since 2026-01-31 12:00:00 UTC)".
   static std::string in_use(const User& user);
-  /// Takes away the mark, where nothing else is left; what is left is named otherwise.
+  /// Removes the mark, where nothing else is left; other entries are named.
   CleanReport remove_mark() const;
 
  private:
@@ -68,7 +67,7 @@ class Scratch {
   std::optional<OwnObject> word_;
 };
 
-/// Takes away `objects`, those that are still what they were when they were listed; counts them, and names what stays.
+/// Removes those of `objects` that are unchanged since they were listed; counts them, and names the rest.
 CleanReport remove(ObjectStore& store, const std::vector<OwnObject>& objects, const std::vector<std::uint64_t>& sizes);
 
 }  // namespace headrace::objects

@@ -55,7 +55,7 @@ arrow::Result<std::int64_t> CountedFile::ReadAt(std::int64_t at, std::int64_t le
       code_ = errno;
       return arrow::Status::IOError("read");
     }
-    if (n == 0) break;  // the file is shorter by now: Arrow says what it misses
+    if (n == 0) break;  // the file is shorter by now: Arrow reports it
     got += n;
   }
   bytes_ += static_cast<std::uint64_t>(got);

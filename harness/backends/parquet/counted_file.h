@@ -1,4 +1,4 @@
-// A file as Arrow reads it, which counts what is read and keeps the errno of what cannot be.
+// A file as Arrow reads it, which counts reads and keeps the errno of failed ones.
 #pragma once
 
 #include <arrow/io/interfaces.h>
@@ -13,7 +13,7 @@ namespace headrace::parquet_files {
 /// Several threads may read: Arrow's own, of what it reads ahead.
 class CountedFile final : public arrow::io::RandomAccessFile {
  public:
-  /// `size`: as it was when the data set was opened; what is missing of it is a short read.
+  /// `size`: as it was when the data set was opened; missing bytes are a short read.
   static arrow::Result<std::shared_ptr<CountedFile>> open(int root_fd, const char* path, std::int64_t size, int& code);
   ~CountedFile() override;
 
@@ -29,7 +29,7 @@ class CountedFile final : public arrow::io::RandomAccessFile {
   using RandomAccessFile::ReadAt;
 
   std::uint64_t bytes() const noexcept { return bytes_.load(); }
-  /// Of a read that failed; 0: none did.
+  /// The error of a read that failed; 0: none did.
   int code() const noexcept { return code_.load(); }
   /// Where the read began that failed, or else the last one.
   std::uint64_t at() const noexcept { return at_.load(); }

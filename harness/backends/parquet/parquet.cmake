@@ -1,5 +1,5 @@
-# parquet: needs Apache Arrow C++ with Parquet. HEADRACE_ARROW_ROOT is a folder with include/ and the libraries, in lib/ or
-# beside: where Arrow was installed, or the package pyarrow of a Python environment, which carries both.
+# parquet: needs Apache Arrow C++ with Parquet. HEADRACE_ARROW_ROOT is a folder with include/ and the libraries, in
+# lib/ or next to it. It is an installed Arrow, or the package pyarrow of Python.
 set(HEADRACE_ARROW_ROOT "" CACHE PATH "Apache Arrow C++ with Parquet")
 find_path(ARROW_INCLUDE_DIR parquet/arrow/reader.h HINTS ${HEADRACE_ARROW_ROOT} PATH_SUFFIXES include)
 foreach(library arrow parquet)
@@ -31,7 +31,7 @@ endif()
 headrace_plugin(parquet ${CMAKE_CURRENT_LIST_DIR}/parquet_backend.cc ${CMAKE_CURRENT_LIST_DIR}/counted_file.cc)
 target_include_directories(headrace_parquet SYSTEM PRIVATE ${ARROW_INCLUDE_DIR})
 target_link_libraries(headrace_parquet PRIVATE ${PARQUET_LIBRARY} ${ARROW_LIBRARY})
-# Libraries are looked for beside what is built, as beside what is installed: no absolute path is kept.
+# Libraries are looked for next to the built or installed plugin: no absolute path is kept.
 foreach(library ${PARQUET_LIBRARY} ${ARROW_LIBRARY})
   if(HEADRACE_ARROW_ROOT)
     get_filename_component(name ${library} NAME)

@@ -19,7 +19,7 @@
 namespace headrace::parquet_files {
 namespace {
 
-/// What cannot be done without, said by the caller of what throws and of what returns a Status alike.
+/// Throws for a call that must succeed, whether it throws or returns a Status.
 void must(const arrow::Status& status) {
   if (!status.ok()) throw std::runtime_error(status.message());
 }
@@ -40,7 +40,7 @@ std::vector<int> positions(const parquet::SchemaDescriptor& schema, std::span<co
   return chosen;
 }
 
-/// What went wrong in `attempt`, which may throw; false: something did.
+/// Runs `attempt`, which may throw, and keeps its error; false: it failed.
 template <class Attempt>
 bool tried(const std::shared_ptr<CountedFile>* file, TableError& error, Attempt attempt) noexcept {
   try {
@@ -70,7 +70,7 @@ class Reader final : public RowGroupReader {
       file_ = *opened;
       parquet::arrow::FileReaderBuilder builder;
       must(builder.Open(file_));
-      // One thread decodes: a loader's other workers have the other cores. What is read ahead, is below.
+      // One thread decodes: a loader's other workers have the other cores. The read-ahead is set below.
       parquet::ArrowReaderProperties properties(false);
       properties.set_pre_buffer(false);
       builder.properties(properties);

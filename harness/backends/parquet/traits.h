@@ -1,4 +1,4 @@
-// What the reader of Parquet over Apache Arrow gives, whether it is built or not.
+// The abilities of the reader of Parquet over Apache Arrow, whether it is built or not.
 #pragma once
 
 #include "harness/backends/engines.h"

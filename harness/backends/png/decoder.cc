@@ -1,4 +1,4 @@
-// PNG decoded down to the last row of a region; a row is inflated as a whole, and interlaced images are, too.
+// PNG decoded down to the last row of a region. A row is inflated as a whole, and interlaced images are, too.
 #include <png.h>
 
 #include <csetjmp>
@@ -10,10 +10,10 @@
 namespace headrace::png {
 namespace {
 
-/// Of one chunk that is no pixels: a compressed text may be a bomb, too.
+/// The limit of one chunk without pixels: a compressed text may be a bomb, too.
 constexpr png_alloc_size_t kMostOfChunk = 8 << 20;
 
-/// What libpng takes from memory, and where it jumps to when it fails: out of functions whose variables need no destructor.
+/// libpng's memory, and where it jumps to when it fails: out of functions whose variables need no destructor.
 struct Input {
   const unsigned char* data = nullptr;
   std::size_t size = 0, taken = 0;
@@ -76,7 +76,7 @@ class Decoder final : public ImageDecoder {
   }
 
  private:
-  // The next three are what failures jump out of.
+  // Failures jump out of the next three.
 
   bool read_head() noexcept {
     if (setjmp(input_.back)) return false;

@@ -1,4 +1,4 @@
-// What the codec over libpng gives, whether it is built or not.
+// The abilities of the codec over libpng, whether it is built or not.
 #pragma once
 
 #include "harness/backends/engines.h"

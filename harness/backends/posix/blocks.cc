@@ -65,7 +65,7 @@ class PosixWriter final : public BlockWriter {
   }
 
  private:
-  /// All bytes, or -errno and where: a disk that is full takes a part and then says why.
+  /// All bytes, or -errno and where: a full disk takes a part and then returns the error.
   static std::int64_t write(const BlockRequest& request, std::uint64_t& at) noexcept {
     std::uint32_t done = 0;
     while (done < request.length) {

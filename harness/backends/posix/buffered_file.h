@@ -16,11 +16,11 @@
 
 namespace headrace {
 
-/// What is asked for beyond the buffer is read in whole buffers past it, the rest through it; a buffer holds st_blksize
-/// bytes. So CPython 3.8 to 3.13 do (io.BufferedReader; traced on 3.11).
+/// A request beyond the buffer is read in whole buffers past it, the rest through it. A buffer holds st_blksize bytes.
+/// CPython 3.8 to 3.13 does the same (io.BufferedReader; traced on 3.11).
 class BufferedFile {
  public:
-  /// Room for the buffer of any file of the table, which lie on one file system.
+  /// Room for the buffer of any file of the table, which are on one file system.
   explicit BufferedFile(const FileTable& files) : files_(files), buffer_(kSmallest) {
     struct stat first {};
     if (files.count() > 0 && ::fstatat(files.root_fd(), files.path(0), &first, 0) == 0)
@@ -70,13 +70,13 @@ class BufferedFile {
     }
     return static_cast<std::int64_t>(got);
   }
-  /// As ::lseek(); what the buffer holds is forgotten.
+  /// As ::lseek(); the buffer is dropped.
   void seek(std::int64_t offset, int whence) noexcept {
     ::lseek(fd_, offset, whence);
     at_ = filled_ = 0;
   }
-  /// All that is left from where the file is, as read() without a length does: `most` bytes of it at most are kept, and
-  /// one more call shows that there is no more. Bytes, or -errno.
+  /// Everything from the file's position, as read() without a length does. At most `most` bytes are kept, and one more
+  /// call finds the end. Bytes, or -errno.
   std::int64_t read_rest(unsigned char* to, std::uint64_t most) noexcept {
     const std::int64_t got = fetch(to, most);
     if (got < 0) return got;
@@ -84,7 +84,7 @@ class BufferedFile {
     const std::int64_t end = fetch(&none, 1);
     return end < 0 ? end : got;
   }
-  /// Back to what the buffer begins with, which is still there.
+  /// Back to the begin of the buffer, which is still there.
   void rewind() noexcept { at_ = 0; }
   std::uint32_t requests() const noexcept { return requests_; }
   void count_anew() noexcept { requests_ = 0; }

@@ -5,8 +5,8 @@
 
 namespace headrace {
 
-/// Once, before the first guarded_copy(): a mapping has no errno, so a page that cannot be read, or is no longer in the
-/// file, raises SIGBUS. During a guarded copy that ends the copy; at any other time it is what it always was.
+/// Once, before the first guarded_copy(). A mapping has no errno: an unreadable page, or one no longer in the file,
+/// raises SIGBUS. During a guarded copy that ends the copy; at any other time it has its usual effect.
 void catch_bus_errors();
 
 /// False when a page could not be read.

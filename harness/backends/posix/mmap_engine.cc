@@ -76,7 +76,7 @@ class MappedBlocks final : public BlockReader {
     return std::max(request.offset, at / kPage * kPage);
   }
 
-  /// What a read would have returned: the bytes before the end of a file that shrank, or an error.
+  /// The result that a read would have: the bytes before the end of a file that shrank, or an error.
   std::int64_t why_not(const BlockRequest& request) const noexcept {
     struct stat now {};
     if (::fstat(open_[request.file], &now) != 0) return -errno;

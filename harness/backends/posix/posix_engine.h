@@ -1,4 +1,4 @@
-// Blocking reads, one at a time per thread: what a data-loader worker does. Always there.
+// Blocking reads, one at a time per thread, as in a data-loader worker. Always there.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 namespace headrace {
 
 std::unique_ptr<StorageEngine> make_posix_engine();
-/// Copies from mapped files: what loaders of token files and memory-mapped arrays do. Blocks only.
+/// Copies from mapped files, as in loaders of token files and memory-mapped arrays. Blocks only.
 std::unique_ptr<StorageEngine> make_mmap_engine();
 
-/// Gives the calling thread a descriptor table of its own, with what is open now. In a table that
-/// threads share the kernel counts a reference at every call, and those that open files wait for
-/// each other; the processes of a data loader share none. What it opens is closed when it ends.
+/// Gives the calling thread a descriptor table of its own, with the descriptors open now. In a shared table the kernel
+/// counts a reference at every call. Threads that open files wait for each other. The processes of a data loader share
+/// none. Descriptors that it opens are closed when it ends.
 void own_descriptors() noexcept;
 
 /// The readers behind it, one file each.

@@ -13,7 +13,7 @@
 namespace headrace {
 namespace {
 
-/// What such readers share: one block at a time, timed.
+/// Common to such readers: one block at a time, timed.
 class ProfileBlocks : public BlockReader {
  public:
   ProfileBlocks(std::span<const std::uint32_t> selected, std::uint64_t room)
@@ -40,7 +40,8 @@ class ProfileBlocks : public BlockReader {
   BlockCompletion done_;
 };
 
-/// A tar archive read as a stream (tarfile's "r|*"): a header to see whether it is compressed, then record by record.
+/// A tar archive read as a stream (tarfile's "r|*"). It reads a header to see whether it is compressed, then record by
+/// record.
 class TarStream final : public ProfileBlocks {
  public:
   TarStream(const FileTable& files, std::span<const std::uint32_t> selected)
@@ -58,7 +59,7 @@ class TarStream final : public ProfileBlocks {
       if (request.offset > 0) input_.seek(static_cast<std::int64_t>(request.offset), SEEK_SET);
       if (const std::int64_t failed = more(to_.data(), kHeader); failed < 0) return failed;
     } else {
-      // What the record before brought beyond its block: the stream is a header ahead.
+      // Bytes that the record before read beyond its block: the stream is a header ahead.
       std::memmove(to_.data(), to_.data() + kTarRecord, kHeader);
     }
     if (const std::int64_t failed = more(to_.data() + kHeader, kTarRecord); failed < 0) return failed;
@@ -86,7 +87,7 @@ class OpenEach : public ProfileBlocks {
       : ProfileBlocks(selected, std::max(block_size, kFooter)), files_(files) {}
 
  protected:
-  static constexpr std::uint64_t kFooter = 65536;  // of a Parquet file: what pyarrow reads at first
+  static constexpr std::uint64_t kFooter = 65536;  // of a Parquet file: pyarrow's first read
 
   std::int64_t read(const BlockRequest& request, std::uint32_t file) noexcept final {
     const int fd = open_for_reading(files_.root_fd(), files_.path(file), kReadFlags);
@@ -128,7 +129,7 @@ class IndexedSamples final : public OpenEach {
   }
 };
 
-/// The footer, which says where the row groups lie, then the row group.
+/// The footer, with the places of the row groups, then the row group.
 class RowGroups final : public OpenEach {
   using OpenEach::OpenEach;
 

@@ -14,7 +14,7 @@
 namespace headrace {
 namespace {
 
-/// What such readers share: one file at a time, the steps timed.
+/// Common to such readers: one file at a time, the steps timed.
 class ProfileFiles : public WholeFileReader {
  public:
   explicit ProfileFiles(const FileTable& files) : files_(files) {}
@@ -51,7 +51,7 @@ class ProfileFiles : public WholeFileReader {
   FileCompletion done_;
 };
 
-/// Image.open() looks at the first bytes, and load() then reads 64 KiB at a time, part of which the buffer holds.
+/// Image.open() looks at the first bytes. load() then reads 64 KiB at a time, part of which the buffer holds.
 class PilFiles final : public ProfileFiles {
  public:
   PilFiles(const FileTable& files, bool keep_data)
@@ -60,7 +60,7 @@ class PilFiles final : public ProfileFiles {
 
  private:
   static constexpr std::uint64_t kPiece = 65536,
-                                 kMagic = 16;  // ImageFile.MAXBLOCK; what distinguishes one format from another
+                                 kMagic = 16;  // ImageFile.MAXBLOCK; the bytes that distinguish formats
 
   bool open(std::uint32_t file) noexcept override {
     input_.count_anew();
@@ -78,7 +78,7 @@ class PilFiles final : public ProfileFiles {
       if (got <= 0) return fail(got < 0 ? static_cast<int>(-got) : OperationError::kShortRead, 2);
       done_.bytes += static_cast<std::uint64_t>(got);
     }
-    done_.bytes = size;  // of a file that has grown, what was to be read
+    done_.bytes = size;  // of a file that has grown, the expected size
   }
   void close() noexcept override { worked(input_.close(), 3); }
 
@@ -87,10 +87,10 @@ class PilFiles final : public ProfileFiles {
   std::vector<unsigned char> piece_;
 };
 
-/// numpy.load(file)["x"] of an .npz: zipfile looks for the directory at the end, numpy at the array's first bytes and then at
-/// its header, each in a member opened anew, and reads the array 256 KiB at a time through a buffered file. Which member
-/// it is, and where the directory begins, makes no other calls: the first one and the last 124 bytes are taken, as savez()
-/// writes a volume and its label.
+/// numpy.load(file)["x"] of an .npz. zipfile reads the directory at the end. numpy opens each member again and reads
+/// the array's first bytes and its header. It reads the array 256 KiB at a time through a buffered file. The member and
+/// the place of the directory change no calls. The first member and the last 124 bytes are taken, as savez() writes a
+/// volume and its label.
 class NpzFiles final : public ProfileFiles {
  public:
   NpzFiles(const FileTable& files, bool keep_data)
@@ -117,7 +117,7 @@ class NpzFiles final : public ProfileFiles {
       if (!more(std::min(kLeast, size - done_.bytes))) return;
       if (member == 0) ::lseek(input_.fd(), 0, SEEK_CUR);
     }
-    // What came with the header is a part of the first piece.
+    // Bytes that came with the header are part of the first piece.
     for (std::uint64_t piece = kPiece - kLeast + 128; done_.bytes < size; piece = kPiece) {
       ::lseek(input_.fd(), 0, SEEK_CUR);
       if (!more(std::min(piece, size - done_.bytes))) return;

@@ -1,4 +1,4 @@
-// What the engines that every build has can do.
+// The abilities of the engines that every build has.
 #pragma once
 
 #include "harness/backends/engines.h"

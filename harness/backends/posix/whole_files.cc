@@ -11,7 +11,7 @@
 namespace headrace {
 namespace {
 
-/// Without a page cache its daemon is asked for what is behind a file's end, too; elsewhere the kernel knows it.
+/// Without a page cache its daemon also gets requests behind a file's end; elsewhere the kernel knows the end.
 bool is_fuse(int folder) {
   struct statfs seen {};
   return ::fstatfs(folder, &seen) == 0 && seen.f_type == FUSE_SUPER_MAGIC;
@@ -53,7 +53,7 @@ class PosixWholeFiles final : public WholeFileReader {
 
   void read_all(int fd, std::uint64_t size) noexcept {
     while (done_.bytes < size) {
-      // A direct read of a file's last block asks for whole pages and gets what is there.
+      // A direct read of a file's last block asks for whole pages and gets the bytes up to the end.
       const std::uint64_t rest = (flags_ & O_DIRECT) ? round_up(size - done_.bytes, kPage) : size - done_.bytes;
       const ssize_t n = ::pread(fd, buffers_[0], std::min(block_, rest), static_cast<off_t>(done_.bytes));
       if (n > 0) {
@@ -63,7 +63,7 @@ class PosixWholeFiles final : public WholeFileReader {
         return fail(n == 0 ? OperationError::kShortRead : errno, 2);
       }
     }
-    // Who reads a file to its end reads once more, and gets nothing.
+    // Reading a file to its end takes one more read, which gets nothing.
     unsigned char none = 0;
     if (to_end_ && ::pread(fd, &none, 1, static_cast<off_t>(size)) < 0 && errno != EINTR) fail(errno, 2);
   }

@@ -64,7 +64,7 @@ Address::Address(const Settings& settings, const std::string& bucket) {
   }
   virtual_host_ =
       settings.style == Style::virtual_host || (settings.style == Style::automatic && !own && is_label(bucket));
-  // The port that goes without saying is in no header, and so is not signed.
+  // The default port is in no header, and so is not signed.
   const std::string usual = scheme == "https" ? ":443" : ":80";
   if (host.ends_with(usual)) host.resize(host.size() - usual.size());
   host_ = virtual_host_ ? bucket + "." + host : host;

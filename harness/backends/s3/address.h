@@ -27,7 +27,7 @@ class Address {
   bool virtual_host() const { return virtual_host_; }
   const std::string& host() const { return host_; }  // as in the header, with its port where that is not the scheme's
   const std::string& origin() const { return origin_; }  // "https://bucket.s3.eu-west-1.amazonaws.com"
-  /// What every path begins with, encoded: that of the endpoint, and "bucket/" behind it: "/", "/bucket/", "/s3/bucket/".
+  /// The prefix of every path, encoded: that of the endpoint, and "bucket/" behind it: "/", "/bucket/", "/s3/bucket/".
   const std::string& base() const { return base_; }
 
  private:

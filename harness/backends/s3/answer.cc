@@ -54,7 +54,7 @@ std::string connection_advice(const Answer& answer, const Settings& settings, co
   }
 }
 
-/// Of requests that write; "" = nothing of its own.
+/// Advice for requests that write; "" = nothing of its own.
 std::string writing_advice(const Answer& answer) {
   const std::string_view code = answer.code();
   if (answer.status == 507 || is_one_of(code, {"InsufficientStorage", "QuotaExceeded", "XMinioStorageFull",

@@ -1,4 +1,4 @@
-// What a server answered, and what is said of an answer that is no success.
+// An answer of a server, and the report of an answer that is no success.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace headrace::s3 {
 
-/// Text of the server's, cut to what there is room for: nothing is allocated while requests are measured.
+/// The server's text, cut to the buffer's size: nothing is allocated while requests are measured.
 template <std::size_t N>
 class ShortText {
  public:
@@ -34,7 +34,7 @@ class ShortText {
 
 struct Answer {
   int status = 0;                      // of HTTP; 0 = none came
-  int transport = 0;                   // CURLcode of what went wrong below HTTP
+  int transport = 0;                   // CURLcode of an error below HTTP
   int tunnel_status = 0;               // of HTTP, of a proxy that was asked for a way to the server; 0 = none was
   int system_error = 0;                // errno beneath that, where it is known
   std::uint64_t version = 0;           // of the header ETag; 0 = there was none
@@ -56,25 +56,25 @@ struct Answer {
   std::string_view message() const noexcept;
 };
 
-/// Of an ETag as it is in headers and listings, quotes or not; 0 = there is none.
+/// The version from an ETag in headers and listings, quotes or not; 0 = there is none.
 std::uint64_t version_of(std::string_view etag) noexcept;
 
 /// "403 AccessDenied (Access Denied.)", or libcurl's words.
 std::string words_of(const Answer& answer);
 
-/// What keys must be allowed to do.
+/// The permissions that keys need.
 enum class Doing { reading, writing };
 
-/// The sentence for a request that failed: what it was, what the server said, and what to do. The only way by which a
-/// server's words become text: without what was sent to it as a secret.
+/// The sentence for a request that failed: the request, the server's words, and the next step. A server's words become
+/// text only here, with the secrets that were sent to it removed.
 std::string describe(const std::string& what, const Answer& answer, const Settings& settings, const Address& address,
                      Doing doing = Doing::reading);
 
-/// What a server said, without what was sent to it as a secret: '*' in its place, and in that of runs of hexadecimal digits that have the
-/// length of a signature, or nearly.
+/// A server's words without the secrets that were sent to it: '*' replaces them. So it does runs of hexadecimal digits
+/// about as long as a signature.
 std::string without_secrets(std::string_view words, const Settings& settings);
 
-/// What is between <name> and </name>; "" = it is not there.
+/// The text between <name> and </name>; "" = it is not there.
 std::string_view element(std::string_view text, std::string_view name) noexcept;
 
 }  // namespace headrace::s3

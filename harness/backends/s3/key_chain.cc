@@ -305,7 +305,7 @@ class Chain {
           fmt::format("{}: {} is neither https:// nor on this host: SDKs do not ask there either", words, url));
   }
 
-  /// Does this machine look like one of EC2? Others would wait for an address that nobody has.
+  /// Does this machine look like one of EC2? Others would wait for an unused address.
   bool is_instance() const {
     if (!variable("AWS_EC2_METADATA_SERVICE_ENDPOINT").empty()) return true;
     for (const char* path : {"/sys/class/dmi/id/sys_vendor", "/sys/class/dmi/id/bios_version"}) {

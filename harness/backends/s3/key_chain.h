@@ -1,5 +1,6 @@
-// Where the SDKs look for keys that are in no variable and no file: roles, web identities, SSO, processes, containers and
-// instances. Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html; the order is botocore's.
+// The SDKs' places for keys other than variables and files: roles, web identities, SSO, processes, containers and
+// instances. Source: https://docs.aws.amazon.com/sdkref/latest/guide/standardized-credentials.html; the order is
+// botocore's.
 #pragma once
 
 #include <functional>
@@ -25,17 +26,17 @@ struct KeyAnswer {
   std::string body{};  // or libcurl's words if none came
 };
 
-/// What the chain reads; tests replace it.
+/// The sources of the chain; tests replace them.
 struct KeyPlaces {
   std::function<std::optional<std::string>(const char*)> variable;
   std::function<std::optional<std::string>(const std::string&)> file;
   std::function<KeyAnswer(const KeyRequest&)> ask;
-  /// Who else can write a file or replace it, as "/x/config can be written by everybody"; "" = nobody, or no file.
+  /// Who else can write a file or replace it, as a clause with the path. "" = no other user, or no file.
   std::function<std::string(const std::string&)> other_writer;
   /// Standard output of a shell command. Throws RunError.
   std::function<std::string(const std::string&)> run;
 };
-/// Of this process.
+/// The places of this process.
 KeyPlaces own_key_places();
 
 /// Values of the configuration that the chain needs.
@@ -46,13 +47,13 @@ struct KeyConfig {
   std::string home;
   std::vector<std::string> files;  // that the sections were read from
   std::string sts, sso;            // their endpoints; "" = Amazon's
-  std::string ca_bundle;           // as Settings has it
+  std::string ca_bundle;           // as in Settings
 };
 
 struct KeySource {
   std::string words;  // "role arn:aws:iam::1:role/x of profile far"
   std::function<Keys()> fetch;
-  bool may_be_absent = false;  // nobody configured it: without an answer requests are not signed
+  bool may_be_absent = false;  // not configured by the user: without an answer requests are not signed
 };
 
 /// The first source that is configured after the keys of the environment; keys in the files are a source, too. None: there

@@ -25,7 +25,7 @@ class KeyRenewal {
   KeyRenewal(std::string source, std::function<Keys()> fetch) : source_(std::move(source)), fetch_(std::move(fetch)) {}
 
   /// Keys that are valid at `now_s` [Unix time]. The first thread that comes late in their life fetches new ones; the
-  /// others use the old ones meanwhile. While they are valid, a failed attempt is repeated a minute later. Throws
+  /// others use the old ones until then. While they are valid, a failed attempt is repeated a minute later. Throws
   /// RunError if there are no valid ones.
   std::shared_ptr<const Keys> current(std::int64_t now_s);
 

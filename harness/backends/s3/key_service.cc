@@ -130,7 +130,7 @@ class ShellCommand {
   int out_ = -1;
 };
 
-/// Links are followed, as by whoever reads the file. Groups may write what its owner shares with them, unless that is root.
+/// Links are followed, as by a reader of the file. A group may write a file that its owner shares, unless that is root.
 std::string other_writer_of(const std::string& path) {
   struct stat status;
   if (::stat(path.c_str(), &status) != 0) return "";

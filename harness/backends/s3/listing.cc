@@ -109,7 +109,7 @@ ListedPage parse_page(const std::string& prefix, std::string& text,
   for (const pugi::xml_node object : list.children("Contents")) {
     const std::string_view key = object.child_value("Key");
     if (!key.starts_with(prefix))
-      throw std::invalid_argument(fmt::format("it lists {}, which does not begin as it was asked for", key));
+      throw std::invalid_argument(fmt::format("it lists {}, which is outside the requested prefix", key));
     if (has_control_character(object.child_value("ETag")))
       throw std::invalid_argument("an ETag in it has a control character");
     each({.key = key,

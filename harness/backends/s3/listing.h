@@ -1,4 +1,4 @@
-// Names and sizes of what lies below a prefix.
+// Names and sizes of the objects below a prefix.
 #pragma once
 
 #include <functional>
@@ -15,13 +15,13 @@ namespace headrace::s3 {
 std::string list_objects(std::shared_ptr<const Settings> settings, const std::string& url, Ledger& ledger,
                          const std::function<void(const ListedObject&)>& each);
 
-/// What asks for a page of the keys that begin so; `delimited`: but those that have a '/' after it.
+/// The query for a page of the keys with that prefix; `delimited`: but those that have a '/' after it.
 std::string page_query(const std::string& prefix, const std::string& token, bool delimited = false);
 
 /// One page of an answer to ListObjectsV2.
 struct ListedPage {
-  std::string next;                  // what asks for the next one; "" = it was the last
-  std::vector<std::string> folders;  // where a delimiter was asked for: what its keys begin with
+  std::string next;                  // the token of the next one; "" = it was the last
+  std::vector<std::string> folders;  // with a delimiter: the prefixes of its keys
 };
 /// Calls `each` with every object of the page; its key is the whole one, which begins with `prefix`. Throws
 /// std::invalid_argument where the text is none, or lists anything else.

@@ -30,7 +30,7 @@ int error_of(const Transfer& transfer) noexcept {
   return transfer.received() == transfer.ask().length ? 0 : OperationError::kShortRead;
 }
 
-/// What both kinds of readers share: the objects' keys, a buffer for each request, and what they report at their end.
+/// Common to both kinds of readers: the objects' keys, a buffer for each request, and their final reports.
 class Objects {
  public:
   Objects(std::shared_ptr<const Settings> settings, const FileTable& files, std::uint64_t buffer,

@@ -13,18 +13,18 @@
 
 namespace headrace::s3 {
 
-/// What readers and their engine exchange: requests counted, refusals to be reported, when to stop.
+/// Shared by readers and their engine: counts of requests, refusals to report, the stop.
 class Ledger {
  public:
   void add(Requests& requests);
-  /// Before they go: what they counted stays.
+  /// Before they are destroyed: their counts stay.
   void remove(Requests& requests);
   RequestCounts counts() const;
   /// Only while nothing is in flight.
   std::vector<std::string> take_notes();
   /// StorageEngine::stop_with().
   void stop_with(const std::atomic<int>& stop) { stop_ = &stop; }
-  const std::atomic<int>* stop() const { return stop_; }  // nullptr = nobody will ask to
+  const std::atomic<int>* stop() const { return stop_; }  // nullptr = no stop is possible
 
  private:
   void hear(Requests& requests);
@@ -36,7 +36,7 @@ class Ledger {
   std::atomic<const std::atomic<int>*> stop_{nullptr};
 };
 
-/// Both ask for the first byte of their first object now, untimed, so that who may not read, and a server that ignores
+/// Both get the first byte of their first object now, untimed. So a missing permission, or a server that ignores
 /// ranges, is reported before anything is measured: throws RunError.
 std::unique_ptr<WholeFileReader> make_whole_objects(std::shared_ptr<const Settings> settings, const FileTable& files,
                                                     const ReaderOptions& options, Ledger& ledger);

@@ -10,10 +10,11 @@
 namespace headrace::s3 {
 namespace {
 
-// Before a request is sent again [ns]: doubled each time, a random half of it taken off, so that many do not come together.
+// The wait before a request is sent again [ns]. It doubles each time, minus a random half, so that many do not come
+// together.
 constexpr std::uint64_t kFirstPause = 100'000'000, kLongestPause = 5'000'000'000;
 constexpr std::uint64_t kLongestPoll = 1'000'000'000;  // [ns]
-constexpr std::uint64_t kStopping = 2'000'000'000;     // so long a store may answer after all was asked to stop [ns]
+constexpr std::uint64_t kStopping = 2'000'000'000;     // a store may answer for this long after a stop [ns]
 
 }  // namespace
 

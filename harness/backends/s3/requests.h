@@ -1,4 +1,4 @@
-// Requests in flight of one thread: a multi handle of libcurl, and what is sent again.
+// Requests in flight of one thread: a multi handle of libcurl, and the requests to repeat.
 #pragma once
 
 #include <curl/curl.h>
@@ -19,7 +19,7 @@
 
 namespace headrace::s3 {
 
-/// What one thread counts, read by others after it is through.
+/// One thread's counts, read by others after it has ended.
 struct alignas(128) Tally {
   std::atomic<std::uint64_t> requests{0}, received{0}, sent{0}, retries{0}, waited_ns{0}, throttled{0}, refused{0},
       connections{0};
@@ -44,8 +44,8 @@ struct Finished {
 
 class Requests {
  public:
-  /// `retries`: how often a request is sent again whose failure may pass. `stop`: once it is not 0, what does not end
-  /// within two seconds is given up; nullptr = never.
+  /// `retries`: how often a request is repeated after a temporary failure. `stop`: once it is not 0, requests that do
+  /// not end within two seconds are given up; nullptr = never.
   Requests(std::shared_ptr<const Settings> settings, const std::string& bucket, std::uint32_t slots, unsigned retries,
            const std::atomic<int>* stop);
   ~Requests();
@@ -80,7 +80,7 @@ class Requests {
   void finish(Transfer& transfer, CURLcode code);
   void end(std::uint32_t slot);
   void send_again(std::uint64_t now);
-  /// Was it asked to stop so long ago that whoever has not answered will not?
+  /// Was the stop early enough that a request without an answer will get none?
   bool has_to_stop(std::uint64_t now);
   void give_up();
   void keep(const Answer& answer, bool given_up) noexcept;

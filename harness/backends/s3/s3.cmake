@@ -32,7 +32,7 @@ set(s3_sources address.cc settings.cc signer.cc answer.cc transfer.cc requests.c
 list(TRANSFORM s3_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 list(APPEND s3_sources ${PROJECT_SOURCE_DIR}/harness/base/secrets.cc ${PROJECT_SOURCE_DIR}/harness/base/system/spawn.cc
   ${PROJECT_SOURCE_DIR}/harness/base/system/writers.cc)
-# Apart from the door, so that tests can link what signs and asks.
+# Apart from the plugin's entry, so that tests can link signing and requests.
 add_library(headrace_s3_client OBJECT EXCLUDE_FROM_ALL ${s3_sources})
 headrace_compile_by_folder(headrace_s3_client)
 target_link_libraries(headrace_s3_client PUBLIC headrace_flags ${CURL_LIBRARIES} OpenSSL::Crypto ${PUGIXML_LIBRARY}

@@ -308,12 +308,15 @@ class S3Engine final : public StorageEngine, public ObjectStore {
   std::unique_ptr<ObjectNames> names(const std::string& url, unsigned retries) override {
     return make_names(settings(), parse_url(url).bucket, retries, ledger_);
   }
+  std::unique_ptr<ObjectReader> object_reader(const std::string& url) override {
+    return make_object_reader(settings(), ledger_, url);
+  }
   std::unique_ptr<ObjectWriter> object_writer(const ObjectWriterOptions& options) override {
     return make_writer(settings(), options, ledger_);
   }
 
  private:
-  /// Read when first needed, so that who reads files needs no endpoint that is right.
+  /// Read when first needed, so that readers of files need no right endpoint.
   std::shared_ptr<const Settings> settings() const {
     const std::lock_guard lock(mutex_);
     if (!settings_) settings_ = std::make_shared<const Settings>(read_settings());

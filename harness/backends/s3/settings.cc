@@ -55,7 +55,7 @@ void refuse_control_characters_in_file(const std::string& path, std::string_view
   }
 }
 
-/// The names of hosts at Amazon hold it, and so does what is signed.
+/// Host names at Amazon contain it, and so does the signed text.
 void check_region(const std::string& region) {
   constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
   if (region.find_first_not_of(kPlain) != region.npos)
@@ -103,7 +103,7 @@ void check_endpoint(std::string& endpoint) {
 }  // namespace
 
 Sections parse_sections(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // what some editors put before UTF-8
+  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);  // the mark that some editors put before UTF-8
   Sections sections;
   Section* section = nullptr;
   std::string nested;

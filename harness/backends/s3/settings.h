@@ -1,4 +1,4 @@
-// Who asks, where and how: from the environment and the files that AWS's own tools read.
+// The client's identity, endpoint and options: from the environment and the files that AWS's own tools read.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct Settings {
   std::string ca_bundle;
   Style style = Style::automatic;
   std::string source;                   // of the keys: "the environment", "profile default"
-  std::string no_keys;                  // what a source answered that nobody configured
+  std::string no_keys;                  // the answer of a source that the user did not configure
   Secrets secrets;                      // the keys, the token, and passwords of proxies
   std::shared_ptr<KeyRenewal> renewal;  // of keys that expire; nullptr = they do not
 
@@ -39,11 +39,11 @@ struct Settings {
 using Sections = std::map<std::string, std::map<std::string, std::string>>;
 Sections parse_sections(std::string_view text);
 
-/// Throws RunError that names what is missing and never what is there: half a pair of keys, a profile that is not there, a
-/// source of keys that gives none, an endpoint that is no URL, a region that is no part of a host name. Control characters, which
-/// could end a header of HTTP, are refused with the variable, or the file, line and column.
+/// Throws RunError that names the missing part and never a value. Half a pair of keys, a missing profile, a source
+/// without keys, a bad endpoint, a bad region. Control characters, which could end a header of HTTP, are refused with
+/// the variable, or the file, line and column.
 Settings read_settings(const KeyPlaces& places);
-/// Of this process.
+/// The settings of this process.
 Settings read_settings();
 
 }  // namespace headrace::s3

@@ -18,8 +18,8 @@ namespace headrace::s3 {
 
 using Sha256 = std::array<unsigned char, 32>;
 
-/// One per thread. The key of a day and the texts of a second are kept; after the first call nothing is allocated but what a
-/// longer path or query than before needs.
+/// One per thread. The key of a day and the texts of a second are kept. After the first call memory is allocated only
+/// for a longer path or query than before.
 class Signer {
  public:
   /// Throws RunError when OpenSSL has no SHA-256.
@@ -67,7 +67,7 @@ class Signer {
   std::string text_, header_;
 };
 
-/// What x-amz-content-sha256 says of a request whose body is not hashed.
+/// The x-amz-content-sha256 of a request whose body is not hashed.
 inline constexpr std::string_view kUnsignedPayload = "UNSIGNED-PAYLOAD";
 
 }  // namespace headrace::s3

@@ -1,4 +1,4 @@
-// What the engine over libcurl can do, whether it is built or not.
+// The abilities of the engine over libcurl, whether it is built or not.
 #pragma once
 
 #include "harness/backends/engines.h"

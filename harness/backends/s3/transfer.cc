@@ -94,7 +94,7 @@ Transfer::~Transfer() { curl_easy_cleanup(easy_); }
 void Transfer::set_method(Method method) {
   if (method == method_) return;
   method_ = method;
-  curl_easy_setopt(easy_, CURLOPT_HTTPGET, 1L);  // undoes what the others set
+  curl_easy_setopt(easy_, CURLOPT_HTTPGET, 1L);  // undoes the settings of the others
   curl_easy_setopt(easy_, CURLOPT_CUSTOMREQUEST, nullptr);
   if (method == Method::head) curl_easy_setopt(easy_, CURLOPT_NOBODY, 1L);
   if (method == Method::put || method == Method::post) curl_easy_setopt(easy_, CURLOPT_UPLOAD, 1L);
@@ -237,7 +237,7 @@ bool Transfer::body(std::string_view bytes) noexcept {
     answer_.error.append(bytes);
     return true;
   }
-  if (ask_.method == Method::put || ask_.method == Method::remove) return true;  // some say there that it is done
+  if (ask_.method == Method::put || ask_.method == Method::remove) return true;  // some report success there
   if (flaw_ == Flaw::changed) return false;
   if (ask_.text != nullptr) {
     if (ask_.text->size() + bytes.size() > kMostText) flaw_ = Flaw::too_long;

@@ -15,7 +15,7 @@ namespace headrace::s3 {
 
 enum class Method : std::uint8_t { get, head, put, post, remove };
 
-/// What a request asks for, what it sends, and where the answer's body goes.
+/// A request, its body, and the place of the answer's body.
 struct Ask {
   std::string_view key;           // not encoded; "" = of the bucket
   std::string_view query{};       // encoded, sorted
@@ -23,7 +23,7 @@ struct Ask {
   std::uint64_t length = 0;       // expected bytes of the body
   bool ranged = false;            // only [offset, offset + length) is asked for
   std::uint64_t version = 0;      // must be the object's; 0 = any
-  unsigned char* into = nullptr;  // at least `length` bytes; nullptr = what comes is counted and dropped
+  unsigned char* into = nullptr;  // at least `length` bytes; nullptr = received bytes are counted and dropped
   std::string* text = nullptr;    // instead: all of it, however much comes (listings)
   Method method = Method::get;
   const unsigned char* from = nullptr;  // `sends` bytes: the body of put and post
@@ -44,7 +44,7 @@ class Transfer {
  public:
   enum class Flaw : std::uint8_t { none, range_ignored, changed, too_long };
 
-  /// Allocates all that it needs, but what libcurl takes for itself. Throws RunError.
+  /// Allocates all that it needs, except libcurl's own memory. Throws RunError.
   Transfer(const Way& way, std::uint32_t slot);
   ~Transfer();
   Transfer(const Transfer&) = delete;

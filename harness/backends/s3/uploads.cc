@@ -23,7 +23,7 @@ const unsigned char* bytes_of(std::string_view text) { return reinterpret_cast<c
 /// As conditions want it; listings of some stores leave the quotes out.
 std::string quoted(const std::string& etag) { return etag.starts_with('"') ? etag : '"' + etag + '"'; }
 
-/// Objects of one bucket on their way out: each is looked at first, and goes only if it is the one that was listed.
+/// Objects of one bucket on their way out. Each is looked at first, and goes only if it is the listed one.
 class Removal {
  public:
   Removal(SharedSettings settings, const Ledger& ledger, const std::string& bucket, std::span<const OwnObject> objects,
@@ -134,6 +134,38 @@ std::optional<StoredBytes> get_object(SharedSettings settings, const Ledger& led
   return StoredBytes{std::move(bytes), std::string(answer.etag.view())};
 }
 
+namespace {
+
+class OneByOne final : public ObjectReader {
+ public:
+  OneByOne(SharedSettings settings, const Ledger& ledger, const std::string& bucket)
+      : requests_(std::move(settings), bucket, 1, kObjectRetries, ledger.stop()) {}
+
+  void read(const std::string& url, std::uint64_t version, std::span<char> into) override {
+    const std::string key = parse_url(url).prefix;
+    requests_.start(
+        0,
+        {.key = key, .length = into.size(), .version = version, .into = reinterpret_cast<unsigned char*>(into.data())});
+    requests_.turn(1);
+    const Transfer& transfer = requests_.transfer(0);
+    if (transfer.is_whole()) return;
+    const Answer& answer = transfer.answer();
+    const bool gone = answer.transport == 0 && answer.status == 404 && answer.code() != "NoSuchBucket";
+    if (gone || answer.is_success()) throw RunError(url + ": was changed while it was read");
+    throw RunError(describe("get " + url, answer, requests_.settings(), requests_.address(), Doing::reading));
+  }
+
+ private:
+  Requests requests_;
+};
+
+}  // namespace
+
+std::unique_ptr<ObjectReader> make_object_reader(SharedSettings settings, const Ledger& ledger,
+                                                 const std::string& url) {
+  return std::make_unique<OneByOne>(std::move(settings), ledger, parse_url(url).bucket);
+}
+
 void remove_objects(SharedSettings settings, const Ledger& ledger, std::span<const OwnObject> objects,
                     const std::function<void(std::size_t, bool)>& each) {
   if (objects.empty()) return;
@@ -171,8 +203,8 @@ std::string escaped(std::string_view text) {
                              call.address().origin(), why));
 }
 
-/// The ETag of what is under `key`, where these parts make just that; "" otherwise, and where the store's ETags do not report.
-/// An upload may be gone because it is complete: the answer that reported so was lost on the way.
+/// The ETag of the object under `key`, where these parts make exactly that object. "" otherwise, and where the store's
+/// ETags are unknown. An upload may be gone because it is complete: its answer was lost.
 std::string completed_before(Call& call, const std::string& key, const UploadedParts& parts) {
   const Answer& stands = call({.key = key, .method = Method::head});
   if (!stands.is_success() || call.length() != parts.size) return "";

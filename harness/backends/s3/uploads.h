@@ -1,4 +1,4 @@
-// Multipart uploads: begun, completed, aborted, and those that somebody left.
+// Multipart uploads: begun, completed, aborted, and abandoned ones.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace headrace::s3 {
 
-// Requests for single objects that nobody measures: put, get, remove.
+// Unmeasured requests for single objects: put, get, remove.
 
 using SharedSettings = std::shared_ptr<const Settings>;
 
@@ -34,9 +34,9 @@ class Call {
   /// Until it is answered. `text` of the answer is at hand until the next one.
   const Answer& operator()(Ask ask);
   const std::string& text() const { return text_; }
-  /// Was it asked more than once? Then an answer before the last may have been lost on the way, and what it reported done.
+  /// Was it sent more than once? Then an earlier answer may have been lost, and its work done.
   bool asked_again() const { return tries_ > 1; }
-  /// Bytes that the last answer has, or would have if they had been asked for; nothing where it does not report.
+  /// Bytes that the last answer has, or would have if they had been asked for. Nothing where it does not report.
   std::optional<std::uint64_t> length() const;
   /// Throws RunError in the server's words.
   [[noreturn]] void refuse(const std::string& what, Doing doing) const;
@@ -49,13 +49,13 @@ class Call {
   std::uint32_t tries_ = 0;
 };
 
-/// What the requests of one upload carry: "uploadId=..." encoded.
+/// The query of one upload's requests: "uploadId=..." encoded.
 std::string upload_query(std::string_view id);
 
 /// Asks for a new upload of `key`; returns its id. `shown` names the object in the RunError.
 std::string begin_upload(Call& call, const std::string& key, const std::string& shown);
 
-/// What an upload has made, once it is complete.
+/// The result of a complete upload.
 struct UploadedParts {
   const std::vector<std::string>& etags;  // in the order of the parts
   std::uint64_t size = 0;                 // of all [B]
@@ -66,6 +66,7 @@ std::string complete_upload(Call& call, const std::string& key, const std::strin
                             const std::string& shown);
 
 // As the methods of ObjectStore.
+std::unique_ptr<ObjectReader> make_object_reader(SharedSettings settings, const Ledger& ledger, const std::string& url);
 std::vector<OpenUpload> list_uploads(SharedSettings settings, const Ledger& ledger, const std::string& url);
 void abort_upload(SharedSettings settings, const Ledger& ledger, const OpenUpload& upload);
 

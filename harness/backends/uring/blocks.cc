@@ -101,7 +101,7 @@ class UringBlocks final : public BlockReader {
     ring_->reap([&](std::uint64_t slot, int result) { take(static_cast<std::uint32_t>(slot), result, end_ns); });
   }
 
-  /// True when all of it was in the page cache; else the ring reads what is left.
+  /// True when all of it was in the page cache; else the ring reads the rest.
   bool have_cached(const BlockRequest& request) noexcept {
     const std::int64_t got = read_cached(open_[request.file], buffers_[request.slot], request.length, request.offset);
     if (got < 0) cached_first_ = errno != EOPNOTSUPP;
@@ -152,7 +152,7 @@ class UringBlocks final : public BlockReader {
   Polling polling_;
   std::vector<Slot> slots_;
   std::vector<std::uint64_t> sizes_;
-  std::vector<BlockCompletion> done_;  // never grows beyond what was reserved
+  std::vector<BlockCompletion> done_;  // never grows beyond the reserved size
   const bool direct_;
   bool cached_first_;
   std::unique_ptr<Ring> ring_;

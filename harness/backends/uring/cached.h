@@ -1,6 +1,5 @@
-// With one request in flight a ring has nothing to overlap, and costs a fifth more than a system
-// call for what lies in the page cache. There such data is read without it; what would have to wait
-// goes through the ring.
+// With one request in flight a ring has nothing to overlap. For cached data it costs a fifth more than a system call.
+// Such data is read without the ring; requests that would have to wait go through it.
 #pragma once
 
 #include <fcntl.h>
@@ -29,8 +28,8 @@ inline int open_if_cached(int root_fd, const char* path, int flags) noexcept {
   return static_cast<int>(::syscall(SYS_openat2, root_fd, path, &how, sizeof how));
 }
 
-/// The bytes at the beginning of the range that the page cache has; 0 at the end of the file;
-/// negative when the first is not there, or the file system cannot show.
+/// The bytes at the beginning of the range that the page cache has. 0 at the end of the file. Negative when the first
+/// is not there, or the file system cannot show.
 inline std::int64_t read_cached(int fd, unsigned char* to, std::uint64_t length, std::uint64_t offset) noexcept {
   const iovec place{to, length};
   return ::preadv2(fd, &place, 1, static_cast<off_t>(offset), RWF_NOWAIT);

@@ -1,4 +1,4 @@
-# io_uring: needs liburing 2.3 (deferred task work), proved by linking; static where there is one, so that the tree can
+# io_uring: needs liburing 2.3 (deferred task work), proved by linking. Static where there is one, so that the tree can
 # be copied to machines without it.
 find_path(LIBURING_INCLUDE_DIR liburing.h)
 find_library(LIBURING_LIBRARY NAMES liburing.a uring)

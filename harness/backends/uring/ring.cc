@@ -16,12 +16,11 @@ namespace {
 
 struct Setup {
   unsigned flags;
-  const char* lacks;  // what a kernel that refuses it does not have
+  const char* lacks;  // the feature that a refusing kernel lacks
 };
 
-/// From best to plainest. With the first, completions are worked off only when this thread asks for
-/// them, in a batch; with the second, at the next system call; with the last they interrupt the
-/// thread.
+/// From best to plainest. With the first, completions are worked off only when this thread asks for them, in a batch.
+/// With the second, at the next system call. With the last they interrupt the thread.
 constexpr std::array kSetups{
     Setup{IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, "deferred task work (Linux 6.1)"},
     Setup{IORING_SETUP_COOP_TASKRUN, "cooperative task work (Linux 5.19)"},
@@ -32,7 +31,7 @@ constexpr std::array kSetups{
 
 std::string setup_failure(int code) {
   std::string text = "io_uring_setup: " + errno_text(code);
-  text.pop_back();  // the reasons stand in the same brackets
+  text.pop_back();  // the reasons are in the same brackets
   std::ifstream setting("/proc/sys/kernel/io_uring_disabled");
   if (std::string value; setting >> value) text += "; kernel.io_uring_disabled = " + value;
   if (code == EPERM) text += "; a seccomp filter may also forbid it, as containers do";
@@ -86,7 +85,7 @@ void Ring::enter(unsigned wait_for) {
     if (result >= 0) return;
     if (result != -EINTR && result != -EAGAIN && result != -EBUSY)
       throw system_error("io_uring_enter", "submitting reads", -result);
-    wait_for = 0;  // interrupted, or out of memory for a moment: let the owner take what has come
+    wait_for = 0;  // interrupted, or out of memory for a moment: the owner takes the completions so far
     if (io_uring_cq_ready(&ring_) || io_uring_sq_ready(&ring_) == 0) return;
   }
 }

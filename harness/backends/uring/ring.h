@@ -31,8 +31,8 @@ class Ring {
   Ring(const Ring&) = delete;
   Ring& operator=(const Ring&) = delete;
 
-  /// Registers the memory that requests will read to or write from, so that the kernel need not
-  /// look up its pages for each one. Noted when it may not be pinned.
+  /// Registers the memory of requests, so that the kernel need not look up its pages for each one. Noted when it may
+  /// not be pinned.
   void register_memory(std::span<const unsigned char> memory, Notes& notes);
   /// Registers open files by position. False (and noted) when the kernel does not take them.
   bool register_files(std::span<const int> fds, Notes& notes);
@@ -43,19 +43,19 @@ class Ring {
   /// Can a request use the file that a request linked before it opens (Linux 5.19)?
   bool has_linked_files() const noexcept { return (ring_.features & IORING_FEAT_LINKED_FILE) != 0; }
 
-  /// From now on each request goes to the device at once. Of more than two that are submitted
-  /// together the kernel makes one batch, which the device sees when the last of them is ready:
-  /// good for what is in memory, but a device that waits for work gave a fifth less random reads.
+  /// From now on each request goes to the device at once. The kernel batches more than two requests that are submitted
+  /// together. The device sees the batch when the last of them is ready. That is good for cached data, but a device
+  /// that waits for work gave a fifth less random reads.
   void submit_unbatched() noexcept { rank_sync_ = 2; }
 
   /// An empty request; the ones asked for before are complete. Owners never ask for more than
   /// `entries` between two calls of enter().
   io_uring_sqe* request() noexcept {
     if (io_uring_sq_ready(&ring_) >= rank_sync_)
-      io_uring_submit(&ring_);  // what fails stays, and is reported by enter()
+      io_uring_submit(&ring_);  // a failed request stays, and is reported by enter()
     return io_uring_get_sqe(&ring_);
   }
-  /// Make a request a read or write, of registered memory where it lies in that.
+  /// Make a request a read or write, of registered memory where the buffer is in it.
   void prepare_read(io_uring_sqe* sqe, int file, unsigned char* to, std::uint64_t length,
                     std::uint64_t offset) const noexcept {
     const auto size = static_cast<unsigned>(length);
@@ -74,11 +74,11 @@ class Ring {
       io_uring_prep_write(sqe, file, from, size, offset);
     }
   }
-  /// Submits what was asked for and waits for at least `wait_for` completions. Throws RunError.
+  /// Submits the prepared requests and waits for at least `wait_for` completions. Throws RunError.
   void enter(unsigned wait_for);
-  /// Submits what was asked for, and waits for a completion until shortly before `until_ns`; in the
-  /// time left it does not wait, so that the caller, who comes back, is there in time. A ring
-  /// that polls, or a kernel that cannot wait so (before Linux 5.11), never waits.
+  /// Submits the prepared requests, and waits for a completion until shortly before `until_ns`. It does not wait in the
+  /// time left, so that the caller returns in time. A ring that polls, or a kernel that cannot wait so (before Linux
+  /// 5.11), never waits.
   void enter_until(std::uint64_t until_ns);
   /// Takes every completion that is there: f(user_data, result).
   template <class F>
@@ -95,7 +95,7 @@ class Ring {
  private:
   static constexpr int kPieceBits = 30;  // 1 GiB: the kernel's limit for one buffer
 
-  /// The registered buffer in which all of it lies, or -1.
+  /// The registered buffer that contains all of it, or -1.
   int buffer_of(const unsigned char* begin, std::uint64_t length) const noexcept {
     const auto at = reinterpret_cast<std::uintptr_t>(begin) - reinterpret_cast<std::uintptr_t>(registered_.data());
     if (at >= registered_.size() || length == 0) return -1;

@@ -1,5 +1,5 @@
-// Blocks over sockets: the kernel goes on with a block until it is whole, so that a thread is woken
-// once for each block and not for each segment that comes.
+// Blocks over sockets. The kernel continues a block until it is whole, so a thread wakes once per block and not per
+// segment.
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -32,7 +32,7 @@ class UringMover final : public StreamMover {
  private:
   static constexpr std::uint64_t kCall_ns = 200'000'000;
 
-  /// Of the request that was made, now or before.
+  /// Finishes the request that was made, now or before.
   std::int64_t finish() {
     in_flight_ = true;
     ring_->enter_until(now_ns() + kCall_ns);

@@ -1,4 +1,4 @@
-// What the engine over io_uring can do, whether it is built or not.
+// The abilities of the engine over io_uring, whether it is built or not.
 #pragma once
 
 #include "harness/backends/engines.h"

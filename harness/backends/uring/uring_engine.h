@@ -9,8 +9,7 @@
 
 namespace headrace::uring {
 
-/// `link`: open, read and close of a file go to the kernel together where it can do that; otherwise
-/// one by one.
+/// `link`: open, read and close of a file go to the kernel together where it can do that. Otherwise one by one.
 std::unique_ptr<WholeFileReader> make_whole_files(const FileTable& files, const ReaderOptions& options, Notes& notes,
                                                   bool link = true);
 std::unique_ptr<BlockReader> make_blocks(const FileTable& files, std::span<const std::uint32_t> selected,

@@ -13,10 +13,9 @@ namespace {
 
 enum class Step : std::uint8_t { open, read, close };
 
-/// One file on its way. As many of its steps as are known beforehand go to the kernel at once,
-/// linked, so that the next starts when the one before is done; when they are all back, what is
-/// left follows: the next block of a large file, the rest after a short read (which breaks the
-/// link), the close after an error.
+/// One file on its way. All steps that are known beforehand go to the kernel at once, linked. Each starts when the one
+/// before is done. Then the rest follows, such as the next block of a large file, or the close after
+/// an error. A short read breaks the link, and its rest follows, too.
 struct Slot {
   FileCompletion file;
   std::uint64_t size = 0;
@@ -132,12 +131,11 @@ class UringWholeFiles final : public WholeFileReader {
     finish(slot, now_ns());
   }
 
-  /// Where the next bytes go, and how many fit: a read that came back short is gone on with behind
-  /// what it gave.
+  /// Where the next bytes go, and how many fit: a short read is continued behind its bytes.
   unsigned char* place(const Slot& slot) const noexcept { return buffers_[slot.file.slot] + slot.file.bytes % block_; }
   std::uint64_t room(const Slot& slot) const noexcept { return block_ - slot.file.bytes % block_; }
 
-  /// Says whose completion it will be; after the prep call, which clears the request.
+  /// Sets the owner of the completion; after the prep call, which clears the request.
   static void tag(io_uring_sqe* sqe, Slot& slot, Step step) noexcept {
     sqe->user_data = (std::uint64_t{slot.file.slot} << 2) | static_cast<std::uint64_t>(step);
     ++slot.pending;
@@ -213,7 +211,7 @@ class UringWholeFiles final : public WholeFileReader {
       }
     }
     if (slot.pending > 0) return;
-    if (!slot.moved) fail(slot, ECANCELED, 2);  // nothing of a whole chain was done, and nothing says why
+    if (!slot.moved) fail(slot, ECANCELED, 2);  // nothing of a whole chain was done, without a reason
     if (slot.closed || (!slot.opened && slot.file.error)) {
       finish(slot, now);
     } else {

@@ -61,7 +61,7 @@ class UringWriter final : public BlockWriter {
     const BlockRequest& request = slot.request;
     if (result > 0) {
       slot.done += static_cast<std::uint32_t>(result);
-      if (slot.done < request.length) return push(index);  // a disk that is full takes a part and then says why
+      if (slot.done < request.length) return push(index);  // a full disk takes a part and then returns the error
     }
     std::int64_t total = slot.done;
     std::uint64_t at = request.offset;
@@ -80,7 +80,7 @@ class UringWriter final : public BlockWriter {
   Notes& notes_;
   std::span<const unsigned char> memory_;
   std::vector<Slot> slots_;
-  std::vector<BlockCompletion> done_;  // never grows beyond what was reserved
+  std::vector<BlockCompletion> done_;  // never grows beyond the reserved size
   std::unique_ptr<Ring> ring_;
   unsigned in_flight_ = 0;
 };

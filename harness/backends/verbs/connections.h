@@ -1,5 +1,5 @@
-// Queue pairs that are connected, each with one of another endpoint (RC): by what both ends exchange, or by the
-// kernel's connection manager.
+// Connected queue pairs (RC), each with one of another endpoint. Both ends exchange their data, or the kernel's
+// connection manager does.
 #pragma once
 
 #include <memory>

@@ -46,7 +46,7 @@ int Datagrams::post(unsigned queue, std::span<const RdmaWork> work) noexcept {
   });
 }
 
-/// The header goes where nobody looks.
+/// The header goes to an unused place.
 int Datagrams::receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,
                        std::uint32_t id) noexcept {
   ibv_sge parts[2] = {{reinterpret_cast<std::uint64_t>(header_), kHeader, header_region_->lkey},

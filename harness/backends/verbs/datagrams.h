@@ -1,4 +1,4 @@
-// Queue pairs of datagrams (UD): a message is one packet to whoever it names, and nobody acknowledges it.
+// Queue pairs of datagrams (UD): a message is one packet to the named receiver, and is not acknowledged.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace headrace::verbs {
 class Datagrams final : public Endpoint {
  public:
   Datagrams(const Device& device, const RdmaPort& port, const RdmaSettings& settings);
-  ~Datagrams() override { queues_.clear(); }  // before what their receives write to
+  ~Datagrams() override { queues_.clear(); }  // before the memory that their receives write to
   void connect(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count) override;
   int post(unsigned queue, std::span<const RdmaWork> work) noexcept override;
   int receive(unsigned queue, void* to, std::uint32_t length, std::uint32_t local_key,

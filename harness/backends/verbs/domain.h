@@ -1,4 +1,4 @@
-// What libibverbs' objects belong to: a device opened, its protection domain, memory registered there.
+// The owner of libibverbs' objects: an open device, its protection domain, memory registered there.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -24,7 +24,7 @@ struct Release {
 template <class T>
 using Held = std::unique_ptr<T, Release>;
 
-/// What must outlive memory that is registered with it.
+/// Must outlive the memory that is registered with it.
 struct Domain {
   Device device;
   Held<ibv_pd> pd;

@@ -4,6 +4,7 @@
 #include <infiniband/mlx5dv.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <vector>
 
@@ -15,7 +16,7 @@
 namespace headrace::verbs {
 namespace {
 
-constexpr std::uint64_t kKey = 0x68656164;  // that a target is to be reported by who reaches it
+constexpr std::uint64_t kKey = 0x68656164;  // the key that an initiator must name to reach a target
 
 /// The driver's own library, which need not be there.
 struct Mlx5 {
@@ -23,10 +24,16 @@ struct Mlx5 {
   decltype(&::mlx5dv_is_supported) is_supported = nullptr;
   decltype(&::mlx5dv_create_qp) create_qp = nullptr;
   decltype(&::mlx5dv_qp_ex_from_ibv_qp_ex) qp_ex = nullptr;
+  decltype(&::mlx5dv_query_device) query_device = nullptr;
+  decltype(&::mlx5dv_devx_general_cmd) command = nullptr;
 
+  static const Mlx5& loaded() {
+    static const Mlx5 functions;
+    return functions;
+  }
   /// Throws Unsupported.
   static const Mlx5& for_device(const Device& device, const RdmaPort& port) {
-    static const Mlx5 functions;
+    const Mlx5& functions = loaded();
     if (!functions.library) throw Unsupported("transport: dc: " + functions.library.why());
     if (!functions.is_supported || !functions.create_qp || !functions.qp_ex)
       throw Unsupported("transport: dc: libmlx5.so.1 is older than rdma-core 25");
@@ -41,6 +48,8 @@ struct Mlx5 {
     library.find("mlx5dv_is_supported", is_supported);
     library.find("mlx5dv_create_qp", create_qp);
     library.find("mlx5dv_qp_ex_from_ibv_qp_ex", qp_ex);
+    library.find("mlx5dv_query_device", query_device);
+    library.find("mlx5dv_devx_general_cmd", command);
   }
 };
 
@@ -51,7 +60,7 @@ struct ReleaseWay {
   void operator()(ibv_ah* way) const { ibv_destroy_ah(way); }
 };
 
-/// Of each queue pair an initiator, which is what it posts to, and a target, whose number the other end receives.
+/// For each queue pair an initiator, to which it posts, and a target, whose number the other end receives.
 class Dynamic final : public Endpoint {
  public:
   Dynamic(const Device& device, const RdmaPort& port, const RdmaSettings& settings)
@@ -62,7 +71,7 @@ class Dynamic final : public Endpoint {
     }
   }
   ~Dynamic() override {
-    targets_.clear();  // before what they receive with
+    targets_.clear();  // before the objects that they receive with
     queues_.clear();
   }
 
@@ -220,6 +229,24 @@ class Dynamic final : public Endpoint {
 };
 
 }  // namespace
+
+unsigned lag_legs(const Device& device) {
+  const Mlx5& mlx5 = Mlx5::loaded();
+  if (!mlx5.is_supported || !mlx5.query_device || !mlx5.command || !mlx5.is_supported(device->device)) return 0;
+  mlx5dv_context known{};
+  known.comp_mask = MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS;
+  if (mlx5.query_device(device.get(), &known) != 0 || (known.comp_mask & MLX5DV_CONTEXT_MASK_NUM_LAG_PORTS) == 0)
+    return 0;
+  // Cards with two ports report 2 whether they are bonded or not. The firmware's QUERY_LAG reports the state.
+  constexpr std::array<std::uint8_t, 2> kQueryLag{0x08, 0x42};
+  constexpr std::size_t kLength = 16, kMode = 10, kState = 11;
+  constexpr std::uint8_t kBits = 7, kSeparatePorts = 2;
+  std::array<std::uint8_t, kLength> in{}, out{};
+  std::copy(kQueryLag.begin(), kQueryLag.end(), in.begin());
+  if (mlx5.command(device.get(), in.data(), in.size(), out.data(), out.size()) != 0) return 0;
+  const bool bonded = (out[kState] & kBits) != 0 && (out[kMode] & kBits) != kSeparatePorts;
+  return bonded && known.num_lag_ports > 1 ? known.num_lag_ports : 0;
+}
 
 std::unique_ptr<RdmaEndpoint> make_dynamic_endpoint(const Device& device, const RdmaPort& port,
                                                     const RdmaSettings& settings) {

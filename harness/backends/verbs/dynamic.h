@@ -1,5 +1,5 @@
-// Dynamically connected queue pairs (DC), of NVIDIA's cards: an initiator reaches any target that it knows, without a
-// connection of its own to each.
+// Dynamically connected queue pairs (DC), of NVIDIA's cards. An initiator reaches any target that it knows, without a
+// connection to each.
 #pragma once
 
 #include <memory>
@@ -12,5 +12,8 @@ namespace headrace::verbs {
 /// Throws Unsupported where the card, or libmlx5, has none.
 std::unique_ptr<RdmaEndpoint> make_dynamic_endpoint(const Device& device, const RdmaPort& port,
                                                     const RdmaSettings& settings);
+
+/// Of the bond that the card runs in hardware; 0 where it runs none, or is another driver's.
+unsigned lag_legs(const Device& device);
 
 }  // namespace headrace::verbs

@@ -8,4 +8,6 @@ std::unique_ptr<RdmaEndpoint> make_dynamic_endpoint(const Device&, const RdmaPor
   throw Unsupported("transport: dc: built without infiniband/mlx5dv.h (Debian: libibverbs-dev)");
 }
 
+unsigned lag_legs(const Device&) { return 0; }
+
 }  // namespace headrace::verbs

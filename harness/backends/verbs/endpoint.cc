@@ -152,7 +152,7 @@ ibv_ah_attr Endpoint::route_to(const RdmaAddress& other) const {
   route.port_num = static_cast<std::uint8_t>(port_.number);
   route.sl = static_cast<std::uint8_t>(settings_.service_level);
   route.dlid = other.lid;
-  // RoCE has no other address; InfiniBand needs the global one beyond its subnet, and where the port says so.
+  // RoCE has no other address; InfiniBand needs the global one beyond its subnet, and where the port requires it.
   const bool beyond = std::memcmp(other.gid.data(), address_.gid.data(), 8) != 0;
   if (!port_.ethernet && !port_.global_route && !beyond) return route;
   route.is_global = 1;

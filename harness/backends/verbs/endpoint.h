@@ -1,4 +1,4 @@
-// Queue pairs of one port with common completion queues: what those of connections and those of datagrams have in common.
+// Queue pairs of one port with common completion queues: the common part of those of connections and of datagrams.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -14,7 +14,7 @@
 
 namespace headrace::verbs {
 
-/// Of the kind that `settings` say. Throws RunError; Unsupported where this machine cannot make such.
+/// An endpoint of the kind in `settings`. Throws RunError; Unsupported where this machine cannot make one.
 std::unique_ptr<RdmaEndpoint> make_endpoint(const Device& device, const RdmaPort& port, const RdmaSettings& settings);
 
 class Endpoint : public RdmaEndpoint {
@@ -35,7 +35,7 @@ class Endpoint : public RdmaEndpoint {
   std::string why(int status) const override;
 
  protected:
-  /// All queue pairs, put in their first state with `attributes` and `mask` beside what each has.
+  /// All queue pairs, put in their first state with `attributes` and `mask` in addition to the common ones.
   void make_queue_pairs(ibv_qp_type type, unsigned receive_parts, const ibv_qp_attr& attributes, int mask);
   /// How many queue pairs a call of connect() is for. Settles mtu(). Throws RunError where the two ends do not fit.
   unsigned check_fits(const RdmaAddress& other, unsigned first, unsigned others_first, unsigned count);
@@ -44,7 +44,7 @@ class Endpoint : public RdmaEndpoint {
   void start_sending(ibv_qp* queue, const RdmaAddress& other, const std::string& what) const;
   void change(ibv_qp* queue, ibv_qp_attr& attributes, int mask, const std::string& what) const;
 
-  /// What a completion brings back whatever became of it: the caller's word, and which queue pair it is of.
+  /// The identity of a completion, successful or not: the caller's word, and its queue pair.
   static constexpr std::uint64_t tagged(unsigned queue, std::uint32_t id) noexcept {
     return std::uint64_t{queue} << 32 | id;
   }

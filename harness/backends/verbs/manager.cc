@@ -25,9 +25,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{20};  // for one connection
 constexpr int kResolve_ms = 5000;
-constexpr int kWaiting = 1024;  // requests that nobody has taken yet
+constexpr int kWaiting = 1024;  // requests that are not accepted yet
 
-/// What a request carries: for which queue pair it is, and that it is headrace's.
+/// The content of a request: its queue pair, and the mark of headrace.
 struct Word {
   std::uint32_t magic = 0x68656164;
   std::uint32_t queue = 0;
@@ -157,7 +157,7 @@ class Manager final : public ConnectionManager {
         mtu = std::min(mtu, mtu_bytes(attributes.path_mtu));
         attributes.path_mtu = mtu_of(mtu);
         attributes.max_dest_rd_atomic = static_cast<std::uint8_t>(terms.reads);
-        attributes.min_rnr_timer = kReceiverDelay;  // the kernel's 0 stands for 655 ms
+        attributes.min_rnr_timer = kReceiverDelay;  // the kernel's 0 means 655 ms
       }
       if (state == IBV_QPS_RTS) {
         attributes.max_rd_atomic = static_cast<std::uint8_t>(terms.reads);
@@ -178,7 +178,7 @@ class Manager final : public ConnectionManager {
     }
   }
 
-  /// The next event: requests are kept; what `id` failed of is thrown. What it was, if it was of `id`; else a request.
+  /// The next event: requests are kept; a failure of `id` is thrown. Returns the event of `id`; else a request.
   rdma_cm_event_type next(rdma_cm_id* id) {
     rdma_cm_event* event = nullptr;
     while (cm_.get_cm_event(channel_, &event) != 0) {
@@ -219,7 +219,7 @@ class Manager final : public ConnectionManager {
     if (said.private_data_len >= sizeof word && word.magic == Word{}.magic)
       waiting_.push_back({event.id, word.queue});
     else
-      ids_.push_back(event.id);  // a stranger, who hears nothing
+      ids_.push_back(event.id);  // a stranger, which gets no answer
   }
 
   const ManagerLibrary& cm_;

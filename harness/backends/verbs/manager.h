@@ -1,5 +1,5 @@
-// Connections that the kernel's connection manager makes (rdma_cm): it finds the way to an IP address, and asks the
-// fabric's subnet manager for the route where there is one.
+// Connections by the kernel's connection manager (rdma_cm). It resolves an IP address, and gets the route from the
+// fabric's subnet manager if there is one.
 #pragma once
 
 #include <infiniband/verbs.h>
@@ -27,7 +27,7 @@ struct ManagedTerms {
   std::uint8_t timeout = 14;
 };
 
-/// Listens on an IP address of its port for as long as it lives, and holds what was connected.
+/// Listens on an IP address of its port for as long as it lives, and holds the connections.
 class ConnectionManager {
  public:
   virtual ~ConnectionManager() = default;

@@ -16,7 +16,7 @@ struct ManagerAddress {
   std::string interface;              // of this machine
 };
 
-/// RoCE's addresses are IP addresses; an InfiniBand port has those of its IPoIB interface. `sys`: where /sys lies.
+/// RoCE's addresses are IP addresses; an InfiniBand port has those of its IPoIB interface. `sys`: the path of /sys.
 /// Throws Unsupported where it has none.
 ManagerAddress manager_address(const RdmaPort& port, unsigned gid_index, const std::string& sys = "/sys");
 

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string_view>
 
+#include "harness/backends/verbs/dynamic.h"
 #include "harness/backends/verbs/words.h"
 #include "harness/base/error.h"
 
@@ -71,7 +72,7 @@ void locate(const std::string& device, RdmaPort& port) {
   if (int number = -1; node >> number) port.numa_node = number;
 }
 
-/// "" where reliable connections can be made by what both ends exchange.
+/// "" where reliable connections need only the exchange of both ends.
 std::string why_unusable(const ibv_device& device) {
   if (device.transport_type == IBV_TRANSPORT_IB) return "";
   if (device.transport_type == IBV_TRANSPORT_IWARP) return "it is an iWARP device, which headrace does not measure";
@@ -115,6 +116,7 @@ void add_ports(const Device& device, const std::string& name, Ports& all) {
     port.most_completions = static_cast<unsigned>(limits.max_cqe);
     port.most_reads = static_cast<unsigned>(std::min(limits.max_qp_rd_atom, limits.max_qp_init_rd_atom));
     locate(name, port);
+    if (port.ethernet) port.lag_legs = lag_legs(device);
     port.gids = gids_of(device.get(), number);
     all.ports.push_back(std::move(port));
     all.devices.push_back(device);

@@ -14,7 +14,7 @@ RunError refused(const std::string& port, const std::string& what, int code) {
 RunError refused_memory(const std::string& port, std::uint64_t bytes, std::uint64_t needed_bytes, int code) {
   const RunError plain = refused(port, fmt::format("register {} bytes", bytes), code);
   rlimit limit{};
-  // The driver pins some memory of its own, beside what is registered.
+  // The driver pins some memory of its own, in addition to registered memory.
   constexpr std::uint64_t kDriver = 1u << 20;
   if ((code != ENOMEM && code != EPERM && code != EAGAIN) || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
       limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= needed_bytes + kDriver)

@@ -13,7 +13,7 @@ namespace headrace::verbs {
 /// "mlx5_0/1: create a queue pair: Cannot allocate memory (ENOMEM)".
 RunError refused(const std::string& port, const std::string& what, int code);
 
-/// The same for memory that is to be pinned: when it is the limit that is too small, `needed_bytes` in all is reported.
+/// The same for memory to be pinned: when the limit is too small, it reports `needed_bytes` in all.
 RunError refused_memory(const std::string& port, std::uint64_t bytes, std::uint64_t needed_bytes, int code);
 
 /// "transport retry counter exceeded: ...".

@@ -1,4 +1,4 @@
-// What the codec over libzstd gives, whether it is built or not.
+// The abilities of the codec over libzstd, whether it is built or not.
 #pragma once
 
 #include "harness/backends/engines.h"

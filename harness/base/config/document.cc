@@ -27,10 +27,10 @@ namespace {
 /// No configuration is larger; a tree of aliases to aliases would be.
 constexpr std::size_t kMaxValues = 200000;
 constexpr std::size_t kMaxFileBytes = 16 << 20, kMaxTextBytes = 2 * kMaxFileBytes;
-constexpr int kPatience_ms = 10'000;        // with who writes a pipe
+constexpr int kPatience_ms = 10'000;        // for the writer of a pipe
 constexpr std::size_t kMostKeyBytes = 200;  // YAML itself ends at 1024
 
-/// What a tree takes.
+/// The limits of a tree.
 struct Extent {
   std::size_t values = 0, text_bytes = 0;
 };
@@ -63,7 +63,7 @@ std::size_t first_wrong_byte(std::string_view text) {
   return text.size();
 }
 
-/// What the builder cannot go on after.
+/// An error after which the builder cannot continue.
 struct TooLarge {
   Location where;
   std::string why;
@@ -327,7 +327,7 @@ Value read_yaml(const std::string& path, Diagnostics& problems) {
     problems.error({path, 0, 0}, why);
     return Value{};
   };
-  // A pipe that nobody writes to must not be waited for.
+  // A pipe without a writer must not be waited for.
   const system::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   std::string text;
   char block[1 << 16];

@@ -10,8 +10,7 @@
 
 namespace headrace::config {
 
-/// A scalar, list or map read from YAML. Scalars keep their text as written: units are parsed by
-/// who knows them.
+/// A scalar, list or map read from YAML. Scalars keep their text as written: the reader parses units.
 struct Value {
   enum class Kind { null, scalar, list, map };
   struct Entry;

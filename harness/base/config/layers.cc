@@ -49,7 +49,7 @@ Value load_with_profiles(const std::string& file, const Location* asked_at, std:
     value.entries.clear();
   }
   for (const Diagnostic& problem : own.errors()) {
-    const bool of_all = asked_at != nullptr && problem.where.line == 0;  // of who names it, then
+    const bool of_all = asked_at != nullptr && problem.where.line == 0;  // of the file that names it
     problems.error(of_all ? *asked_at : problem.where, of_all ? "extends: " + to_string(problem) : problem.text);
   }
   const Value* extends = value.find("extends");

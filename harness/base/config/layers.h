@@ -10,14 +10,13 @@
 
 namespace headrace::config {
 
-/// Of a configuration's top level, beside `extends`, which layers take away.
+/// Keys of a configuration's top level that layers remove, in addition to `extends`.
 inline const std::vector<std::string> kConfigurationKeys = {"schema", "name",  "description", "target",
                                                             "seed",   "needs", "defaults",    "workloads"};
 
-/// Reads `file` and what it `extends:` (relative to the file that says so; a cycle is a problem).
-/// A file that is extended must have one of the keys above: of other files nothing is repeated in messages. Maps are
-/// merged key by key, the nearer layer wins; lists are replaced. Then `overrides`
-/// ("key=value") are applied.
+/// Reads `file` and the files that it `extends:` (relative to the extending file; a cycle is a problem). A file that is
+/// extended must have one of the keys above: messages quote nothing of other files. Maps are merged key by key, the
+/// nearer layer wins; lists are replaced. Then `overrides` ("key=value") are applied.
 Value load_layers(const std::string& file, const std::vector<std::string>& overrides, Diagnostics& problems);
 
 /// Replaces ${name} and ${name:-text} in every scalar by `names`' value. An unknown name without a

@@ -10,7 +10,7 @@
 namespace headrace::config {
 namespace {
 
-/// A number with whatever unit follows it.
+/// A number with any unit.
 struct Measure {
   double number = 0;
   std::string unit;
@@ -23,8 +23,7 @@ bool split(std::string_view text, Measure& measure) {
   return true;
 }
 
-/// What a unit stands for, so that "4KiB..4MiB" and "200ms..2s" can be walked: how many of the base
-/// unit that its name ends with.
+/// The factor of a unit, so that "4KiB..4MiB" and "200ms..2s" work, and the base unit at its end.
 struct Scale {
   double factor = 1;
   std::string base;

@@ -182,7 +182,7 @@ bool Folder::put_new(const std::string& name, std::string_view text) const {
   const std::string aside = write_aside(name, text);
   const int code = rename_new(fd(), aside.c_str(), name.c_str());
   if (code != 0) ::unlinkat(fd(), aside.c_str(), 0);
-  // ENOENT: the process that holds the folder alone removed what lay aside.
+  // ENOENT: the process that has locked the folder removed the temporary file.
   if (code != 0 && code != EEXIST && code != ENOENT) throw system_error("write", path_of(name), code);
   if (code == 0) sync();
   return code == 0;

@@ -1,5 +1,5 @@
-// A folder held open by its descriptor. Every file and folder that headrace makes, replaces or
-// removes goes through one of these: names lead nowhere else, whatever is swapped meanwhile.
+// A folder that is kept open by its descriptor. Every file and folder that headrace makes, replaces or removes goes
+// through one of these. Names lead nowhere else, even if parts of the path are replaced.
 #pragma once
 
 #include <sys/stat.h>
@@ -16,7 +16,7 @@ namespace headrace::files {
 
 using system::UniqueFd;
 
-/// The same file or folder, whatever its name.
+/// The same file or folder, under any name.
 inline bool same(const struct stat& a, const struct stat& b) noexcept {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
@@ -25,8 +25,8 @@ class Folder {
  public:
   Folder() = default;
   Folder(UniqueFd fd, std::string path) : fd_(std::move(fd)), path_(std::move(path)) {}
-  /// The folder itself, never what a link in its place points at; links on the way to it are the
-  /// user's. Empty when it cannot be opened; errno says why.
+  /// The folder itself, never what a link in its place points at. Links on the way to it are the user's. Empty when it
+  /// cannot be opened; errno says why.
   static Folder at(const std::string& path) noexcept;
   /// One below this one, at "a" or "a/b". Empty when it cannot be opened; errno says why.
   Folder inner(const std::string& name) const noexcept;
@@ -50,7 +50,7 @@ class Folder {
 
   /// Does its path still lead here?
   bool in_place() const noexcept;
-  /// Throws RunError, which says what lies there instead.
+  /// Throws RunError, which names the entry that is there instead.
   void require_in_place() const;
 
   /// False: another process has it. File systems without locks do without.
@@ -65,23 +65,23 @@ class Folder {
   UniqueFd create(const char* name, int flags = 0) const noexcept;
   /// Makes a new file that has no name and goes when it is closed. Empty: the system refuses; errno says why.
   UniqueFd create_nameless(mode_t mode) const;
-  /// Opens one that create() made for writing, in another thread, say. -1: something else lies
-  /// there (EEXIST), or the system refuses.
+  /// Opens one that create() made for writing, in another thread, say. -1: another entry is there (EEXIST), or the
+  /// system refuses.
   UniqueFd open_made(const char* name, int flags = 0) const noexcept;
-  /// Writes aside, to disk, and renames: a reader finds the file whole or not at all. What was
-  /// there is gone: the caller knows that it may be. Throws RunError; then nothing is left.
+  /// Writes aside, to disk, and renames: a reader finds the file whole or not at all. A file of that name is replaced:
+  /// the caller has made sure that it may be. Throws RunError; then nothing is left.
   void put(const std::string& name, std::string_view text) const;
-  /// The same, but false when something of that name is there already, or who holds the folder alone removed it meanwhile.
+  /// The same, but false when the name exists already, or another process locked and removed the folder.
   bool put_new(const std::string& name, std::string_view text) const;
-  /// Gives a file of this folder another name there, in place of what has that. False: errno.
+  /// Renames a file of this folder, in place of one that has the new name. False: errno.
   bool rename(const char* from, const char* to) const noexcept;
-  /// Gives a file that create() made and that is whole, open as `fd`, another name there, which nothing may have, and
-  /// hands it over: it is the user's from then on, and bears no mark. False: errno, EEXIST where something has the name.
+  /// Renames a whole file that create() made, open as `fd`; nothing may have that name. It is the user's from then on,
+  /// without a mark. False: errno, EEXIST where something has the name.
   bool publish(const char* from, const char* to, int fd) const noexcept;
   /// Takes the mark off a file that publish() gave its name before the process was killed. Throws RunError.
   void hand_over(const std::string& name) const;
-  /// Removes the very file that `proven` reports on; false when another lies there by now. Throws
-  /// RunError when the system refuses.
+  /// Removes the very file that `proven` reports on; false when another has replaced it. Throws RunError when the
+  /// system refuses.
   bool remove(const std::string& name, const struct stat& proven) const;
   /// Removes an empty folder that headrace made; false when it is neither.
   bool remove_folder(const std::string& name) const;

@@ -27,7 +27,7 @@ std::string this_host() {
   return host;
 }
 
-/// It is there only until somebody asks how it ended.
+/// It exists only until its parent collects its exit status.
 bool has_ended(long pid) {
   std::ifstream file(fmt::format("/proc/{}/stat", pid));
   const std::string stat{std::istreambuf_iterator<char>(file), {}};

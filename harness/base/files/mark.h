@@ -1,4 +1,4 @@
-// What the file `.headrace` in a folder says of it.
+// The content of a folder's file `.headrace`.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace headrace::files {
 
-/// Who has a folder for itself.
+/// The process that has locked a folder.
 struct Holder {
   long pid = 0;
   std::string host, since_utc;
@@ -25,7 +25,7 @@ struct Mark {
   bool made = false;             // headrace made the folder, too: it goes with the last file
   std::optional<Holder> holder;  // the last one that there was
   std::string token;             // of a prefix in an object store: is in every key below it; "" = a folder
-  /// Files written in this very folder by name: digests of what may stand there, the one before and the present.
+  /// Files written in this very folder by name: digests of allowed contents, the one before and the present.
   std::map<std::string, std::vector<std::string>> files;
 };
 
@@ -33,7 +33,7 @@ struct Mark {
 std::optional<Mark> parse_mark(std::string_view text);
 std::string mark_text(const Mark& mark);
 
-/// Length and hash of a text: enough to show whether somebody changed it.
+/// Length and hash of a text: enough to show whether it was changed.
 std::string digest_of(std::string_view text);
 
 }  // namespace headrace::files

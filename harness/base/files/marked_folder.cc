@@ -40,7 +40,7 @@ struct FoundMark {
 };
 
 FoundMark look_for_mark(const Folder& folder) {
-  // Whoever cannot write the folder cannot replace the mark meanwhile.
+  // A user who cannot write the folder cannot replace the mark in between.
   FoundMark found{files::parse_mark(folder.read(kMarkFile, kMostMark)), files::other_writer(folder)};
   if (found.mark && found.other_writer.empty()) found.other_writer = files::other_writer(folder, kMarkFile);
   return found;
@@ -66,7 +66,7 @@ std::string some_of(const std::vector<std::string>& names) {
   return text;
 }
 
-/// Everything but what writers left that were stopped, or are at work now.
+/// Everything but temporary files of interrupted or present writers.
 std::vector<std::string> entries_but_asides(const Folder& folder) {
   std::vector<std::string> names = folder.entries();
   std::erase_if(names, [&](const std::string& name) { return folder.is_aside(name); });
@@ -163,7 +163,7 @@ MarkedFolder MarkedFolder::claim(Folder folder, const std::string& kind) {
       return {std::move(folder), kind};
     }
     const std::vector<std::string> foreign = entries_but_asides(folder);
-    // Another headrace may have marked it meanwhile, and be at work in it.
+    // Another headrace may have marked it in between, and use it.
     if (!foreign.empty() && !mark_of(folder))
       throw UsageError(folder.path() + ": holds what headrace did not make (" + some_of(foreign) +
                        "); give a new or empty folder");
@@ -200,7 +200,7 @@ MarkedFolder MarkedFolder::make_alone(const std::string& path, const std::string
   for (;;) {
     MarkedFolder folder = make(path, kind);
     folder.hold();
-    if (!folder.is_marked()) continue;  // another process removed it meanwhile
+    if (!folder.is_marked()) continue;  // another process removed it
     remove_asides(folder.folder_);      // of writers that were killed
     return folder;
   }
@@ -268,14 +268,14 @@ bool MarkedFolder::try_hold() const {
     mark->holder = files::Holder::this_process();
     try {
       folder_.put(kMarkFile, files::mark_text(*mark));
-    } catch (const RunError&) {  // a full disk: the lock is what counts
+    } catch (const RunError&) {  // a full disk: the lock alone is enough
     }
   }
   return true;
 }
 
 void MarkedFolder::hold() const {
-  constexpr int kTries = 20;  // whoever has it may be about to say who it is, or about to go
+  constexpr int kTries = 20;  // its owner may be about to write its mark, or about to end
   for (int tries = 0; !try_hold(); ++tries) {
     const auto mark = mark_of(folder_);
     const bool known = mark && mark->holder && mark->holder->may_live();
@@ -300,12 +300,12 @@ void MarkedFolder::write(std::span<const File> written) const {
     if (present.empty() && folder_.look(name))
       throw RunError("write " + folder_.path_of(name) +
                      ": is not as headrace wrote it; move it away, or name another folder");
-    // The file that lies there now, which stays if this process is killed before the rename, and the new one.
+    // The present file, which stays if this process is killed before the rename, and the new one.
     std::vector<std::string>& digests = mark->files[name];
     digests = {files::digest_of(file.text)};
     if (!present.empty() && present != digests.front()) digests.insert(digests.begin(), present);
   }
-  // Listed first, so that whatever a writer that is stopped leaves is known.
+  // Listed first, so that files of an interrupted writer are known.
   const std::string listed = files::mark_text(*mark);
   if (listed.size() > kMostMark) throw RunError(path() + ": too many files to list in its mark");
   folder_.put(kMarkFile, listed);
@@ -340,7 +340,7 @@ CleanReport MarkedFolder::remove() const {
     return report;
   }
   const auto mark = mark_of(folder_);
-  if (!mark) return report;  // another one removed it meanwhile
+  if (!mark) return report;  // another process removed it
   for (const std::string& name : folder_.entries()) {
     if (name == kMark) continue;
     const auto found = folder_.look(name);

@@ -1,4 +1,4 @@
-// Folders that headrace marked: everything that it writes lies below one of these.
+// Folders that headrace marked: everything that it writes is below one of these.
 #pragma once
 
 #include <sys/stat.h>
@@ -15,59 +15,57 @@
 
 namespace headrace {
 
-/// What a removal did. Nothing is removed that is not proven to be headrace's own.
+/// The report of a removal. Only entries that are provably headrace's are removed.
 struct CleanReport {
   std::uint64_t files = 0;
   std::uint64_t bytes = 0;
-  /// What was left, and why: "data/x/notes.txt: not made by headrace".
+  /// The entries that stay, and why: "data/x/notes.txt: not made by headrace".
   std::vector<std::string> left;
-  /// headrace has nothing there any more: the folder is gone (or was never there), or, where it was
-  /// the user's before, is empty.
+  /// headrace has nothing there any more. The folder is gone (or was never there), or is empty if it was the user's
+  /// before.
   bool gone = false;
 
   void add(const CleanReport& more);
 };
 
-/// Removes each entry of `folder` that is `ours`; what else is there is left, `reported` so. The mark, and what is written aside,
-/// stay without a word.
+/// Removes each entry of `folder` that is `ours`; other entries stay, and `reported` lists them. The mark, and
+/// temporary files, stay without a report.
 CleanReport remove_files_if(const files::Folder& folder,
                             const std::function<bool(const std::string& name, const struct stat& status)>& ours,
                             const std::function<std::string(const std::string& name)>& reported);
 
-/// A folder with a file `.headrace` in it, which says what the folder is for (files/mark.h). Held
-/// open.
+/// A folder with a file `.headrace` in it, which has the folder's purpose (files/mark.h). Kept open.
 class MarkedFolder {
  public:
   static constexpr std::string_view kMark = ".headrace";
 
-  /// Makes `path` (parents are made too) or takes one that is empty or already marked with the same
-  /// kind. Throws UsageError, which names what is in the way, when it holds something that headrace
-  /// did not make, is marked with another kind, is no folder, or is a symbolic link, and when others than root and
-  /// this user could have written the folder or its mark (files/trust.h); RunError when the system refuses. Any number
-  /// of processes may do so at once.
+  /// Makes `path` (parents are made too) or takes one that is empty or already marked with the same kind. Throws
+  /// UsageError, which names the obstacle. It is a foreign entry, another kind's mark, no folder, or a symbolic link.
+  /// The same when others than root and this user could have written the folder or its mark (files/trust.h). Throws
+  /// RunError when the system refuses. Any number of processes may call it at once.
   static MarkedFolder make(const std::string& path, const std::string& kind);
-  /// The same below a folder that is held open.
+  /// The same below a folder that is kept open.
   static MarkedFolder make(const files::Folder& parent, const std::string& name, const std::string& kind);
-  /// The same, and has it alone until this object goes; what writers that were killed left aside is removed. Throws
-  /// RunError, which names the process that has it.
+  /// The same, and locks it until this object is destroyed; temporary files of killed writers are removed. Throws
+  /// RunError, which names the process that has locked it.
   static MarkedFolder make_alone(const std::string& path, const std::string& kind);
   static MarkedFolder make_alone(const files::Folder& parent, const std::string& name, const std::string& kind);
-  /// The same of a folder that only this user can enter (mode 0700), in a parent where nobody else can replace it. The
-  /// parent is there. Give a name that nobody can guess: random_name() in files/folder.h.
+  /// The same for a folder that only this user can enter (mode 0700). No other user can replace it in its parent, which
+  /// exists. Give a name that cannot be guessed: random_name() in files/folder.h.
   static MarkedFolder make_private(const std::string& path, const std::string& kind);
   /// The same of a folder that was not there before: `path`, or `path`-2, -3 ..., whichever is
   /// free.
   static MarkedFolder make_next(const std::string& path, const std::string& kind);
-  /// Would make() take `path`: is nothing there, or an empty folder, or one marked with this kind? What a writer that was
-  /// killed left aside does not count. Throws UsageError where it is no folder, RunError where it cannot be listed.
+  /// Would make() take `path`: is nothing there, or an empty folder, or one marked with this kind? Temporary files of a
+  /// killed writer do not count. Throws UsageError where it is no folder, RunError where it cannot be listed.
   static bool is_free_for(const std::string& path, const std::string& kind);
   /// One that is there, marked with any kind; nothing else. Throws UsageError where others than root and this user could
   /// have written the folder or its mark.
   static std::optional<MarkedFolder> find(const std::string& path);
   /// The same; a folder or mark that others could have written counts as unmarked.
   static std::optional<MarkedFolder> find(const files::Folder& parent, const std::string& name);
-  /// True when `path` holds headrace's mark, whoever wrote it: a regular file with the right content. For what is only
-  /// read.
+  /// True when `path` holds headrace's mark, regardless of its owner: a regular file with the right content. For
+  /// reading only.
   static bool is_marked(const std::string& path) { return !kind_of(path).empty(); }
   /// Has this one its mark still?
   bool is_marked() const;
@@ -79,7 +77,7 @@ class MarkedFolder {
   const std::string& path() const { return folder_.path(); }
   const files::Folder& folder() const { return folder_; }
 
-  /// Has it alone until this object goes, and says so in the mark. False: another process has it.
+  /// Locks it until this object is destroyed, and notes that in the mark. False: another process has locked it.
   bool try_hold() const;
   /// "in use by another headrace (pid 12 on node1 since 2026-01-31 12:00:00 UTC)".
   std::string in_use() const;
@@ -87,20 +85,19 @@ class MarkedFolder {
   struct File {
     std::string_view name, text;
   };
-  /// Writes files, each whole or not at all, in place of those that stand here as headrace wrote
-  /// them. Throws RunError: when the system refuses, or when somebody else's is in the way.
+  /// Writes files, each whole or not at all, in place of those that headrace wrote. Throws RunError: when the system
+  /// refuses, or when another program's file is in the way.
   void write(std::span<const File> files) const;
   void write(std::string_view name, std::string_view text) const;
-  /// Takes away one file that write() wrote, if it is there and nobody changed it.
+  /// Removes one file that write() wrote, if it exists and is unchanged.
   void remove_file(const std::string& name) const;
-  /// True where write() would take its place: nothing is there, or what write() wrote.
+  /// True where write() may write: the name is free, or its file is one that write() wrote.
   bool may_write(std::string_view name) const;
-  /// Takes away every file that write() wrote and nobody changed.
+  /// Removes every unchanged file that write() wrote.
   void remove_files() const;
 
-  /// Removes the files that write() wrote and nobody changed, then, when nothing else is left, the
-  /// mark and the folder, if headrace made that. Whatever else lies there stays and is named.
-  /// Throws RunError when the system refuses.
+  /// Removes the unchanged files of write(). When nothing else is left, it removes the mark, and the folder if headrace
+  /// made it. Other entries stay and are named. Throws RunError when the system refuses.
   CleanReport remove() const;
 
  private:
@@ -112,8 +109,8 @@ class MarkedFolder {
   std::string kind_;
 };
 
-/// Where this user's data for the scratch folder `path` goes: there, or, where others can write an unmarked folder, into a
-/// folder "headrace-UID" in it, which they cannot.
+/// The place of this user's data for the scratch folder `path`. It is `path`, or "headrace-UID" in it where others can
+/// write an unmarked folder.
 std::string own_place(const std::string& path);
 
 /// MarkedFolder::remove() of the folder at `path`. One without a mark is left alone, unless

@@ -10,8 +10,8 @@
 
 namespace headrace::files {
 
-/// What headrace makes bears this bit, set as it is made and in no way felt: that is how an empty
-/// file or folder, which cannot say by its content whose it is, is reported from another's.
+/// headrace sets this bit, which has no effect, on everything that it makes. It distinguishes an empty file or folder,
+/// whose content proves nothing, from another program's.
 inline constexpr mode_t kMakersMark = S_ISVTX;
 inline constexpr mode_t kFileMode = kMakersMark | 0644, kFolderMode = kMakersMark | 0755;
 inline constexpr mode_t kPrivateFolderMode = kMakersMark | 0700;
@@ -20,9 +20,8 @@ inline bool bears_mark(const struct stat& status) noexcept { return (status.st_m
 
 using system::open_beneath;
 
-/// The bare calls, for timed regions that count them. False: errno. The caller looked beforehand
-/// that what lies on the way to the names is its own.
-/// `made`: the file is there, also where closing it failed.
+/// The bare calls, for timed regions that count them. False: errno. The caller has checked that the folders on the path
+/// to the names are its own. `made`: the file exists, also where closing it failed.
 inline bool create_empty(int folder, const char* path, bool& made) noexcept {
   const int fd = open_beneath(folder, path, O_CREAT | O_EXCL | O_WRONLY, kFileMode);
   made = fd >= 0;

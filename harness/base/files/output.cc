@@ -26,12 +26,12 @@ void write_text(int fd, std::string_view text, const std::string& path) {
   }
 }
 
-/// What this process, or another, has open under a number.
+/// An open file of this process, or of another, under a number.
 bool names_open_file(std::string_view path) {
   return path == "/dev/stdout" || path == "/dev/stderr" || path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
 
-/// What is there stays, and gets the text.
+/// An existing file stays, and gets the text.
 void write_into(const std::string& path, std::string_view text) {
   const UniqueFd fd(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
   if (!fd) throw system_error("open", path, errno);

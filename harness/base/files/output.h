@@ -8,13 +8,13 @@ namespace headrace::files {
 
 /// Who may read a file.
 enum class Readers {
-  usual,  // as the umask says, or as before
-  owner   // mode 0600, whatever the umask, and whatever the file had before
+  usual,  // by the umask, or as before
+  owner   // mode 0600, regardless of the umask and of the file's mode before
 };
 
-/// Writes `text` to `path`: a regular file is replaced whole or not at all; into a pipe or a
-/// character device it is written; a symbolic link leads to what is written. Throws RunError: when
-/// the system refuses, or when it is a block device, a link to nothing, or a folder.
+/// Writes `text` to `path`: a regular file is replaced whole or not at all. Into a pipe or a character device it is
+/// written. A symbolic link is followed. Throws RunError: when the system refuses, or when it is a block device, a link
+/// to nothing, or a folder.
 void write_output(const std::string& path, std::string_view text, Readers readers = Readers::usual);
 
 }  // namespace headrace::files

@@ -15,7 +15,7 @@
 namespace headrace::files {
 namespace {
 
-/// Who this process is to a file system, and whether modes say anything there.
+/// The user of this process on a file system, and whether modes have a meaning there.
 struct Caller {
   std::set<uid_t> users;
   bool keeps_modes = true;
@@ -23,7 +23,7 @@ struct Caller {
 
 Caller this_user() {
   Caller caller{{::geteuid()}};
-  const char* const sudo = std::getenv("SUDO_UID");  // who set it for root may run anything as root
+  const char* const sudo = std::getenv("SUDO_UID");  // a user who sets it for root may run anything as root
   if (::geteuid() != 0 || sudo == nullptr) return caller;
   uid_t user = 0;
   const std::string_view text(sudo);
@@ -32,8 +32,8 @@ Caller this_user() {
   return caller;
 }
 
-/// File servers map users (root squashing), and mounts for machines of one user (vfat, cifs, drvfs) show one owner and one
-/// mode for everything. A new file shows it.
+/// File servers map users (root squashing). Mounts for one user (vfat, cifs, drvfs) show one owner and one mode for
+/// everything. A new file shows it.
 Caller user_there(const Folder& folder) {
   Caller caller = this_user();
   const UniqueFd file = folder.create_nameless(0600);
@@ -55,7 +55,7 @@ std::string writer_but(const Caller& caller, const std::string& path, int fd) {
   others.erase(system::user_id(0));
   others.erase(system::group_id(0));
   for (const uid_t user : caller.users) others.erase(system::user_id(user));
-  // Whoever owns a folder has chosen the groups that share it; of root's, everybody may be a member.
+  // A folder's owner has chosen the groups that share it; any user may be a member of root's groups.
   if (own && status.st_uid != 0)
     std::erase_if(others, [](const std::string& one) { return one.starts_with("group "); });
   return others.empty() ? "" : path + " can be written by " + system::with_name(*others.begin());

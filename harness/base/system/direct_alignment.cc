@@ -21,7 +21,7 @@ constexpr unsigned kAsked = STATX_TYPE;
 std::uint64_t reported_by(const struct statx&) noexcept { return 0; }
 #endif
 
-/// Of the disk, where the device is a partition.
+/// The block size of the disk, where the device is a partition.
 std::uint64_t logical_block(unsigned major, unsigned minor) noexcept {
   constexpr const char* kFolders[] = {"queue", "../queue"};
   for (const char* folder : kFolders) {

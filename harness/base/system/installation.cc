@@ -24,8 +24,7 @@ std::string folder_or_nothing(const fs::path& path) {
   return fs::is_directory(path, ignored) ? path.string() : std::string();
 }
 
-/// What the mark in `folder` says: the build's name, and where its sources are (a build tree's
-/// alone).
+/// The content of the mark in `folder`: the build's name, and where its sources are (a build tree's alone).
 struct Mark {
   std::string build, source;
 };

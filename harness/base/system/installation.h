@@ -17,21 +17,19 @@ struct Installation {
   std::string why;         // why there is no tree; "" when there is one
 };
 
-/// Found by a mark that the build writes beside the binary, and `cmake --install` into
-/// PREFIX/share/headrace: it names the build that the binary comes from. A mark of another build,
-/// or one that others than the binary's own writers could have put there, counts for nothing. No
-/// absolute path is compiled in: an installed tree can be copied.
+/// Found by a mark that the build writes next to the binary, and `cmake --install` into PREFIX/share/headrace. It names
+/// the build of the binary. A mark of another build counts for nothing. So does one that others than the binary's own
+/// writers could have written. No absolute path is compiled in: an installed tree can be copied.
 const Installation& installation();
 
-/// Why `path` cannot be trusted as code or as a command: it belongs to, or its mode or ACLs (writers.h) let write it, others
-/// than root, this process's user and those who can write the running binary. "" = it can.
+/// Why `path` cannot be trusted as code or as a command. Its owner and writers (mode, ACLs: writers.h) must be root,
+/// this process's user or the writers of the running binary. "" = it can.
 std::string foreign_writer(const std::string& path);
 /// The same for a folder and all that is in it.
 std::string foreign_writer_within(const std::string& folder);
 
-/// A file that the user named: `path` when it exists, else the shipped file of that name
-/// ("configs/quickstart.yaml", "configs/jobs/x.yaml"), so that the documented commands work from
-/// any folder. `path` itself when there is neither.
+/// A file that the user named: `path` when it exists, else the shipped file of that name ("configs/quickstart.yaml",
+/// "configs/jobs/x.yaml"). So the documented commands work from any folder. `path` itself when there is neither.
 std::string find_shipped(const std::string& path);
 
 }  // namespace headrace::system

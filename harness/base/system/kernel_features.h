@@ -1,4 +1,4 @@
-// What this kernel lets this process do, found by asking it.
+// The features that this kernel grants this process, found by trying them.
 #pragma once
 
 #include <string>

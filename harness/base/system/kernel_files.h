@@ -17,8 +17,7 @@ std::optional<std::string> read_line(const std::string& path);
 std::optional<std::uint64_t> read_number(const std::string& path);
 /// The names in a folder, sorted; none where it is not there. Throws RunError at a limit on open files or memory.
 std::vector<std::string> entries(const std::string& folder);
-/// What follows "key:" or "key " at the start of a line, without surrounding blanks, as in
-/// /proc/meminfo.
+/// The text after "key:" or "key " at the start of a line, without surrounding blanks, as in /proc/meminfo.
 std::optional<std::string> field(std::string_view text, std::string_view key);
 /// Same, as a number; a unit behind it ("kB") is not applied.
 std::optional<std::uint64_t> number_field(std::string_view text, std::string_view key);

@@ -6,8 +6,8 @@
 
 namespace headrace::system {
 
-/// Appends the names in the folder at `path`, relative to the open folder `at` (or AT_FDCWD), without "." and "..", sorted.
-/// Returns 0 or an errno; then `names` is incomplete.
+/// Appends the sorted names in the folder at `path`, without "." and "..". `path` is relative to the open folder `at`
+/// (or AT_FDCWD). Returns 0 or an errno; then `names` is incomplete.
 int list_names(int at, const char* path, std::vector<std::string>& names);
 
 }  // namespace headrace::system

@@ -1,4 +1,4 @@
-// Opens what lies below a folder that is already open, and nothing that a link leads to.
+// Opens entries below a folder that is already open, and follows no links.
 #pragma once
 
 #include <sys/types.h>

@@ -10,8 +10,8 @@
 
 namespace headrace::system {
 
-/// Opens `path` for reading; only owners may ask that the access time stay. Below an open `folder`, or from the top where the
-/// path is absolute, no symbolic link is followed, wherever on the way it is; from AT_FDCWD all are. Errors are in errno.
+/// Opens `path` for reading; only owners may ask that the access time stay. Below an open `folder`, or from the top
+/// where the path is absolute, no symbolic link is followed anywhere. From AT_FDCWD all are. Errors are in errno.
 inline UniqueFd open_quiet(int folder, const char* path, int flags = 0) {
   UniqueFd top;
   if (folder != AT_FDCWD && path[0] == '/') {

@@ -40,8 +40,8 @@ void read_all(int fd, std::string& written) {
   }
 }
 
-/// Exit status of `python -I -B ARGUMENTS` in `folder`; -1 when there is none. What it writes is
-/// added to `written`, its complaints go to standard error; without it, nothing is heard.
+/// Exit status of `python -I -B ARGUMENTS` in `folder`; -1 when there is none. Its output is added to `written`, its
+/// errors go to standard error; without `written`, both are dropped.
 int run_isolated(const std::string& python, const std::vector<std::string>& arguments, const std::string& folder,
                  std::string* written) {
   int ends[2] = {-1, -1};
@@ -66,7 +66,7 @@ int run_isolated(const std::string& python, const std::vector<std::string>& argu
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/// What is wrong with it; "" when it has these modules.
+/// Why it cannot be used; "" when it has these modules.
 std::string unusable(const std::string& python, const std::vector<std::string>& modules) {
   if (!python.starts_with('/')) return "is not the whole path of a Python";
   // find_spec looks without importing: matplotlib itself takes half a second to load.

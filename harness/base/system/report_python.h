@@ -1,5 +1,4 @@
-// The Python that draws pages: which one, and started so that nothing but the report maker and what
-// that Python was installed with is run.
+// The Python that draws pages, started so that only the report maker and that Python's packages run.
 #pragma once
 
 #include <string>
@@ -19,10 +18,9 @@ ReportPython find_python(const std::vector<std::string>& modules);
 /// The same, of one that draws: with matplotlib and jinja2.
 ReportPython find_report_python();
 
-/// Runs the report maker in `reports` with these arguments, its standard output added to `written`,
-/// and returns its exit status; -1 when it did not start or did not exit. Isolated: Python
-/// heeds no variable, no folder of the user's and not the current one, so that paths among the
-/// arguments must be absolute.
+/// Runs the report maker in `reports` with these arguments, its standard output added to `written`, and returns its
+/// exit status. -1 when it did not start or did not exit. Isolated: Python reads no variable, no folder of the user's
+/// and not the current one. So paths among the arguments must be absolute.
 int run_report_maker(const ReportPython& python, const std::string& reports, const std::vector<std::string>& arguments,
                      std::string& written);
 

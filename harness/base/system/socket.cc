@@ -18,7 +18,7 @@
 namespace headrace::system {
 namespace {
 
-/// Never less than asked for: a wait of 0.4 ms is none of 0 ms, which would not wait at all.
+/// Never less than requested: a wait of 0.4 ms must not become 0 ms, which would not wait at all.
 int poll_ms(double s) { return static_cast<int>(std::ceil(std::clamp(s, 0.0, 1e6) * 1000)); }
 
 bool wait_for(int fd, short events, const Deadline& deadline) {

@@ -1,5 +1,5 @@
-// TCP sockets with deadlines: addresses, listening, connecting, waiting, and bytes that arrive whole or not at all.
-// Everything that connects processes of headrace stands on this; what is measured moves its bytes by backends.
+// TCP sockets with deadlines: addresses, listening, connecting, waiting, and bytes that arrive whole or not at all. All
+// connections between headrace's processes use this; measured transfers use backends.
 #pragma once
 
 #include <netinet/in.h>
@@ -25,7 +25,7 @@ class SocketAddress {
   SocketAddress(const void* raw, socklen_t length);
   /// "10.0.0.2", "fd00::2"; nothing where it is no numeric address.
   static std::optional<SocketAddress> numeric(const std::string& address, std::uint16_t port);
-  /// All that a host's name, or a numeric address, stands for; at least one. Throws RunError: "WHAT HOST: why".
+  /// All addresses of a host's name, or the one numeric address; at least one. Throws RunError: "WHAT HOST: why".
   static std::vector<SocketAddress> of_host(const std::string& what, const std::string& host, std::uint16_t port);
   /// The own end of a socket.
   static SocketAddress of_socket(int fd);
@@ -51,21 +51,21 @@ UniqueFd listening(const std::string& interface = "");
 UniqueFd listening_at(const SocketAddress& at, int& error);
 
 struct Accepted {
-  UniqueFd socket;  // non-blocking; none when nobody waits
+  UniqueFd socket;  // non-blocking; none when no client waits
   SocketAddress from;
-  bool no_room = false;  // somebody may wait, but this process or machine has no open file left
+  bool no_room = false;  // clients may wait, but this process or machine has no open file left
   explicit operator bool() const { return static_cast<bool>(socket); }
 };
-/// The next who has connected to a listener.
+/// The next connection to a listener.
 Accepted accepted(int listener);
 
 struct Connected {
   UniqueFd socket;  // non-blocking; none when it failed
-  int error = 0;    // errno: ETIMEDOUT when nobody answered in time; EINPROGRESS: it is on its way
+  int error = 0;    // errno: ETIMEDOUT without an answer in time; EINPROGRESS: it is on its way
 };
-/// Begins, and does not wait. With `interface`: by that one, whatever routes say.
+/// Begins, and does not wait. With `interface`: by that one, regardless of routes.
 Connected connecting(const SocketAddress& to, const std::string& interface = "");
-/// What becomes of it.
+/// Its result.
 Connected settled(Connected begun, const Deadline& deadline);
 /// Both.
 Connected connected(const SocketAddress& to, const Deadline& deadline, const std::string& interface = "");
@@ -74,24 +74,24 @@ Connected connected(const SocketAddress& to, const Deadline& deadline, const std
 void set_blocking(int fd, bool blocking);
 /// Small messages go at once (TCP_NODELAY).
 void send_at_once(int fd);
-/// The kernel gives the other end up when it acknowledges nothing for so long, also where nothing is sent [ms].
+/// The kernel gives the other end up when it acknowledges nothing for this time, also where nothing is sent [ms].
 void give_up_after(int fd, int silent_ms);
 
-/// Waits until something is there to read, also the end; false when the deadline is over first. Goes on after signals.
+/// Waits until something is there to read, also the end; false at the deadline. Continues after signals.
 bool wait_readable(int fd, const Deadline& deadline);
-/// Likewise until bytes can be written.
+/// The same until bytes can be written.
 bool wait_writable(int fd, const Deadline& deadline);
 /// Which of `fds` have something to read, an end, or an error. Waits for the first, at most `timeout_s`; a signal ends
 /// it early.
 std::vector<bool> readable(std::span<const int> fds, double timeout_s);
 
-/// What is there, without waiting: the bytes taken, 0 when there are none now, nothing when the connection ended or
-/// broke.
+/// Takes the available bytes without waiting. It returns their number, 0 when there are none now, nothing when the
+/// connection ended or broke.
 std::optional<std::size_t> receive_some(int fd, std::span<char> to);
 /// Fills all of `to`. False: the connection ended or broke before, or the deadline is over.
 bool receive_all(int fd, std::span<char> to, const Deadline& deadline);
-/// Hands all of `bytes` to the kernel; what it takes at once goes also when the deadline is over. False: the connection
-/// broke, or does not take them in time.
+/// Hands all of `bytes` to the kernel; bytes that it takes at once are sent even after the deadline. False: the
+/// connection broke, or does not take them in time.
 bool send_all(int fd, std::string_view bytes, const Deadline& deadline);
 
 }  // namespace headrace::system

@@ -18,7 +18,7 @@ struct Program {
   std::optional<std::vector<std::string>> environment{};  // "NAME=value"; nothing: that of this process
   std::string folder{};                                   // where it runs; "" = where this process runs
   int in = kSameStream, out = kSameStream, errors = kSameStream;  // descriptors, or one of the two above
-  std::vector<int> heeded{};  // signals that it gets as usual, whatever this process does with them
+  std::vector<int> heeded{};  // signals that it handles as usual, even if this process does not
   bool own_group = false;     // Ctrl-C does not reach it, and all that it starts can be ended together
 };
 
@@ -29,11 +29,11 @@ int spawn(const Program& program, pid_t& pid);
 /// heeded as usual. Throws RunError. If there is no such program, its exit code is 127.
 pid_t spawn_tied(const std::vector<std::string>& words, int errors);
 
-/// Waits for the end of a child, however many signals come meanwhile. Returns its status as waitpid() has it; -1: it is
-/// no child of this process.
+/// Waits for the end of a child, regardless of signals. Returns its status as of waitpid(); -1: it is no child of this
+/// process.
 int wait_for_end(pid_t pid);
 
-/// The exit code of a status as shells have it: 128 + the signal that ended it.
+/// The exit code of a status as in shells: 128 + the signal that ended it.
 int exit_code_of(int status);
 
 }  // namespace headrace::system

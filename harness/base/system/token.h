@@ -1,11 +1,11 @@
-// What who connects must know.
+// The secret that a client must know.
 #pragma once
 
 #include <string>
 
 namespace headrace::system {
 
-/// 16 bytes that nobody can guess. Throws RunError.
+/// 16 bytes that cannot be guessed. Throws RunError.
 std::string new_token();
 
 /// Compares in a time that does not depend on where they differ.

@@ -1,4 +1,4 @@
-// Who can write a file or folder: its owner, and everybody that its mode and its ACLs allow to.
+// The users who can write a file or folder: its owner, and those by its mode and its ACLs.
 #pragma once
 
 #include <sys/types.h>
@@ -9,18 +9,18 @@
 
 namespace headrace::system {
 
-/// "user 0", "group 100", "everybody", or a name that only the file server knows.
+/// "user 0", "group 100", all users, or a name that only the file server knows.
 using Writers = std::set<std::string>;
 
 std::string user_id(uid_t user);
 std::string group_id(gid_t group);
 inline const std::string kEverybody = "everybody";
-/// Stands in for the entries of an ACL that cannot be read or understood.
+/// In place of the entries of an ACL that cannot be read or understood.
 inline const std::string kUnreadableAcl = "users named by its ACL, which headrace cannot read";
 
 /// The writers of `path`, links followed: owner, mode, POSIX ACL (system.posix_acl_access), NFSv4 ACL
-/// (system.nfs4_acl). `inherited`: also those whom a folder's default ACL lets write what is made in it later.
-/// Throws RunError where the path cannot be looked at.
+/// (system.nfs4_acl). `inherited`: also those who get write access to new entries by a folder's default ACL. Throws
+/// RunError where the path cannot be looked at.
 Writers writers_of(const std::string& path, bool inherited = false);
 /// The same of an open file or folder.
 Writers writers_of(int fd, bool inherited = false);
@@ -30,7 +30,7 @@ Writers writers_of(int fd, bool inherited = false);
 Writers posix_acl_writers(std::string_view acl, uid_t owner, gid_t group);
 Writers nfs4_acl_writers(std::string_view acl, uid_t owner, gid_t group);
 
-/// "user nobody (65534)" of "user 65534"; other texts stay as they are.
+/// Adds the user's name: "user 65534" becomes "user NAME (65534)"; other texts stay as they are.
 std::string with_name(const std::string& writer);
 
 }  // namespace headrace::system

@@ -47,7 +47,7 @@ class Lines {
   std::string text_;
 };
 
-/// What fails between two hosts; all else that is thrown is this host's own.
+/// A failure between two hosts; other exceptions are failures of this host.
 template <class Do>
 Json with_other_host(Do act) {
   try {

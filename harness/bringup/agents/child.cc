@@ -21,7 +21,6 @@ namespace headrace::agents {
 
 namespace {
 
-constexpr std::string_view kOwn = "headrace: ";
 constexpr std::size_t kFrame = 74;  // dashes of a line that Open MPI draws
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -36,6 +35,21 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 bool says_something(const std::string& line) {
   return std::any_of(line.begin(), line.end(), [](unsigned char c) { return std::isalnum(c) != 0; });
+}
+
+/// The reason in a line "headrace: why" or "headrace run: why", also behind a launcher's mark ("[1,0]<stderr>:", "0:
+/// "); else "".
+std::string own_words(std::string_view line) {
+  constexpr std::string_view kName = "headrace", kLetters = "abcdefghijklmnopqrstuvwxyz-";
+  const std::size_t at = line.find(kName);
+  if (at == line.npos) return "";
+  std::string_view mark = line.substr(0, at);
+  mark.remove_suffix(mark.size() - (mark.find_last_not_of(" \t") + 1));
+  const bool is_mark = mark.find(' ') == mark.npos && mark.find_first_of("0123456789") != mark.npos;  // not "bash:"
+  if (!mark.empty() && !(is_mark && std::string_view(":>]").find(mark.back()) != mark.npos)) return "";
+  std::string_view rest = line.substr(at + kName.size());
+  if (rest.starts_with(' ')) rest.remove_prefix(std::min(1 + rest.substr(1).find_first_not_of(kLetters), rest.size()));
+  return rest.starts_with(": ") ? std::string(rest.substr(2)) : "";
 }
 
 bool is_frame(const std::string& line) { return line.size() == kFrame && line.find_first_not_of('-') == line.npos; }
@@ -58,7 +72,7 @@ std::string first_framed(const std::vector<std::string>& lines) {
 std::string complaint_in(const std::string& text) {
   const std::vector<std::string> lines = lines_of(text);
   for (const std::string& line : lines)
-    if (line.starts_with(kOwn)) return line.substr(kOwn.size());
+    if (std::string own = own_words(line); !own.empty()) return own;
   if (std::string framed = first_framed(lines); !framed.empty()) return framed;
   const auto last = std::find_if(lines.rbegin(), lines.rend(), says_something);
   return last == lines.rend() ? "" : *last;
@@ -94,10 +108,10 @@ Ended run_child(const std::vector<std::string>& command, int input, double most_
   const Deadline end(most_s);
   Deadline patience(0);
   while (::waitpid(pid, &status, WNOHANG) == 0) {
-    // Of a pipe whose other end is closed POLLHUP is reported whatever is asked for, of a socket POLLRDHUP.
+    // POLLHUP is always reported of a pipe whose other end is closed, POLLRDHUP only on request of a socket.
     pollfd waits[] = {{input, POLLRDHUP, 0}, {from.get(), POLLIN, 0}};
     ::poll(waits, 2, kLook_ms);
-    if (waits[1].revents & POLLHUP) ::poll(nullptr, 0, kLook_ms / 10);  // it ends, or does without its standard error
+    if (waits[1].revents & POLLHUP) ::poll(nullptr, 0, kLook_ms / 10);  // it ends, or runs without standard error
     listen();
     const bool nobody_waits = (waits[0].revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
     ended.late = ended.late || end.over();

@@ -1,4 +1,4 @@
-// A program that an agent runs for its collector: it ends when it takes too long, and when nobody waits for it any more.
+// A program that an agent runs for its collector. It is ended when it takes too long, or is no longer needed.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace headrace::agents {
 
 // What a program complained of, in one line.
 
-/// Of what was printed on standard error: the first line that headrace wrote itself, without its name; else, where mpirun drew a
-/// frame, the first paragraph in it; else the last line that has a letter or a digit. "" = nothing.
+/// The error message within text of standard error: the first line that headrace wrote itself, without its name. Else,
+/// where mpirun drew a frame, the first paragraph in it. Else the last line that has a letter or a digit. "" = nothing.
 std::string complaint_in(const std::string& text);
 
 inline constexpr int kNobody = -1;  // as `input`: it ends by itself, or by its time
@@ -20,8 +20,8 @@ struct Ended {
   std::string words;  // what it complained of (complaint.h)
 };
 
-/// Runs `command` and waits for it, for at most `most_s` seconds, or until `input`, which nobody reads meanwhile, ends. What
-/// it prints is thrown away. Throws RunError when no process can be made.
+/// Runs `command` and waits for it, for at most `most_s` seconds, or until `input` ends, which has no other reader. Its
+/// output is dropped. Throws RunError when no process can be made.
 Ended run_child(const std::vector<std::string>& command, int input, double most_s);
 
 }  // namespace headrace::agents

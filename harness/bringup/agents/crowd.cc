@@ -30,22 +30,22 @@ namespace {
 using system::UniqueFd;
 
 constexpr std::size_t kAtOnce = 48;  // launchers that are starting: ssh takes processor time,
-constexpr double kStarting_s = 1;    // for so long; then it waits for its host, and no other one waits for it
+constexpr double kStarting_s = 1;    // for this time; then only its own host waits for it
 constexpr std::size_t kLongestLine = 1 << 20;
 constexpr double kLook_s = 0.1;
 constexpr double kLast_s = 0.02,
-                 kDrain_s = 2;                // for what lies in the pipes when the time is over: a part of it, and all
-constexpr double kAgentEnd_s = 3;             // for an agent to end what it runs, and to take its files away
-constexpr std::size_t kMostComplaint = 4096;  // of what a launcher complains, the end is kept
+                 kDrain_s = 2;                // for data in the pipes when the time is over: a part of it, and all
+constexpr double kAgentEnd_s = 3;             // for an agent to end its programs, and to remove its files
+constexpr std::size_t kMostComplaint = 4096;  // of a launcher's messages, the end is kept
 
 constexpr bool kSilent = true;
 
-/// What a launcher that ended with this means.
+/// The meaning of a launcher's exit code.
 std::string fix_for(int code) {
-  if (code == 255) return "is it up, and does the launcher get there without a question? try it by hand";
+  if (code == 255) return "check that it is up, and that the launcher reaches it without a password";
   if (code == 126 || code == 127) return "install the same headrace under the same path, or say where it is: --remote";
   if (code == 2) return "install the same version of headrace there, or say where it is: --remote";
-  return "start the agent by hand as the launcher does, and look what it says";
+  return "start the agent by hand as the launcher does, and read its messages";
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ struct Crowd::Member {
   UniqueFd in, out, err;
   std::string unsent, heard, complained;
   unsigned owed = 0;    // answers to earlier requests that may still come
-  bool answers = true;  // it answered what it was asked last
+  bool answers = true;  // it answered the last request
   double heard_s = 0;   // CLOCK_REALTIME of the latest bytes
   bool begun = false, met = false;
   Deadline starting{0};
@@ -160,7 +160,7 @@ void Crowd::send(Member& member) {
   if (sent < 0 && errno != EAGAIN && errno != EINTR) give_up(member, "its agent closed its input", "is the host up?");
 }
 
-/// What has come on `fd`.
+/// Takes in the data that came on `fd`.
 void Crowd::receive(Member& member, int fd) {
   const bool words = fd == member.out.get();
   char block[1 << 16];
@@ -180,7 +180,7 @@ void Crowd::receive(Member& member, int fd) {
   }
 }
 
-/// Sends what is left to send and takes in what has come, of everybody; waits for the first. False: nothing could be done.
+/// Sends the rest of the requests and takes in answers, of all members; waits for the first. False: nothing to do.
 bool Crowd::exchange(double timeout_s) {
   std::vector<pollfd> waits;
   std::vector<Member*> whose;
@@ -204,7 +204,7 @@ bool Crowd::exchange(double timeout_s) {
   return true;
 }
 
-/// The next line of the protocol; what else a host prints is passed over.
+/// The next line of the protocol; other output of a host is ignored.
 bool Crowd::take_line(Member& member, std::string& line) {
   for (std::size_t end; (end = member.heard.find('\n')) != std::string::npos;) {
     line = member.heard.substr(0, end);
@@ -248,7 +248,7 @@ void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_
       }
       if (!settled(one) && one.until.over())
         give_up(one, fmt::format("no word from it within {:g} s", timeout_s),
-                "is it up, and does its storage hang? try the launcher by hand", kSilent);
+                "check that it is up, and that its storage does not hang", kSilent);
     }
     const std::size_t now = of_begun(settled);
     if (now != known) one_more(now);
@@ -256,7 +256,7 @@ void Crowd::start(double timeout_s, const std::function<void(std::size_t)>& one_
   }
 }
 
-/// The answer to the latest request; those to earlier ones come first, and nobody waits for them any more.
+/// The answer to the latest request; answers to earlier ones come first, and are dropped.
 bool Crowd::take_answer(Member& member, std::string& text) {
   while (take_line(member, text)) {
     if (member.owed == 0) return member.answers = true;
@@ -283,7 +283,7 @@ std::map<std::size_t, Reply> Crowd::ask(const std::map<std::size_t, std::string>
   std::size_t open = replies.size();
   std::optional<Deadline> patience;
   for (const Deadline end(timeout_s); open > 0 && !stop_();) {
-    // This process may have been stopped for a while: answers that came meanwhile are in time.
+    // This process may have been stopped for a while: answers that came in that time are not late.
     const bool late = end.over();
     if (late && !patience) patience.emplace(kDrain_s);
     if (exchange(late ? kLast_s : std::min(kLook_s, end.left_s())) && late && !patience->over()) continue;

@@ -1,5 +1,5 @@
-// Processes on many hosts that a launcher has started (ssh, srun, mpirun: a command for each host), asked all at once over
-// their standard input and output. A host that goes silent or ends costs its own answers, and nobody else's.
+// Processes that a launcher (ssh, srun, mpirun) has started on many hosts. All are asked at once over their standard
+// input and output. A host that goes silent or ends costs only its own answers.
 #pragma once
 
 #include <cstddef>
@@ -21,15 +21,15 @@ struct Reply {
 
 class Crowd {
  public:
-  /// `commands`: of each host, for a shell. Starts nothing yet. `stop` is asked ten times a second: once it says so, all
-  /// waits end.
+  /// `commands`: of each host, for a shell. Starts nothing yet. `stop` is called ten times a second: once it returns
+  /// true, all waits end.
   Crowd(std::vector<std::string> commands, std::function<bool()> stop);
-  /// Ends all of them: their input closes; who is there seconds later is killed with what it has started.
+  /// Ends all of them: their input closes; a process that still runs seconds later is killed with its children.
   ~Crowd();
   Crowd(const Crowd&) = delete;
 
-  /// Starts them, some dozens a second, and waits for the first word of each for at most `timeout_s`, whoever else is silent:
-  /// any number of dead hosts costs that time once. `one_more` gets how many are known to be there or not.
+  /// Starts them, some dozens a second, and waits at most `timeout_s` for the first answer of each. Any number of dead
+  /// hosts costs that time once. `one_more` gets the number of settled hosts.
   void start(double timeout_s, const std::function<void(std::size_t)>& one_more);
   /// Asks all of these at once, however long the requests are; each has an answer, or why there is none. A host that does not
   /// answer two requests in a row in time is given up.

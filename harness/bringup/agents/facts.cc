@@ -33,7 +33,7 @@ Json path_json(const std::string& path) {
   return json;
 }
 
-/// Throws where there are none, and says why.
+/// Throws with the reason where there are none.
 std::vector<RdmaPortFacts> rdma_ports(Node& node, const std::string& devices) {
   if (devices == kNoRdma) throw RunError("the hosts file says rdma=none");
   if (std::string why = node.backends().why_not(Gives::rdma); !why.empty()) throw RunError(why);

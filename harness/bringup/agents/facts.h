@@ -1,4 +1,4 @@
-// What a host reports on itself before it measures anything.
+// A host's facts, reported before it measures anything.
 #pragma once
 
 #include <map>
@@ -28,19 +28,19 @@ struct RdmaPortFacts {
 };
 
 struct HostFacts {
-  std::string host, machine;  // its own name; what distinguishes it from every other machine and container
+  std::string host, machine;  // its own name; its identity among machines and containers
   Facts facts;                // of the fingerprint, by section and key
   std::vector<PathFacts> paths;
   HostAddresses addresses{};                // by which others know it
   std::vector<RdmaPortFacts> rdma_ports{};  // its rails by RDMA, in order
   std::string no_rdma{};                    // why there are none
-  bool rdma_counters = false;               // all of them show what they count
+  bool rdma_counters = false;               // all of them report their counts
   std::string no_mpi{};                     // why it can take part in no run on several hosts; "" = it can
   std::string rdma_full{};                  // whose counters are at their limit: "mlx5_0/1 symbol_error"
 };
 
-/// Of this host, as the protocol has them. Takes up to a second or two: libraries of GPUs are asked. `rdma`: devices, as a
-/// hosts file names them.
+/// The facts of this host, in the form of the protocol. Takes up to a second or two: libraries of GPUs are asked.
+/// `rdma`: devices, as a hosts file names them.
 nlohmann::json facts_json(const std::vector<std::string>& paths, const std::string& rdma);
 /// Throws std::exception where it is none.
 HostFacts facts_from(const nlohmann::json& json);

@@ -1,4 +1,4 @@
-// Why a host takes no part, and what may help.
+// Why a host takes no part, and a possible remedy.
 #pragma once
 
 #include <string>

@@ -26,7 +26,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::size_t kLongest = 900 << 10;  // of what a collector takes in one line
+constexpr std::size_t kLongest = 900 << 10;  // of the longest line that a collector takes
 /// Most of a run file; nothing that is compared.
 constexpr std::string_view kSkipped[] = {"phases", "resolved", "series", "resident", "worker_finish_s", "worker_bytes"};
 

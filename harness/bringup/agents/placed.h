@@ -7,7 +7,7 @@ namespace headrace::agents {
 
 // Data that runs made on this host, taken away as `headrace clean` does.
 
-/// What stays of it, in words; "" = nothing does. Goes on when nobody waits for it any more: else data would stay.
+/// The remaining entries, in words; "" = none. Goes on when the result is no longer needed: otherwise data would stay.
 std::string remove_scratch(const std::string& folder);
 
 inline constexpr const char* kFolderKind = "agent";  // in the mark of folders that agents write
@@ -20,7 +20,7 @@ struct Placed {
 
 /// Throws RunError, UsageError where it cannot be.
 void place(const Placed& files);
-/// Removes what place() made, and what runs made there.
+/// Removes the files of place(), and those of runs there.
 void take_away(const Placed& files);
 
 }  // namespace headrace::agents

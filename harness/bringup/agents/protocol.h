@@ -1,5 +1,5 @@
-// What a collector and the agents that it has started on other hosts say to each other: a line of JSON each way, over the
-// agent's standard input and output.
+// Messages between a collector and its agents on other hosts. A line of JSON each, over the agent's standard input and
+// output.
 //
 //   agent      {"agent": 1, "version": "0.1.0"}                      once, when it is there
 //   collector  {"do": "facts", "paths": ["/data"], "rdma": "mlx5_0"}   which devices; "" = all of the fabric, "none"
@@ -14,9 +14,7 @@
 //   collector  {"do": "place", "folder": "/tmp/x", "config": "...", "job": ""}     files of a run on several hosts: placed.h
 //   collector  {"do": "take away", "folder": "/tmp/x"}
 //   collector  {"do": "clean", "at": "/scratch", "folder": "node1"}     what such runs left there
-//
-// An answer has what was asked for, or {"error": "why"}; with "own" where it failed by itself, whatever other hosts do, and with
-// "connected" where the other one was reached and data stopped.
+// An answer has the requested values, or {"error": "why"}. With "own" where it failed by itself, whatever other hosts do. With "connected" where the other one was reached and data stopped.
 #pragma once
 
 #include <string_view>
@@ -25,7 +23,7 @@ namespace headrace::agents {
 
 /// Bumped when words change their meaning.
 inline constexpr unsigned kProtocol = 1;
-/// Begins each line of an agent: what a shell of the host prints at login is none of them.
+/// Begins each line of an agent: a login message of the host's shell does not.
 inline constexpr std::string_view kMark = "headrace-agent ";
 
 }  // namespace headrace::agents

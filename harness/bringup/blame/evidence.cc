@@ -5,9 +5,9 @@
 namespace headrace::bringup {
 namespace {
 
-// Each scale is 1 / (1 + what was measured / the scale). A latency of twice the usual one is a loss of about kDelta.
+// Each scale is 1 / (1 + measured / scale). A latency of twice the usual one is a loss of about kDelta.
 constexpr double kOfUsualLatency = 20;
-// That a network of a cluster is taken to have: a hop more must be no loss, which RDMA takes 1 to 2 us for.
+// The difference that a cluster's network may have: a further hop (1 to 2 us for RDMA) is no loss.
 constexpr double kLeastLatency_s = 50e-6, kLeastRdmaLatency_s = 10e-6, kMostLatency_s = 1e-3;
 constexpr double kResentScale = 0.05;  // 0.26 % sent again are a loss of kDelta
 
@@ -18,7 +18,7 @@ PartState worse(PartState a, PartState b) {
 
 bool of_node(const Fault& fault, unsigned node) { return fault.scope == Finding::Scope::node && fault.a == node; }
 
-/// Adds what another search found: the same part once.
+/// Adds another search's findings: the same part once.
 void add_to(std::vector<Fault>& faults, const Fault& more) {
   auto at = std::find_if(faults.begin(), faults.end(), [&](const Fault& known) {
     return known.scope == more.scope && known.a == more.a && known.b == more.b &&
@@ -65,7 +65,7 @@ Evidence::Evidence(const std::vector<Topology>& networks, const SearchOptions& o
   latency_scale_s_.assign(first_rail, 0);
 }
 
-/// What reports most of the rates; who is free then reports on the rest.
+/// The pairs that report most of the rates; free nodes then report on the rest.
 Round Evidence::next() {
   Round round;
   std::vector<bool> taken(searches_.front().search.posterior().topology().nodes, false);
@@ -132,14 +132,14 @@ PartState Evidence::node(unsigned number) const {
   return state;
 }
 
-/// Of one network, along its qualities.
+/// The faults of one network, along its qualities.
 std::vector<Fault> Evidence::faults_of(std::size_t first, std::size_t last) const {
   std::vector<Fault> faults;
   for (std::size_t i = first; i < last; ++i)
     for (const Finding& one : searches_[i].search.findings())
       add_to(faults,
              {one.scope, one.a, one.b, one.rail + searches_[i].first_rail, one.healthy, {searches_[i].quality}});
-  // What one of both ends loses with everybody, no link between them need lose.
+  // A loss that one of both ends has with all partners proves nothing of the link between them.
   std::vector<bool> ends(searches_.front().search.posterior().topology().nodes, false);
   for (const Fault& fault : faults)
     if (fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic) ends[fault.a] = true;
@@ -159,7 +159,7 @@ std::vector<Fault> Evidence::faults() const {
   std::vector<Fault> all;
   for (std::size_t network = 0; network < of.size(); ++network)
     for (Fault fault : of[network]) {
-      // Where the other network finds it well, it is not the node that is slow but its only end of this one.
+      // Where the other network finds it healthy, only its end of this network is slow, not the node.
       const auto well = [&](std::size_t other) {
         return other != network && topology(other).has_any(fault.a) &&
                std::none_of(of[other].begin(), of[other].end(), [&](const Fault& f) { return of_node(f, fault.a); });

@@ -1,5 +1,5 @@
-// What pairs of nodes say together: their rates, their latencies and what they had to send again, each searched by the same
-// rules (search.h), so that a part is accused by whichever of them it loses in. docs/reference/bring-up.md has the scales.
+// The evidence of pairs of nodes: rates, latencies and retransmissions. Each is searched by the same rules (search.h),
+// so that any of them can accuse a part. docs/reference/bring-up.md has the scales.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@ enum class Quality { rate, latency, resent };
 inline constexpr std::array kQualities{Quality::rate, Quality::latency, Quality::resent};
 std::string_view to_string(Quality quality);
 
-/// What one pair of nodes reached over one rail.
+/// The rate of one pair of nodes over one rail.
 struct PairMeasured {
   unsigned a = 0, b = 0, rail = 0;
   std::array<double, 2> rate{};    // a to b, b to a [B/s]
@@ -45,8 +45,8 @@ struct Fault {
 
 class Evidence {
  public:
-  /// Of TCP first, and of RDMA where there is any: rails are numbered through. Each network has searches of its own, for its
-  /// noise, its switches and what is usual in it are its own; the chance of a false accusation is shared by all.
+  /// TCP first, then RDMA where there is any: rails are numbered through. Each network has searches of its own, as its
+  /// noise, its switches and its usual rates are its own. The chance of a false accusation is shared by all.
   Evidence(const std::vector<Topology>& networks, const SearchOptions& options);
 
   /// As in Search.
@@ -61,7 +61,7 @@ class Evidence {
   /// The worst of its qualities.
   PartState node(unsigned number) const;
   std::vector<Fault> faults() const;
-  /// What pairs usually reach, for words; 0 where nothing was measured.
+  /// The usual value of pairs, for words; 0 where nothing was measured.
   double usual_rate(unsigned rail) const;
 
  private:
@@ -73,7 +73,7 @@ class Evidence {
       return rail >= first_rail && rail - first_rail < search.posterior().topology().rails;
     }
   };
-  /// As a share of the best that could be, so that what must not be missed is a loss of kDelta or more.
+  /// As a share of the best possible, so that a loss that must not be missed is kDelta or more.
   double on_scale(const PairMeasured& one, Quality quality) const;
   std::vector<Fault> faults_of(std::size_t first, std::size_t last) const;
 

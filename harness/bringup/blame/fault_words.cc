@@ -102,7 +102,7 @@ void FaultWords::name(NamedFault& out) const {
     case Finding::Scope::node:
       out.scope = "node";
       out.subject = node(fault.a);
-      out.fix = fmt::format("take it out; {}; then --retest {}", kLookAtNode, out.subject);
+      out.fix = fmt::format("drain it; {}; then --retest {}", kLookAtNode, out.subject);
       return;
     case Finding::Scope::nic:
       out.scope = "NIC";
@@ -120,7 +120,7 @@ void FaultWords::name(NamedFault& out) const {
       out.subject = record_.switches[fault.a].substr(out.scope.size() + 1);
       out.fix = "look at its uplinks and their counters, and at what its nodes share";
       return;
-    case Finding::Scope::shared:  // whoever finds that names it
+    case Finding::Scope::shared:  // the part that finds it names it
       return;
   }
 }
@@ -181,8 +181,8 @@ std::string FaultWords::sentence(const Fault& fault, Quality quality, const OnRa
       std::string text = fmt::format("{} {}, {:.0f} % below the usual {}", rate(on.own), pairs,
                                      on.usual > 0 ? 100 * (1 - on.own / on.usual) : 0, rate(on.usual));
       if (fault.scope == Finding::Scope::node || fault.scope == Finding::Scope::nic)
-        text +=
-            fmt::format(" (sends {}, receives {})", rate(way(fault.a, on.of, true)), rate(way(fault.a, on.of, false)));
+        text += fmt::format(" (in the slower direction of each pair; it sends {}, receives {})",
+                            rate(way(fault.a, on.of, true)), rate(way(fault.a, on.of, false)));
       return text;
     }
     case Quality::latency:

@@ -1,4 +1,4 @@
-// Faults in words: what was measured of a part, beside what is usual, and what to do.
+// Faults in words: a part's measured value, the usual one, and the next step.
 #pragma once
 
 #include <vector>
@@ -12,22 +12,22 @@ class FaultWords {
  public:
   FaultWords(const Record& record, const Judged& judged);
 
-  /// Have enough nodes met somebody? Of fewer nobody can decide what is usual.
+  /// Have enough nodes met another? Fewer cannot show the usual rate.
   bool enough() const;
   static constexpr std::size_t kFewestNodes = 4;  // one bad one of three is no exception
 
   NamedFault describe(const Fault& fault) const;
   NamedFault describe(const Broken& broken) const;
-  /// Of what a host reports on itself.
+  /// The fault that a host reports on itself.
   NamedFault describe(unsigned node) const;
 
  private:
-  /// What the pairs of a part reached by one rail, beside the pairs of nobody who is accused.
+  /// Rates of a part's pairs over one rail, and of pairs without an accused node.
   struct OnRail {
     unsigned rail = 0;
     std::vector<const PairMeasured*> of;
     double own = 0, usual = 0;
-    double times = 0;  // so much worse it is
+    double times = 0;  // how many times worse it is
   };
 
   std::string node(unsigned number) const { return record_.nodes[number].host.name; }

@@ -1,4 +1,4 @@
-// Nodes that pass one session and fail the next: what comes and goes is not repaired by going.
+// Nodes that pass one session and fail the next: an intermittent fault is not repaired when it is gone.
 #pragma once
 
 #include <optional>
@@ -8,13 +8,13 @@
 
 namespace headrace::bringup {
 
-/// One that passes now, failed after it had passed before, and has passed less often in a row since than it failed so, and
-/// once more.
+/// One that passes now, but failed after it had passed before. It has passed less often in a row since than it failed,
+/// plus one.
 struct Flapping {
   unsigned left = 1;     // passes in a row that are still wanted
-  std::string reported;  // what each session found
+  std::string reported;  // the findings of each session
 };
-/// Nothing of a node that does not flap, or fails now. What it was before the record reports on passes is not known.
+/// Nothing of a node that does not flap, or fails now. Its state before the record has passes is unknown.
 std::optional<Flapping> flapping(const Record& record, unsigned node);
 
 }  // namespace headrace::bringup

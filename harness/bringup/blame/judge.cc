@@ -35,7 +35,7 @@ NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool 
   return judged.finished && !was_bad ? NodeState::suspect : node.state;
 }
 
-/// What nodes measured by themselves joins what they report on themselves. Who has to measure again.
+/// Joins the nodes' own measurements with their reports on themselves. Returns the nodes that have to measure again.
 std::set<unsigned> take_in_tests(Record& record, const Judged& judged) {
   TestsJudged tests = judge_tests(record);
   for (NodeRecord& node : record.nodes)
@@ -97,7 +97,7 @@ std::vector<std::string> bad_before(const Record& record) {
   return names;
 }
 
-/// Who was measured in this session.
+/// The nodes that were measured in this session.
 std::vector<bool> measured_now(const Record& record) {
   std::vector<bool> all(record.nodes.size(), false);
   for (const RoundRecord& round : record.sessions.back().rounds)
@@ -107,7 +107,7 @@ std::vector<bool> measured_now(const Record& record) {
   return all;
 }
 
-/// What is reported about a node, and of NICs of it.
+/// The report about a node, and about its NICs.
 std::string reported_for(const Record& record, unsigned node) {
   std::string text;
   for (const NamedFault& one : record.faults)
@@ -115,7 +115,7 @@ std::string reported_for(const Record& record, unsigned node) {
   return text;
 }
 
-/// Names a node that flaps: what is known of it now is good, which is not enough.
+/// Names a node that flaps: it is good now, which is not enough.
 void name_flapping(Record& record, unsigned node) {
   const auto flaps = flapping(record, node);
   if (!flaps) return;
@@ -142,7 +142,7 @@ std::string sentence_of(const Record& record, std::size_t taking_part, std::size
     return "Fewer than two nodes took part: nothing was measured, and all states are as they were before.";
   std::string text = fmt::format("{} of {} took part", taking_part - missing, counted(taking_part, "node"));
   std::vector<std::string> titles;
-  for (const NamedFault& one : record.faults) titles.push_back(one.title());
+  for (const NamedFault& one : record.faults) titles.push_back(one.name());
   text += titles.empty() ? "; nothing bad was found" : "; bad: " + some_of(titles);
   if (const std::vector<std::string> flap = flapping_ones(record); !flap.empty())
     text += "; flapping: " + some_of(flap);
@@ -198,7 +198,7 @@ void judge(Record& record, const Judged& judged) {
     const bool named = is_named(record, node);
     const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
     const PartState measured = enough && !suspects.contains(node) ? judged.evidence.node(node) : PartState::undecided;
-    // Where nothing could be measured, nothing new is known of anybody: a launcher may be wrong, or this host alone.
+    // Where nothing could be measured, no node's state changes: a launcher may be wrong, or this host alone.
     if (present >= 2) one.state = state_of(one, measured, named, retested, judged);
     if (named) {
       session.failed[node] = reported_for(record, node);

@@ -1,4 +1,4 @@
-// What follows from a record: faults in words, a state for each node, a verdict.
+// The conclusions from a record: faults in words, a state for each node, a verdict.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace headrace::bringup {
 
-/// The record's sessions as the search hears them: what a node reached before it was repaired is left out.
+/// The record's sessions for the search: a node's rates from before its repair are left out.
 class Replay {
  public:
   explicit Replay(const Record& record);
@@ -26,7 +26,7 @@ struct Broken {
   Fault fault;
   std::string why;
   std::string brief = "no connections";
-  std::string fix{};  // "" = what is usual for such a part
+  std::string fix{};  // "" = the usual step for such a part
 };
 
 struct Judged {

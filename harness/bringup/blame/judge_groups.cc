@@ -22,7 +22,7 @@ NamedFault describe(const char* scope, std::string subject, std::string text, st
   return one;
 }
 
-/// What pairs within a group reached in this session, of what is usual.
+/// The rates of pairs within a group in this session, as a share of the usual one.
 std::string pairs_of(const Record& record, const std::vector<unsigned>& nodes) {
   const auto in = [&](unsigned node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); };
   std::vector<double> shares;

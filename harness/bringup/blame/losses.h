@@ -1,4 +1,4 @@
-// What share of its rate a part of the fabric may lose, as the posterior counts it: a grid, finer where it matters.
+// The possible losses of a part of the fabric, as shares of its rate: a grid, finer where it matters.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 
 namespace headrace::bringup {
 
-/// Up to 1 % is how healthy parts differ; 5 % and more is a loss that must not be missed (delta); what lies between is
+/// Healthy parts differ by up to 1 %; 5 % and more is a loss that must not be missed (delta). A loss in between is
 /// reported, and neither accused nor cleared.
 inline constexpr std::array<double, 14> kLosses{0,     0.01, 0.02, 0.03, 0.04, 0.05, 0.06,
                                                 0.075, 0.1,  0.14, 0.2,  0.3,  0.5,  0.9};

@@ -9,7 +9,7 @@
 namespace headrace::bringup {
 namespace {
 
-constexpr unsigned kFewestPairs = 2;  // one may be a cable that somebody touched
+constexpr unsigned kFewestPairs = 2;  // one may be a cable that was touched
 
 struct Counted {
   unsigned pairs = 0, with_errors = 0;
@@ -20,7 +20,7 @@ struct Counted {
 
 std::vector<Broken> port_errors(const Record& record) {
   const Replay replay(record);
-  std::map<unsigned, std::map<unsigned, Counted>> rails;  // of each node that met somebody over it
+  std::map<unsigned, std::map<unsigned, Counted>> rails;  // of each node that met another over it
   for (std::size_t s = 0; s < record.sessions.size(); ++s)
     for (const RoundRecord& round : record.sessions[s].rounds)
       for (const PairMeasured& one : round.pairs) {

@@ -7,8 +7,8 @@
 
 namespace headrace::bringup {
 
-/// NICs that counted errors of their own in at least two pairs since they were last repaired, where not more than a third of the
-/// ports of their rail did: then that is how this fabric is.
+/// NICs that counted their own errors in at least two pairs since their last repair. Where more than a third of the
+/// ports of a rail did, the fabric is so.
 std::vector<Broken> port_errors(const Record& record);
 
 }  // namespace headrace::bringup

@@ -13,13 +13,13 @@ namespace {
 
 constexpr std::size_t kStates = kLosses.size();
 constexpr double kLeastSpread = 0.004, kMostSpread = 0.2;  // however quiet the data are, or loud
-constexpr double kWide = 3;                                // a twentieth of sound rates differ so many times as much
+constexpr double kWide = 3;                                // a twentieth of sound rates differ by this factor
 constexpr double kWideShare = 0.05;
 constexpr double kFewest = 1e-30;
 constexpr double kMostTransient = 0.5;
-constexpr double kRare = 1e-9;  // the density of what no rule explains
+constexpr double kRare = 1e-9;  // the density of unexplained rates
 
-/// Where a loss puts the logarithm of a rate, and how wide the piece of the grid is that it stands for.
+/// The place of a loss as a logarithm of a rate, and the width of its piece of the grid.
 struct Place {
   double at = 0, width = 0;
 };
@@ -38,12 +38,12 @@ double density(double x, double spread) {
   return std::exp(-x * x / (2 * spread * spread)) / (spread * std::sqrt(2 * M_PI));
 }
 
-/// Of a rate where nothing is low for once.
+/// The probability of a rate without a loss.
 double usual(double off, double spread) {
   return (1 - kWideShare) * density(off, spread) + kWideShare * density(off, kWide * spread);
 }
 
-/// Of a rate where something loses as much as a bad part may, each loss as likely.
+/// The probability of a rate where a part loses as much as a bad part may, each loss as likely.
 double low(double at, double spread) {
   double sum = 0;
   for (std::size_t loss = kBad; loss < kStates; ++loss)
@@ -57,7 +57,7 @@ void normalize(Weights& weights) {
   for (double& one : weights) one /= sum;
 }
 
-/// What these logarithms stand for, normalized; and the logarithm of the sum before.
+/// The weights of these logarithms, normalized; and the logarithm of the sum before.
 std::pair<Weights, double> from_logs(const Weights& logs) {
   const double most = *std::max_element(logs.begin(), logs.end());
   Weights weights;
@@ -88,7 +88,7 @@ double upper_median(std::vector<double>& values) {
   return *middle;
 }
 
-/// Of the values above the middle of a hump, where nothing bad lies; as a standard deviation.
+/// The standard deviation of the values above the middle of a hump, where no bad ones are.
 double spread_above(const std::vector<double>& values, double middle) {
   std::vector<double> above;
   for (const double one : values)
@@ -153,7 +153,7 @@ std::size_t Posterior::meetings(unsigned a, unsigned b) const {
 }
 
 Weights Posterior::likelihood(double log_ratio, OneRate weighs) const {
-  // What loses more than the grid's most loses that, and what is faster than usual loses nothing, by however much it is.
+  // A loss above the grid's greatest counts as that, and a rate above the usual one as no loss.
   const Noise& noise = fit().noise;
   const double at = std::clamp(log_ratio, kPlaces.back().at, 4 * noise.spread);
   const double transient = noise.transient * low(at, noise.spread);
@@ -169,8 +169,8 @@ Weights Posterior::likelihood(double log_ratio, OneRate weighs) const {
   return weights;
 }
 
-// Most partners of most nodes are sound, so that what a node reaches with the better half of them is near the usual; one
-// partner who is faster than all others is not.
+// Most partners of most nodes are sound. A node's rate with the better half of them is near the usual. Its rate with
+// the one fastest partner is not.
 Posterior::Rates Posterior::rates_of(unsigned rail) const {
   Rates rates;
   std::vector<std::vector<double>> with(topology_.nodes);  // each partner
@@ -205,8 +205,8 @@ void Posterior::begin_at_most_rates() {
   }
 }
 
-// Where many nodes are bad, the hump of their rates and that of sound ones look like one hump with more noise. Nothing that
-// is bad lies above the middle of the upper one.
+// Where many nodes are bad, the humps of bad and sound ones look like one hump with more noise. No bad rate is above
+// the middle of the upper one.
 void Posterior::begin_at_fast_rates() {
   fit().noise.spread = kLeastSpread;
   for (unsigned rail = 0; rail < topology_.rails; ++rail) {
@@ -231,7 +231,7 @@ void Posterior::set_likelihoods(OneRate weighs) {
   }
 }
 
-/// Messages, and what each part is thought to be by all of them.
+/// Messages, and the belief on each part from all of them.
 void Posterior::add_up() {
   Fit& now = fit();
   for (unsigned part = 0; part < now.belief.size(); ++part) {
@@ -250,7 +250,7 @@ void Posterior::add_up() {
 
 /// New messages from a link to its parts.
 void Posterior::send(Factor& factor, const Weights& link_prior) {
-  std::array<Weights, 4> without;  // what each part is thought to be by all the others
+  std::array<Weights, 4> without;  // the belief on each part from all the others
   Slowest parts;
   factor.sound = 1 - prior_.bad_links;
   for (unsigned p = 0; p < factor.count; ++p) {
@@ -288,7 +288,7 @@ void Posterior::propagate(OneRate weighs) {
 
 // One step of expectation and maximization: sound pairs report the reference and the noise.
 void Posterior::learn() {
-  constexpr double kAsIf = 4;    // what is known beforehand counts as that many rates
+  constexpr double kAsIf = 4;    // prior knowledge counts as that many rates
   constexpr double kNodes = 20;  // and as that many nodes
   constexpr double kTransients = 20;
   Noise& noise = fit().noise;
@@ -315,7 +315,7 @@ void Posterior::learn() {
       each.emplace_back(well, ill);
       odds += std::log(well / ill);
     }
-    // Whether a rate is low for once, all others say: by itself it makes its parts suspect.
+    // All other rates decide whether one is low for once: alone it makes its parts suspect.
     odds += std::log(std::max(factor.sound, kFewest) / (1 - factor.sound));
     for (const auto& [well, ill] : each) {
       const double by_others = 1 / (1 + std::exp(std::log(well / ill) - odds));

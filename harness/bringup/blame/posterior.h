@@ -1,6 +1,6 @@
-// What rates between pairs of nodes say of each part of the fabric: of every NIC (a node's end of a rail), every switch,
-// and every link between two nodes that met. A pair is as slow as its slowest part; the beliefs of all parts are found
-// together by belief propagation. The usual rate, the noise, the share of glitches and of bad parts come from the data.
+// The state of each part of the fabric, by rates between pairs of nodes. Parts are NICs (a node's end of a rail),
+// switches, and links between two nodes. A pair is as slow as its slowest part; belief propagation finds the beliefs of
+// all parts together. The usual rate, the noise, the shares of glitches and bad parts come from the data.
 #pragma once
 
 #include <cstddef>
@@ -37,18 +37,18 @@ struct Topology {
   }
 };
 
-/// What a pair reached, the slower of both ways.
+/// The rate of a pair, the slower of both ways.
 struct PairRate {
   unsigned a = 0, b = 0, rail = 0;  // nodes
   double rate = 0;                  // [B/s], or in any other unit; above 0
 };
 
-/// What is taken for likely before anything is measured; shares.
+/// Assumptions before anything is measured; shares.
 struct Prior {
-  double bad_ends = 0.02;  // only to begin with: the data say how many there are
+  double bad_ends = 0.02;  // only to begin with: the data determine the number
   double bad_switches = 0.01, bad_links = 0.002;
-  double noise = 0.02;      // of one rate, as a share; likewise
-  double transient = 0.02;  // of rates that are low for once; likewise
+  double noise = 0.02;      // of one rate, as a share
+  double transient = 0.02;  // of rates that are low for once
 };
 
 /// How measured rates differ where nothing is bad.
@@ -63,7 +63,7 @@ class Posterior {
   Posterior(Topology topology, const Prior& prior);
 
   void add(const PairRate& measured);
-  /// Takes in what was added. Deterministic.
+  /// Takes in the added rounds. Deterministic.
   void update();
 
   const Topology& topology() const { return topology_; }
@@ -81,10 +81,10 @@ class Posterior {
   const std::vector<Link>& links() const { return links_; }
   /// Over the rail, of those that both have, over which they met least often.
   std::size_t meetings(unsigned a, unsigned b) const;
-  /// What one rate may say of a bad part against a sound one. bounded: no more than one divided by the share of rates that
-  /// are low for once, in either direction: they may look exactly like a fault, and a bad part may be fast for once.
+  /// The evidence of one rate for a bad part against a sound one. bounded: at most one divided by the share of
+  /// outliers, in either direction. One may look exactly like a fault, and a bad part may be fast once.
   enum class OneRate { all, bounded };
-  /// Of each loss of the slowest part: how likely a rate of exp(`log_ratio`) times the usual one is.
+  /// For each loss of the slowest part: the likelihood of a rate of exp(`log_ratio`) times the usual one.
   Weights likelihood(double log_ratio, OneRate weighs = OneRate::bounded) const;
 
  private:
@@ -103,7 +103,7 @@ class Posterior {
     std::vector<Factor> factors;  // along the links
     std::vector<Weights> belief;  // of each end, then of each switch
     std::vector<Weights> sum;     // their messages together, as logarithms,
-    std::vector<double> total;    // and the logarithm of what these add up to
+    std::vector<double> total;    // and the logarithm of their sum
     double evidence = 0;          // how likely all rates are (Bethe's approximation), as a logarithm
   };
   Fit& fit() { return fits_[at_]; }

@@ -1,4 +1,4 @@
-// When enough is known: who is accused, who is cleared.
+// When the evidence is enough: which nodes are accused, which are cleared.
 #include "harness/bringup/blame/search.h"
 
 #include <algorithm>
@@ -11,15 +11,14 @@ namespace {
 
 /// An accusation is no matter of one model alone: that many measurements, and most of them slow.
 constexpr unsigned kFewestMeasured = 4;
-/// Of alpha: nodes and NICs, switches, links.
+/// Shares of alpha: nodes and NICs, switches, links.
 constexpr double kOfEnds = 0.5, kOfSwitches = 0.25, kOfLinks = 0.25;
-constexpr double kOfBeta = 0.2;             // the rest is for what the model does not know
-constexpr double kDoubtfulLink = 0.01;      // measured again beside undecided nodes, and where every link is judged
-constexpr double kVeryDoubtfulLink = 0.05;  // and likewise in a round of its own
+constexpr double kOfBeta = 0.2;             // the rest is for effects outside of the model
+constexpr double kDoubtfulLink = 0.01;      // measured again with undecided nodes, and where all links are judged
+constexpr double kVeryDoubtfulLink = 0.05;  // and above this in a round of its own
 constexpr std::size_t kMostOfLink = 10;     // rates of one link; it stays undecided then
 
-/// As many as can be, the surest first, as long as the chances of being wrong about them add up to no more than
-/// `allowed`.
+/// As many as possible, the surest first, while the chances of a wrong accusation add up to at most `allowed`.
 template <class Wrong>
 std::vector<std::size_t> sure_of(std::vector<std::size_t> candidates, double allowed, Wrong wrong) {
   std::stable_sort(candidates.begin(), candidates.end(),
@@ -92,7 +91,7 @@ void Search::add(std::span<const PairRate> measured) {
   judge();
 }
 
-/// Do most of its partners that are not accused themselves find it slow? Whatever the model thinks of glitches.
+/// Do most of its unaccused partners find it slow? Independent of the model of glitches.
 bool Search::agreed(unsigned node, unsigned rail, const std::vector<bool>& accused) const {
   const Topology& of = posterior_.topology();
   const double reference = posterior_.noise().reference[rail], slow_below = reference * (1 - kDelta / 2);
@@ -122,7 +121,7 @@ std::vector<bool> Search::accused_ends() const {
   return accused;
 }
 
-/// Of the nodes of a switch, on the rail where most of them are accused.
+/// The worst rail of the nodes of a switch: the one where most of them are accused.
 Search::OfSwitch Search::worst_rail(unsigned leaf, const std::vector<bool>& accused) const {
   const Topology& of = posterior_.topology();
   OfSwitch worst;
@@ -149,7 +148,7 @@ void Search::judge() {
   });
   for (std::size_t end = 0; end < of.ends(); ++end)
     if (accused[end]) ends_[end] = PartState::accused;
-  for (const unsigned end : of.absent)  // what was measured of one before it went still counts
+  for (const unsigned end : of.absent)  // rates of a node that has gone still count
     if (ends_[end] != PartState::accused) ends_[end] = PartState::cleared;
 
   // A switch whose way out is slow, and one most of whose nodes are slow with each other, too.

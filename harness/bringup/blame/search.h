@@ -1,4 +1,4 @@
-// Finds the bad parts of a fabric in few rounds: which pairs of nodes to measure next, and when enough is known.
+// Finds the bad parts of a fabric in few rounds. It chooses the next pairs of nodes to measure, and when to stop.
 // docs/explanation/adaptive-pairs.md reports the rules and their guarantee. Pure: the caller measures.
 #pragma once
 
@@ -20,7 +20,7 @@ struct SearchOptions {
   double alpha = 0.01;        // at most so likely is any healthy part accused, over the whole fleet
   double beta = 0.05;         // at most so likely is a part that loses kDelta or more called healthy
   unsigned most_rounds = 20;  // half as many where nodes alone are undecided
-  unsigned before = 0;        // rounds of earlier sessions, which are added first and count beside these
+  unsigned before = 0;        // rounds of earlier sessions, which are added first and count as these do
   bool every_link = false;    // until each two that are not accused have met, however many rounds that takes
   Prior prior;
   std::uint64_t seed = 1;
@@ -33,7 +33,7 @@ std::string_view to_string(PartState state);
 using Round = std::vector<std::pair<unsigned, unsigned>>;
 
 struct Finding {
-  /// shared: what nodes share, by tests of each alone.
+  /// shared: a common fault of nodes, by tests of each alone.
   enum class Scope { node, nic, link, switch_fabric, shared } scope = Scope::node;
   unsigned a = 0, b = 0, rail = 0;  // node a; of a link both; of a switch its number in a
   double loss = 0;                  // expected share
@@ -46,7 +46,7 @@ class Search {
 
   /// Empty: enough is known, no pair would report more, or there are no rounds left.
   Round next();
-  /// What the pairs of a round reached, over each rail. Pairs that could not be measured are left out.
+  /// The rates of a round's pairs, over each rail. Pairs that could not be measured are left out.
   void add(std::span<const PairRate> measured);
   /// The node takes part no more, because it does not answer: it is in no further pair.
   void lose(unsigned node);

@@ -9,7 +9,7 @@
 namespace headrace::bringup {
 namespace {
 
-/// What others of this one's size reached in the same.
+/// The rates of other groups of this size in the same repetition.
 std::vector<double> of_others(std::span<const GroupRun> groups, std::size_t self, const GroupValue& wanted) {
   std::vector<double> values;
   for (std::size_t other = 0; other < groups.size(); ++other) {
@@ -20,7 +20,7 @@ std::vector<double> of_others(std::span<const GroupRun> groups, std::size_t self
   return values;
 }
 
-/// How far it lies on the bad side of the usual, as a share of it.
+/// Its distance on the bad side of the usual, as a share of it.
 double loss(double value, double usual, Better better) {
   return (better == Better::higher ? usual - value : value - usual) / usual;
 }

@@ -1,4 +1,4 @@
-// Groups of nodes compared with each other by what each of them reached together, all at the same time.
+// Groups of nodes compared with each other by the rate of each, all at the same time.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace headrace::bringup {
 
-/// That few groups of one size: whoever is slower than the others may be right.
+/// That few groups of one size: one slower than the others may be right.
 inline constexpr std::size_t kFewestGroups = 3;
 
 /// A value in which a group is slower than others of its size.
@@ -19,9 +19,9 @@ struct SlowerGroup {
   std::size_t others = 0;
   double loss = 0;  // as a share of the usual
 };
-/// Values that lie on the bad side of the others' middle by more than delta and by more than noise: the best of the group's
-/// repetitions does, too, and its middle one is an outlier of the others. Groups of other sizes are not compared: how a
-/// collective goes depends on their number. `groups`: of one turn; those that failed count for nothing.
+/// Values on the bad side of the others' middle by more than delta and by more than noise. The best of the group's
+/// repetitions is, too, and its middle one is an outlier. Groups of other sizes are not compared: the rate of a
+/// collective depends on their number. `groups`: of one turn; failed ones are ignored.
 std::vector<SlowerGroup> slower_groups(std::span<const GroupRun> groups);
 
 /// Are that many of one size there that any is compared?

@@ -1,4 +1,4 @@
-// A pair is as slow as its slowest part: what several independent parts come to.
+// A pair is as slow as its slowest part: the loss of several independent parts.
 #pragma once
 
 #include "harness/bringup/blame/losses.h"

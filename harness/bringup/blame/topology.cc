@@ -7,7 +7,7 @@
 namespace headrace::bringup {
 namespace {
 
-/// Of each node its leaf switch; none where no node has any.
+/// The leaf switch of each node; none where no node has any.
 std::vector<unsigned> switches_of(Record& record) {
   std::vector<unsigned> all;
   std::vector<std::string>& names = record.switches;

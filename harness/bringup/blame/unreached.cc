@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "harness/bringup/network/tcp_pair.h"
 #include "harness/bringup/rails.h"
 #include "harness/machine/network/host_list.h"
 
@@ -21,11 +22,19 @@ constexpr const char* kLookAtRdma =
     "look at what all nodes share: limits on locked memory, UDP port 4791, the subnet manager; where RDMA is not to be "
     "used, --no-rdma";
 
+constexpr const char* kCompareMtu =
+    "give all hosts an MTU that every switch port passes (ip link set INTERFACE mtu 1500), or raise the MTU of the "
+    "switch ports";
+constexpr const char* kLookAtHosts =
+    "correct the hosts file, or the hosts: rail=, port=, and the interfaces of ip link";
+
 }  // namespace
 
-Unreached::Unreached(const Record& record) : record_(record), rails_(rails(record)) {}
+Unreached::Unreached(const Record& record)
+    : record_(record), rails_(rails(record)), met_(rails_.size()), lossy_(rails_.size()) {}
 
 void Unreached::measured(const PairMeasured& one, bool one_way) {
+  met_[one.rail].insert(std::minmax({one.a, one.b}));
   for (const auto& [from, to] : {std::pair(one.a, one.b), std::pair(one.b, one.a)})
     if (!one_way || one.caller == from) rails_[one.rail].worked(from, to);
 }
@@ -35,6 +44,8 @@ void Unreached::measured_before(const PairMeasured& one) {
 }
 
 void Unreached::failed(const FailedPair& one) {
+  met_[one.rail].insert(std::minmax({one.a, one.b}));
+  if (one.why.find(kFullPacketsLost) != one.why.npos) lossy_[one.rail].insert(std::minmax({one.a, one.b}));
   for (const unsigned node : {one.a, one.b})
     if (std::find(one.own.begin(), one.own.end(), node) == one.own.end()) opened_.emplace(node, one.rail);
   for (const unsigned node : one.own) {
@@ -70,7 +81,7 @@ std::vector<unsigned> Unreached::with_rail(const std::vector<unsigned>& there, u
   return all;
 }
 
-/// What every node that tried fails at is no fault of one of them.
+/// A failure of every node that tried is no fault of one of them.
 bool Unreached::all_fail_by_themselves(unsigned rail) const {
   std::size_t failing = 0;
   for (const auto& [end, own] : own_) failing += end.second == rail && own.count >= kTwice;
@@ -78,8 +89,17 @@ bool Unreached::all_fail_by_themselves(unsigned rail) const {
          std::none_of(opened_.begin(), opened_.end(), [&](const auto& end) { return end.second == rail; });
 }
 
+/// Most pairs do, and no host is in all of them. Then it is the network, even if a pair gets through once.
+bool Unreached::loses_full_packets(unsigned rail) const {
+  const auto& lossy = lossy_[rail];
+  const auto in_all = [&](unsigned node) {
+    return std::ranges::all_of(lossy, [&](const auto& pair) { return pair.first == node || pair.second == node; });
+  };
+  return 2 * lossy.size() > met_[rail].size() && !in_all(lossy.begin()->first) && !in_all(lossy.begin()->second);
+}
+
 bool Unreached::is_dead(unsigned rail, const std::vector<unsigned>& there) const {
-  if (all_fail_by_themselves(rail)) return true;
+  if (all_fail_by_themselves(rail) || loses_full_packets(rail)) return true;
   const auto found = rails_[rail].faults(with_rail(there, rail), kTwice);
   return !found.empty() && found.front().kind == Kind::nobody;
 }
@@ -124,8 +144,11 @@ Broken Unreached::dead(unsigned rail, const std::vector<unsigned>& there) const 
   std::string why = found.empty() ? "" : found.front().why;
   for (const auto& [end, own] : own_)
     if (end.second == rail) why = own.why;
-  one.why = fmt::format("no host can connect to any other: {}", why);
-  one.fix = is_rdma(record_, rail) ? kLookAtRdma : kOpenFirewalls;
+  const bool alone = all_fail_by_themselves(rail), lossy = !alone && loses_full_packets(rail);
+  one.why = lossy   ? fmt::format("{} between most hosts", kFullPacketsLost)
+            : alone ? fmt::format("every host fails by itself: {}", why)
+                    : fmt::format("no host can connect to any other: {}", why);
+  one.fix = lossy ? kCompareMtu : is_rdma(record_, rail) ? kLookAtRdma : alone ? kLookAtHosts : kOpenFirewalls;
   return one;
 }
 
@@ -137,6 +160,7 @@ std::vector<Unreached::End> Unreached::ends_of(unsigned rail, const std::vector<
     if (own == own_.end() || own->second.count < kTwice) continue;
     Broken one{{Finding::Scope::nic, node, 0, rail, 0, {}}, "it fails by itself: " + own->second.why};
     one.brief = "fails by itself";
+    one.fix = fmt::format("{}; then --retest {}", kLookAtHosts, record_.nodes[node].host.name);
     all.push_back({node, rail, std::move(one)});
   }
   for (const ConnectionFault& fault : rails_[rail].faults(with_rail(there, rail), kTwice))

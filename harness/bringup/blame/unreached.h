@@ -1,4 +1,4 @@
-// Pairs that could not be connected, and what that says of links, NICs, nodes and rails.
+// Pairs that could not be connected, and the conclusions on links, NICs, nodes and rails.
 #pragma once
 
 #include <map>
@@ -24,12 +24,12 @@ class Unreached {
   void failed(const FailedPair& one);
   /// How often these two failed over this rail, or one of them by itself.
   unsigned failures(const FailedPair& one) const;
-  /// Who calls when these two meet next (by RDMA: who leads): the other one where a call failed.
+  /// The end that calls when these two meet next (by RDMA: that leads): the other one where a call failed.
   unsigned caller(unsigned a, unsigned b, unsigned rail) const;
 
   /// Ends of rails that need no more pairs, as it is known that they fail: nodes, and rails.
   std::vector<std::pair<unsigned, unsigned>> given_up(const std::vector<unsigned>& there) const;
-  /// Nodes and NICs that fail, links that do, and rails that connect nobody; of nodes that are `there`.
+  /// Nodes and NICs that fail, links that do, and rails that connect no nodes; of nodes that are `there`.
   std::vector<Broken> broken(const std::vector<unsigned>& there) const;
 
  private:
@@ -40,10 +40,11 @@ class Unreached {
   struct End {  // of a rail, that fails
     unsigned node = 0, rail = 0;
     Broken broken;
-    bool of_node = false;  // whatever its other rails do
+    bool of_node = false;  // regardless of its other rails
   };
   std::vector<unsigned> with_rail(const std::vector<unsigned>& there, unsigned rail) const;
   bool all_fail_by_themselves(unsigned rail) const;
+  bool loses_full_packets(unsigned rail) const;
   std::vector<End> ends_of(unsigned rail, const std::vector<unsigned>& there) const;
   bool is_dead(unsigned rail, const std::vector<unsigned>& there) const;
   bool all_tried(unsigned rail, const std::vector<unsigned>& there) const;
@@ -55,7 +56,8 @@ class Unreached {
 
   const Record& record_;
   std::vector<Connections> rails_;
-  std::map<std::pair<unsigned, unsigned>, OwnFailures> own_;  // of nodes, and rails
+  std::vector<std::set<std::pair<unsigned, unsigned>>> met_, lossy_;  // by rail: pairs that met, that lost full packets
+  std::map<std::pair<unsigned, unsigned>, OwnFailures> own_;          // of nodes, and rails
   std::set<std::pair<unsigned, unsigned>> opened_;  // nodes and rails that did not fail by themselves, once at least
 };
 

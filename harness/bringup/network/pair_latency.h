@@ -11,7 +11,7 @@ struct PairLatency {
   double least_s = 0, median_s = 0, p99_s = 0;
 };
 
-/// Of at least one time [s].
+/// The latency from at least one time [s].
 inline PairLatency latency_of(std::vector<double> times) {
   std::sort(times.begin(), times.end());
   return {times.front(), times[times.size() / 2], times[times.size() * 99 / 100]};

@@ -27,17 +27,17 @@ namespace {
 constexpr std::uint32_t kMessage = 64 << 10;  // bytes of a write
 constexpr unsigned kMessages = 64;            // that messages come from, and go to, in turn
 constexpr unsigned kDepth = 16;               // messages in flight on each queue pair
-constexpr unsigned kWords = 4;                // likewise, of words
+constexpr unsigned kWords = 4;                // of words, too
 constexpr double kAlive_s = 0.5;              // so often a sign of life
 constexpr double kWarmUp = 0.2;               // of the time
-constexpr double kSettle_s = 0.01;            // what was acknowledged may still be on its way into memory
-constexpr double kSpin_s = 100e-6;            // several times what RDMA takes
+constexpr double kSettle_s = 0.01;            // acknowledged data may still be on its way into memory
+constexpr double kSpin_s = 100e-6;            // several times RDMA's own time
 constexpr std::chrono::microseconds kNap{10};
 
 enum class Mark : std::uint64_t { ping, data_follows, alive, done };
 
-/// What one end sends the other by writing it into its memory. Devices write the last byte last; `begins` shows whether the next
-/// word came while this one was read.
+/// A message of one end, written into the other end's memory. Devices write the last byte last; `begins` shows whether
+/// the next word came while this one was read.
 struct Signal {
   std::uint64_t begins = 0;
   Mark mark = Mark::ping;
@@ -52,8 +52,8 @@ struct Signals {
   alignas(64) Signal there;
 };
 
-/// Looks all the time at first, so that what comes soon is seen at once; then the processor is left to those that share it, the
-/// kernel's part of a software device among them.
+/// Polls at first, so that an early message is seen at once. Then leaves the processor to others, the kernel's part of
+/// a software device among them.
 class Spin {
  public:
   explicit Spin(double patience_s) : deadline_(patience_s) {}
@@ -184,7 +184,7 @@ class RdmaPair::Ends {
   unsigned char* sink() const { return memory_.begin() + kArea; }
 
   [[noreturn]] void silent() const {
-    throw RunError(end_.over() ? "the other end did not finish in time" : "the other end went silent");
+    throw RunError(end_.over() ? "the other end did not finish in time" : "the peer timed out");
   }
   static void check_post(int code) {
     if (code != 0) throw system_error("post to", "the other end", code);
@@ -227,7 +227,7 @@ class RdmaPair::Ends {
     for (Spin spin(plan_.silence_s); words_in_flight_ > 0; reap_words())
       if (!spin.wait()) silent();
   }
-  /// While data moves: nobody waits for it.
+  /// While data moves: no answer is waited for.
   void say_alive() {
     reap_words();
     if (words_in_flight_ < kWords) post_word(Mark::alive, 0);
@@ -263,7 +263,7 @@ class RdmaPair::Ends {
     return latency_of(std::move(times));
   }
 
-  /// Until what is heard is no ping: that.
+  /// Waits for the next signal that is no ping.
   Signal answer() {
     Signal word;
     while ((word = hear(2 * plan_.silence_s)).mark == Mark::ping) say(Mark::ping, word.count);
@@ -323,7 +323,7 @@ class RdmaPair::Ends {
 
   Signal hear_data() { return hear(2 * plan_.silence_s, /*pace_s=*/100e-6); }
 
-  /// `word`: the first one of it. How what came is not what was sent.
+  /// `word`: its first one. The difference between received and sent data.
   std::string wait_for_data(Signal word) {
     while (word.mark != Mark::done) word = hear_data();
     std::this_thread::sleep_for(std::chrono::duration<double>(kSettle_s));
@@ -343,7 +343,7 @@ class RdmaPair::Ends {
   const std::vector<NumaNode> nodes_;
   const NumaNode* node_;
   std::optional<OnNumaNode> placing_;  // while memory is made
-  Buffers memory_;                     // what is sent, what comes, and Signals
+  Buffers memory_;                     // sent data, received data, and Signals
   Signals& words_;
   std::unique_ptr<RdmaEndpoint> talk_, data_;
   std::unique_ptr<RdmaMemory> words_memory_, data_memory_;

@@ -1,6 +1,6 @@
-// Two hosts over one RDMA port each, and nobody else: latency first, then each way at full speed over several queue pairs, by
-// writes into the other's memory, with what the port counted meanwhile. Both ends open, exchange's card, and connect;
-// then both measure, and one of them leads. What lies in the buffers at the end is compared with what was sent.
+// Two hosts over one RDMA port each, alone: latency first, then each direction at full speed over several queue pairs.
+// Both write into the other's memory, and the port's counts in this time are taken. Both ends open, exchange's card,
+// and connect; then both measure, and one of them leads. The buffers at the end are compared with the sent data.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ struct RdmaPairPlan {
   unsigned queue_pairs = 4;  // that data goes by
   double silence_s = 5;      // of the other end, and it is given up
   double spare_s = 20;       // for a slow end, beyond the plan; then this end gives up, however the other one behaves
-  std::string sys = "/sys";  // where that is looked for; tests lay their own
+  std::string sys = "/sys";  // the path of /sys; tests set their own
 };
 
-/// What one end saw.
+/// One end's results.
 struct RdmaPairEnd {
   double sent = 0;        // of its payload, acknowledged [B/s], without the first fifth of the time
   double sent_again = 0;  // by its port's counters: times of all packets, as a share
   std::map<std::string, std::uint64_t> own_errors;  // by how much its port's counters of them rose
-  std::string damaged;                              // how what came is not what was sent; "" = it is
+  std::string damaged;                              // the difference between received and sent data; "" = none
   std::optional<PairLatency> latency;               // of the leading end
 };
 
@@ -39,11 +39,11 @@ class RdmaPair {
   RdmaPair(RdmaBackend& rdma, const RdmaPairPlan& plan);
   ~RdmaPair();
 
-  /// What the other end must know to connect, as bytes.
+  /// The facts that the other end needs to connect, as bytes.
   std::string card() const;
   /// Throws RunError.
   void connect(const std::string& others_card);
-  /// Once both are connected; the other end is at it, too. Throws RunError: who went silent, and what failed.
+  /// Once both are connected; the other end does the same. Throws RunError: which end went silent, and the failure.
   RdmaPairEnd measure(bool leads);
 
  private:

@@ -99,7 +99,7 @@ void echo(int fd, const Deadline& end) {
   }
 }
 
-/// Blocks until the time is over; what the kernel counted after the first `warm` of it.
+/// Blocks until the time is over; returns the kernel's count after the first `warm` of it.
 system::TcpCounts send(int fd, double time_s, std::size_t block_size, double warm, const Deadline& end) {
   std::vector<char> block(block_size, '\0');
   system::TcpCounts before;
@@ -150,7 +150,7 @@ std::uint64_t arrived(const Streams& streams) {
   return sum;
 }
 
-/// At full speed; what each stream reached [B/s].
+/// At full speed; the rate of each stream [B/s].
 std::vector<double> send_fast(Streams& streams, double time_s, const Deadline& end) {
   std::vector<double> rates(streams.size());
   on_all(streams, [&](std::size_t i) {
@@ -179,7 +179,7 @@ bool only_small_packets_pass(const Streams& streams, const system::SocketAddress
   return error == 0 || error == ECONNREFUSED;
 }
 
-/// Until the other end has all that was sent: what is lost at the end would be its fault.
+/// Until the other end has all sent data: a loss at the end would be its fault.
 void wait_acknowledged(const Streams& streams) {
   const Deadline deadline(kSilence_s);
   for (const UniqueFd& one : streams)
@@ -204,14 +204,13 @@ auto full_packets(const Streams& streams, const std::string& interface, std::uin
     }
   } catch (const RunError&) {
     if (!to || !only_small_packets_pass(streams, *to, interface)) throw;
-    throw RunError(
-        "small packets arrive, and full-size packets are lost: compare the MTU of both hosts, and of every switch port "
-        "between them");
+    throw RunError(std::string(kFullPacketsLost) +
+                   ": compare the MTU of both hosts, and of every switch port between them");
   }
 }
 
-/// The rate of what came after the beginning and before the end [B/s]. All streams by one clock, and by the kernel's own
-/// count: threads that take it may be late, what arrives meanwhile is not.
+/// The rate between the beginning and the end [B/s]. All streams by one clock and the kernel's own count. Threads that
+/// take data may be late; arrival is not.
 double receive_fast(Streams& streams, double time_s, const Deadline& end) {
   const std::uint64_t nothing = arrived(streams);
   std::exception_ptr wrong;
@@ -281,7 +280,7 @@ void TcpPairListener::await_call_back(int fd) const {
 
 TcpPairEnd TcpPairListener::answer(const TcpDoor* back) {
   Streams streams(plan_.streams);
-  // Whoever calls may have tried other addresses before.
+  // The caller may have tried other addresses before.
   const Deadline deadline(plan_.meet_s + kTryAddresses_s);
   TcpCallers callers(listener_.get(), door_.token);
   for (unsigned there = 0; there < plan_.streams;) {

@@ -1,11 +1,12 @@
-// Two hosts over TCP, and nobody else: latency first, then each way at full speed over several streams, then each way at a
-// third of that, where nothing should have to be sent again. One end opens a door and answers, the other one calls.
+// Two hosts over TCP, alone: latency first, then each direction at full speed over several streams. Then each at a
+// third of that, where nothing should have to be resent. One end opens a door and answers, the other one calls.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "harness/base/error.h"
 #include "harness/bringup/network/pair_latency.h"
@@ -13,16 +14,19 @@
 
 namespace headrace {
 
+/// Begins the reason of a pair whose connection works until it carries full-size packets.
+inline constexpr std::string_view kFullPacketsLost = "small packets arrive, and full-size packets are lost";
+
 /// The same at both ends, but for the interface.
 struct TcpPairPlan {
   double time_s = 1;  // of one way
   unsigned streams = 4;
   double meet_s = 5;      // for the other end to come, and as long as it may take to try its addresses
-  std::string interface;  // bound to this one; "" = as routes say
+  std::string interface;  // bound to this one; "" = by the routes
   double spare_s = 20;    // for a slow end, beyond the plan; then this end gives up, however the other one behaves
 };
 
-/// What one end saw.
+/// One end's results.
 struct TcpPairEnd {
   double received = 0;                            // of the other's payload [B/s], without the first fifth of the time
   std::uint64_t segments = 0, retransmitted = 0;  // that this end sent at a third of the speed
@@ -36,10 +40,10 @@ class TcpPairListener {
   /// Throws RunError where it cannot listen.
   explicit TcpPairListener(const TcpPairPlan& plan);
   const TcpDoor& door() const { return door_; }
-  /// Waits for the other end, and measures with it. `back`: where that one is called, to try this way, too. Throws RunError:
-  /// who does not come or goes silent.
+  /// Waits for the other end, and measures with it. `back`: the other end's listener, to try this direction, too.
+  /// Throws RunError: the end that does not connect or goes silent.
   TcpPairEnd answer(const TcpDoor* back = nullptr);
-  /// Welcomes the other end's call back, until that says on the connection `fd` that it has tried. Throws RunError.
+  /// Welcomes the other end's call back, until that reports on the connection `fd` that it has tried. Throws RunError.
   void await_call_back(int fd) const;
 
  private:
@@ -53,8 +57,8 @@ struct NotConnected : RunError {
   using RunError::RunError;
 };
 
-/// The end that calls. `own`: where the other end calls back, as its answer() does with a door. Throws NotConnected: at which
-/// addresses nobody answers, and why; RunError: it went silent.
+/// The end that calls. `own`: where the other end calls back, as its answer() does with a door. Throws NotConnected:
+/// which addresses do not answer, and why; RunError: it went silent.
 TcpPairEnd call_pair(const TcpDoor& door, const TcpPairPlan& plan, const TcpPairListener* own = nullptr);
 
 }  // namespace headrace

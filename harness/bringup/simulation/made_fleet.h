@@ -1,4 +1,4 @@
-// One fleet of a simulation: what is bad in it, and what its pairs reach.
+// One fleet of a simulation: its faults, and the rates of its pairs.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct MadeFleet {
 /// The same random numbers make the same fleet. Refers to `plan`.
 MadeFleet made_fleet(const FleetPlan& plan, Random& random);
 
-/// Of 0..1, evenly; and normally distributed with a deviation of 1.
+/// Uniform in 0..1; and normally distributed with a deviation of 1.
 double uniform(Random& random);
 double normal(Random& random);
 

@@ -9,8 +9,8 @@
 
 namespace headrace::bringup {
 
-/// What bringup.json would be of such a fleet: its rates as in simulate(), latencies and segments sent again as of healthy
-/// ones. A round takes as long as a real one would. Record::simulated says what it is. `measured`: after each round.
+/// The bringup.json of such a fleet: its rates as in simulate(), latencies and segments sent again as of healthy ones.
+/// A round takes as long as a real one would. Record::simulated describes the fleet. `measured`: after each round.
 Record simulated_record(const FleetPlan& plan, std::uint64_t seed, const std::function<void(const Record&)>& measured);
 
 }  // namespace headrace::bringup

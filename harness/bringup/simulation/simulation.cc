@@ -13,7 +13,7 @@
 namespace headrace::bringup {
 namespace {
 
-/// Of this thread: other fleets are searched beside it.
+/// The processor time of this thread: other fleets are searched at the same time.
 double processor_s() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);

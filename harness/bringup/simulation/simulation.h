@@ -35,7 +35,7 @@ SimulatedFleet simulate(const FleetPlan& plan, std::uint64_t seed);
 /// Each with a seed of its own, on all processors; in order.
 std::vector<SimulatedFleet> simulate_fleets(const FleetPlan& plan, unsigned fleets, std::uint64_t seed);
 
-/// Sums over fleets; means where they say so.
+/// Sums over fleets, unless noted as means.
 struct SimulationSummary {
   double mean_rounds = 0, mean_pairs = 0, slowest_decision_s = 0;
   unsigned most_rounds = 0;
@@ -43,8 +43,8 @@ struct SimulationSummary {
   unsigned bad_switches = 0, false_switches = 0, found_switches = 0;
   unsigned bad_links_met = 0, false_links = 0, found_links = 0;
   unsigned fleets_with_false = 0;
-  /// FAIL: more fleets with a healthy part accused than alpha, or more bad nodes missed than beta, make likely (less
-  /// than 5 % by chance). INCONCLUSIVE: nodes that stayed undecided.
+  /// FAIL: more accused healthy parts than alpha, or more missed bad nodes than beta, make likely (5 % by chance).
+  /// INCONCLUSIVE: nodes that stayed undecided.
   Outcome word = Outcome::pass;
 };
 SimulationSummary summary_of(const std::vector<SimulatedFleet>& fleets, const SearchOptions& options);

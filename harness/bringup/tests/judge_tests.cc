@@ -18,12 +18,12 @@ namespace {
 using results::StoredPoint;
 using results::StoredRun;
 
-constexpr const char* kFix = "take it out and look at it: headrace doctor there; then --retest ";
+constexpr const char* kFix = "drain it, run headrace doctor there, then --retest ";
 constexpr std::size_t kMostReasons = 3;
-/// Of a point's other metrics than its first, which are many: by less nobody is accused.
+/// For a point's metrics after its first: a smaller difference accuses no node.
 constexpr double kOfMany = 0.2;
 
-/// As a run of the node's own, which is what a fleet is made of.
+/// As a run of the node's own, as in a fleet.
 StoredRun run_of(const NodeTests& tests, const TestedNode& tested, const Record& record) {
   const NodeRecord& node = record.nodes[tested.node];
   StoredRun run;
@@ -105,7 +105,7 @@ class Judging {
         if (!is_reported(node, part, fault->reported))
           judged_.differences.push_back({node, part, fault->reported, fault->fix, true, true});
   }
-  /// By what the node reported about itself before.
+  /// By the node's earlier facts.
   bool is_reported(unsigned node, const std::string& part, const std::string& reported) const {
     const std::vector<Difference>& known = record_.nodes[node].differences;
     return std::any_of(known.begin(), known.end(), [&](const Difference& one) {
@@ -114,8 +114,8 @@ class Judging {
     });
   }
 
-  /// Where too few are alike to show what is usual: what lies far below all sound hardware, twice. Hosts that share a machine
-  /// share what it gives, too.
+  /// Where too few are alike to show the usual value: values far below all sound hardware, twice. Hosts that share a
+  /// machine share its rate, too.
   void expectations() {
     std::map<std::string, std::size_t> hosts_of;
     for (const auto& [node, tested] : newest_) ++hosts_of[machine_of(node)];

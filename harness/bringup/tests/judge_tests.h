@@ -1,4 +1,4 @@
-// What nodes measured by themselves says of them, by the rules by which `fleet` holds nodes against each other.
+// Judges nodes by their own measurements, with the rules by which `fleet` compares nodes with each other.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace headrace::bringup {
 
-/// What all tests of a record say together, those that repaired nodes took before their repair left out.
+/// The result of all tests of a record, without those that repaired nodes took before their repair.
 struct TestsJudged {
   std::vector<Difference> differences;  // in which nodes are worse than their like, or lack a value
   std::vector<NamedFault> shared;       // shifts that nodes share: of a rack, a switch, a setting
   std::vector<unsigned> suspects;       // that have to measure again
-  std::string unjudged;                 // why nobody was compared; "" = some were
+  std::string unjudged;                 // why no node was compared; "" = some were
 };
 TestsJudged judge_tests(const Record& record);
 

@@ -27,14 +27,14 @@ std::size_t place_of(NodeTests& tests, const TestedMetric& metric) {
   return tests.metrics.size() - 1;
 }
 
-/// Of all devices, or of one of them.
+/// Metrics of all devices, or of one of them.
 bool counts_faults(std::string_view metric) {
   return std::any_of(std::begin(kFaultCounts), std::end(kFaultCounts), [&](const FaultCount& one) {
     return metric == one.name || metric.starts_with(std::string(one.name) + "_");
   });
 }
 
-/// Rates and shares of what was proven. Latencies have a tail of their own, times are what a repetition was given, and counts
+/// Rates and shares of proven points. Latencies have a tail of their own, times are given by the repetition, and counts
 /// of errors are judged absolutely.
 bool is_compared(const StoredPoint& point, const results::StoredMetric& metric) {
   const bool time =
@@ -60,7 +60,7 @@ void add_faults(TestedNode& tested, const StoredRun& run) {
     }
 }
 
-/// A run that may use a part of its machine's processors cannot show what all of its memory gives.
+/// A run that may use a part of its machine's processors cannot show the rate of all of its memory.
 bool can_be_expected(const StoredRun& run, const results::StoredExpected& one) {
   const auto number = [&](const char* key) {
     const auto at = run.environment.find(key);

@@ -1,5 +1,5 @@
-// What each node measures by itself, all of them at the same time: its cores, memory and GPUs, and storage as the job uses
-// it. judge_tests.h shows what follows.
+// Each node's own measurements, all at the same time. They cover cores, memory, GPUs, and storage as the job uses it.
+// judge_tests.h judges them.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ struct TestedMetric {
   bool leads = true;  // the point's first
 };
 
-/// A part that the node's own run found broken: one occurrence is enough, whatever the others measured.
+/// A part that the node's own run found broken: one occurrence is enough, regardless of the others.
 struct TestedFault {
   std::string part, reported, fix;  // "gpu3"
 };
@@ -31,10 +31,10 @@ struct TestedNode {
   double disturbed = 0;                        // share of its repetitions that other programs disturbed
   std::map<std::string, std::string> without;  // points that reported nothing, and why; "" = all of them
   std::vector<TestedFault> faults{};
-  std::map<std::string, std::string> far_below{};  // by point and metric: what surely no sound hardware gives, in words
+  std::map<std::string, std::string> far_below{};  // by point and metric: values below all sound hardware, in words
 };
 
-/// What was measured at one time.
+/// The measurements of one time.
 struct NodeTests {
   std::string started_utc;
   double took_s = 0;
@@ -45,7 +45,7 @@ struct NodeTests {
   TestedNode& of(unsigned node);
 };
 
-/// Takes in what a node's run reports.
+/// Takes in the results of a node's run.
 void add_run(NodeTests& tests, unsigned node, const results::StoredRun& run);
 /// The node's run did not come to an end.
 void add_failure(NodeTests& tests, unsigned node, const std::string& why);

@@ -51,7 +51,7 @@ constexpr Rule kRules[] = {
     {"cgroup.cores", FaultWhen::less, "look at the control group that the launcher gives"},
 };
 
-// Of each GPU, for which there is a section of its own.
+// Rules for each GPU, which has a section of its own.
 constexpr Rule kGpuRules[] = {
     {"name", FaultWhen::unlike, "another GPU than the others have"},
     {"driver", FaultWhen::never, kSameImage},
@@ -63,7 +63,7 @@ constexpr Rule kGpuRules[] = {
     {"mig", FaultWhen::unlike, "nvidia-smi -mig"},
 };
 
-// Of each network port, for which there is a section of its own.
+// Names of network ports, which have sections of their own.
 constexpr std::string_view kPort = "port ", kNccl = "nccl.";
 constexpr Rule kPortRules[] = {
     {"rate", FaultWhen::less, "look at the cable, the switch's port and its settings"},
@@ -91,21 +91,21 @@ std::optional<double> number_of(const std::string& value) {
 bool alike(const std::string& a, const std::string& b) {
   if (a == b) return true;
   const auto x = number_of(a), y = number_of(b);
-  // Sizes of memory differ by what the kernel keeps.
+  // Sizes of memory differ by the kernel's own part.
   return a.find("iB") != a.npos && x && y && std::abs(*x - *y) <= 0.01 * std::max(*x, *y);
 }
 
 using ReportsAnswer = std::function<std::string(const Answered&)>;
 using All = std::vector<std::reference_wrapper<const Answered>>;
 
-/// Who says what is usual: accepted ones where any are, else all.
+/// The hosts that define the usual value: accepted ones where any are, else all.
 All references(const All& all) {
   All some;
   std::copy_if(all.begin(), all.end(), std::back_inserter(some), [](const Answered& one) { return one.accepted; });
   return some.empty() ? all : some;
 }
 
-/// What more than half report; nothing where no value has that many.
+/// The value that more than half report; nothing where there is none.
 std::optional<std::string> usual(const All& all, const ReportsAnswer& reported) {
   std::map<std::string, std::size_t> values;
   for (const Answered& one : all) ++values[reported(one)];
@@ -146,7 +146,7 @@ void hold(const All& all, const std::string& what, const ReportsAnswer& reported
   }
 }
 
-/// A fact that what is kept may not report, of an older headrace.
+/// A fact that kept answers may lack, if an older headrace made them.
 void hold_fact(const All& all, const std::string& key, const Rule& rule, std::vector<Difference>& found) {
   All reporting = all;
   std::erase_if(reporting, [&](const Answered& one) { return one.kept && fact(one, key).empty(); });
@@ -220,8 +220,8 @@ void hold_paths(const All& all, std::vector<Difference>& found) {
   }
 }
 
-/// Clocks are of this moment: what is kept show nothing of them. Of a few accepted ones the collector's own clock and the
-/// host's decide, too, and none of the few is judged.
+/// Clocks are of this moment: kept answers show nothing of them. With few accepted ones, the clocks of the collector
+/// and the host decide, too. None of the few is judged.
 void hold_clocks(const All& all, std::vector<Difference>& found) {
   All there = all;
   std::erase_if(there, [](const Answered& one) { return one.kept; });
@@ -248,8 +248,8 @@ bool is_called(const std::string& in_file, const std::string& own) {
   return host_named(std::vector{in_file}, own).has_value();
 }
 
-/// Names that hosts have for themselves: several of one name are distinguished by the hosts file alone, and by MPI's ranks not
-/// at all; another name than that of the file may be another host than was meant.
+/// The hosts' own names. The hosts file alone separates equal ones, and MPI's ranks do not. Another name than that of
+/// the file may be another host than was meant.
 void hold_names(const All& all, std::vector<Difference>& found) {
   std::map<std::string, std::size_t> count;
   for (const Answered& one : all) ++count[one.facts.host];
@@ -267,8 +267,8 @@ void hold_names(const All& all, std::vector<Difference>& found) {
   }
 }
 
-/// What a host reports on broken parts of its own is judged absolutely: whatever the others report. Of what slows its GPUs down
-/// it is reported, and what they measure decides.
+/// A host's report on its broken parts is judged absolutely, regardless of the others. A limit on its GPUs' clocks is
+/// only reported, and their measurements decide.
 void judge_health(const All& all, std::vector<Difference>& found) {
   for (const Answered& one : all) {
     if (one.kept) continue;

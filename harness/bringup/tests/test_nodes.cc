@@ -35,7 +35,7 @@ class Testing {
       wanted.config = record_.measuring.node_tests;
       wanted.job = record_.measuring.job;
       wanted.most_s = kMost_s;
-      // Of fewer than show what is usual each is judged by itself, for which three repetitions are too few.
+      // Fewer than needed to show the usual rate are each judged alone, for which three repetitions are too few.
       if (record_.nodes.size() - record_.missing() < statistics::kFewestAlike) wanted.looks = kLooksAlone;
       std::map<unsigned, nlohmann::json> requests;
       for (const unsigned node : nodes_) requests[node] = agents::run_json(wanted);

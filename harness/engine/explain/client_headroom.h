@@ -9,15 +9,15 @@
 
 namespace headrace {
 
-/// What the client hosts of a point could have taken at most (A29), beside what they took [B/s].
+/// The most that the client hosts of a point could have taken (A29), and their actual rate [B/s].
 struct ClientHeadroom {
   std::string limit{};  // "processors" | "ports"
   double rate = 0, could_take = 0;
   double busy = 0, processors = 0;  // of all hosts
 };
 
-/// Of a point whose data have a cache state, from the processor time that its repetitions took: medians of those that
-/// count. `cores`: of a host. `ports`: what all ports of a host carry [B/s]; 0: the data came from its own disks.
+/// The headroom at a point whose data have a cache state, from the processor time of its counting repetitions
+/// (medians). `cores`: of a host. `ports`: the rate of all ports of a host [B/s]; 0: the data came from its own disks.
 std::optional<ClientHeadroom> client_headroom(const PointResult& point, double cores, double ports);
 
 /// Adds it to the facts of each point.

@@ -1,5 +1,5 @@
-// Latency and bandwidth of a collective from its times at several sizes, and what they mean for a
-// job: formulas F1 to F5 and F18 to F22 with measured numbers in them.
+// Latency and bandwidth of a collective from its times at several sizes, and their consequences for a job. Formulas F1
+// to F5 and F18 to F22 with measured numbers.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// A number that was fitted, and between which it lies with 95 %; no `high`: the data set no bound.
+/// A fitted number, and its bounds with 95 %; no `high`: the data set no bound.
 struct Fitted {
   double value = 0, low = 0;
   std::optional<double> high;
@@ -43,10 +43,10 @@ struct LinkModel {
   Fitted alpha_s, bytes_per_s;
 };
 LinkModel link_model(const CollectiveFit& fit, Collective what, unsigned ranks);
-/// Of one call among `ranks`.
+/// The time of one call among `ranks`.
 double ring_time(const LinkModel& model, double ranks, double bytes);
 
-/// What one of the job's collectives takes by such a model.
+/// The time of one of the job's collectives by such a model.
 struct JobPrediction {
   std::string need;                       // "network.gradient_busbw"
   double message_bytes = 0;               // of one call, among ...
@@ -56,8 +56,8 @@ struct JobPrediction {
   std::optional<double> tree_s;           // F4, of all-reduce
   std::optional<double> crossover_bytes;  // F5: from this size on the ring is faster
   double step_s = 0;                      // all calls of a step, one after the other
-  double hidden_s = 0;                    // F18's window: what other work can hide of it
-  double exposed_s = 0;                   // the rest: by so much the step gets longer
+  double hidden_s = 0;                    // F18's window: the part that other work can hide
+  double exposed_s = 0;                   // the rest: by this time the step gets longer
   double busbw = 0;                       // of one call, that F18 asks:
   double busbw_required = 0;              // without the safety margin
 };
@@ -79,7 +79,7 @@ struct FabricPrediction {
 std::optional<FabricPrediction> predict_fabric(const LinkModel& intra, const LinkModel& inter, const job::Job& job,
                                                std::span<const job::Need> needs);
 
-/// One collective at several sizes: what was measured, what was fitted, what follows.
+/// One collective at several sizes: the measurements, the fit, the conclusions.
 struct CollectiveCurve {
   std::string workload;
   std::vector<std::string> points;               // by size

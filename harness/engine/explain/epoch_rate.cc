@@ -11,7 +11,7 @@ constexpr std::size_t kFewestIntervals = 2;
 
 /// Operations per second in the second half of the time in which all workers were at work; 0: too few.
 double later_rate(const PhaseResult& phase) {
-  const double until_s = std::min(phase.first_finish_s > 0 ? phase.first_finish_s : phase.elapsed_s, phase.elapsed_s);
+  const double until_s = std::min(phase.first_finish_s != 0 ? phase.first_finish_s : phase.elapsed_s, phase.elapsed_s);
   double sum = 0;
   std::size_t count = 0;
   // The last interval is shorter, and cut off.
@@ -30,11 +30,11 @@ double later_rate(const PhaseResult& phase) {
 
 Estimate epoch_rate(const PhaseResult& phase, double rate, double data_bytes) {
   const Estimate whole{rate, rate, rate};
-  const double part = data_bytes > 0 ? static_cast<double>(phase.bytes) / data_bytes : 0;
-  const double all = phase.operations_per_s(), later = later_rate(phase);
-  if (part >= kWholeEpoch || part <= 0 || all <= 0 || later <= 0) return whole;
-  const double ratio = later / all;
-  // What was read took its time; the rest goes on as later samples did.
+  const double part = static_cast<double>(phase.bytes) / data_bytes;  // no number or infinite where it is not known
+  const double later = later_rate(phase);
+  if (!(part > 0 && part < kWholeEpoch) || later == 0) return whole;
+  const double ratio = later / phase.operations_per_s();
+  // The part that was read took its time; the rest goes on as later samples did.
   const double epoch = 1 / (part + (1 - part) / ratio);
   return {rate * epoch, rate * std::min(1.0, ratio), rate * std::max(1.0, ratio)};
 }

@@ -41,7 +41,7 @@ bool too_few_operations(const MetricInfo& metric, const PointResult& result) {
   return false;
 }
 
-/// Rule 19: one repetition of more than ten minutes may stand alone, bounded by its batches.
+/// Rule 19: one repetition of more than ten minutes may count alone, bounded by its batches.
 std::optional<statistics::SingleRun> single_run(const PointResult& result, std::string_view unit) {
   const Repetition* only = nullptr;
   for (const Repetition& r : result.repetitions) {

@@ -1,4 +1,4 @@
-// What a point's repetitions say of each metric, and what of all that is for judging.
+// The summary of each metric over a point's repetitions, and the part of it for judging.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace headrace::engine {
 
-/// What is known of a point before anything was measured.
+/// The record of a point before anything was measured.
 PointResult unmeasured(const Point& point);
 
 /// Fills `result.metrics` and `result.single_run` from the repetitions that count, in the
@@ -20,7 +20,7 @@ void summarize_metrics(std::span<const MetricInfo> catalogue, PointResult& resul
 /// Parts of the machine that its repetitions, its preparation or its data check found broken.
 std::vector<PartFault> faults_of(const PointResult& result);
 
-/// What judgements may know of it: what will stand in the run's file, too.
+/// The part that judgements may use: exactly the content of the run's file.
 judging::RecordedPoint recorded(const PointResult& result);
 /// The same of one repetition, whether it has just ended or was read back.
 judging::RecordedRepetition recorded(const Repetition& repetition);

@@ -18,7 +18,7 @@ std::string kind_of(const Point& point) {
   return group == point.params.end() ? "all" : std::get<std::string>(group->second);
 }
 
-/// What was measured at several sizes, all else being equal.
+/// Measurements at several sizes, all else being equal.
 using Sizes = std::vector<PointResult*>;
 
 std::vector<Sizes> by_size(std::vector<PointResult>& points) {
@@ -51,7 +51,7 @@ std::optional<Collective> collective_of(std::string_view workload) {
   return std::nullopt;
 }
 
-/// Who does what in one call: a collective's group; without one, a message from one rank to another.
+/// The members of one call: a collective's group; without one, a message from one rank to another.
 struct Call {
   Collective what;
   unsigned ranks;
@@ -59,6 +59,7 @@ struct Call {
 std::optional<Call> call_of(const PointResult& point) {
   const auto what = collective_of(point.point->info->name);
   if (!what) return Call{Collective::send_recv, 2};
+  if (what == Collective::all_to_all_v) return std::nullopt;  // what its busiest link carries depends on its parts
   if (!point.group || point.group->ranks < 2) return std::nullopt;
   return Call{*what, point.group->ranks};
 }
@@ -107,7 +108,7 @@ std::string describe(const FabricPrediction& f) {
   return text;
 }
 
-/// Of the same library ("nccl_"), with such groups.
+/// The curve of the same library ("nccl_") with such groups.
 const CollectiveCurve* find(const std::vector<CollectiveCurve>& curves, const std::vector<std::string>& kinds,
                             const CollectiveCurve& like, std::initializer_list<std::string_view> wanted) {
   for (const std::string_view kind : wanted)

@@ -1,4 +1,4 @@
-// Collectives, and messages between two ranks, that were measured at several sizes: latency and bandwidth fitted, and what they mean
+// Collectives, and messages between two ranks, at several sizes. Fitted latency and bandwidth, and their consequences
 // for the job.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace headrace::engine {
 
-/// A curve for each collective with at least three sizes, all else being equal; a note of it goes to
-/// the largest size. Known by their metric time_s, of one call or message.
+/// A curve for each collective with at least three sizes, all else being equal. A note of it goes to the largest size.
+/// Known by their metric time_s, of one call or message.
 std::vector<CollectiveCurve> fit_curves(const Plan& plan, std::vector<PointResult>& points);
 
 }  // namespace headrace::engine

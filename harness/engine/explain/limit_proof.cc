@@ -9,7 +9,7 @@ namespace headrace {
 namespace {
 
 constexpr double kWorthReporting = 1.1;
-constexpr double kBusy = 0.9;  // of the time of the GPUs' processes: they are what is waited for
+constexpr double kBusy = 0.9;  // of the time of the GPUs' processes: others wait for them
 
 std::string rate(double value) {
   const std::string text = format_quantity(value, Dimension::per_second);
@@ -21,15 +21,16 @@ bool helps(const std::optional<Estimate>& changed, const Estimate& loader) {
   return changed && gives_more(*changed, loader);
 }
 
-/// What does more samples, and what the others give: of those that were measured.
+/// Storage limits: its rate, the GPUs' rate, and the rate with the data in memory.
 std::string storage_sentence(const LoaderRates& r) {
-  std::string text = fmt::format("storage limits: it gives {} samples/s", rate(r.no_decode ? *r.no_decode : *r.loader));
+  std::string text =
+      fmt::format("storage is the limit: it gives {} samples/s", rate(r.no_decode ? *r.no_decode : *r.loader));
   text += fmt::format(", where the GPUs would take {}", rate(r.taken));
   return text + fmt::format("; with the data in memory the same loader reaches {}", rate(*r.in_memory));
 }
 
 std::string decoding_sentence(const LoaderRates& r) {
-  std::string text = fmt::format("decoding limits: the loader gives {} samples/s, where the GPUs would take {}",
+  std::string text = fmt::format("decoding is the limit: the loader gives {} samples/s, where the GPUs would take {}",
                                  rate(*r.loader), rate(r.taken));
   text += fmt::format("; without decoding it reaches {}", rate(*r.no_decode));
   if (r.in_memory) text += fmt::format(", with the data in memory {}", rate(*r.in_memory));
@@ -38,14 +39,16 @@ std::string decoding_sentence(const LoaderRates& r) {
 
 std::string processes_sentence(const LoaderRates& r) {
   return fmt::format(
-      "taking batches limits: the GPUs' own processes can pass on {} samples/s at most, and pass on {}, where the GPUs "
+      "taking batches is the limit: the GPUs' own processes can pass on {} samples/s at most, and pass on {}, where "
+      "the GPUs "
       "would take {}. Larger or cheaper batches (loader.cpu_time_per_batch) would help",
       rate(r.handed), rate(*r.loader), rate(r.taken));
 }
 
 std::string workers_sentence(const LoaderRates& r) {
   return fmt::format(
-      "too few workers limit: they give {} samples/s, where the GPUs would take {}; twice as many reach {}: neither "
+      "too few workers are the limit: they give {} samples/s, where the GPUs would take {}; twice as many reach {}: "
+      "neither "
       "storage nor processors are used up",
       rate(*r.loader), rate(r.taken), rate(*r.more_workers));
 }
@@ -66,17 +69,18 @@ LimitProof prove_limit(const LoaderRates& r) {
     return {Limit::unknown,
             r.unproven.empty() ? "not proven: the loader alone was not measured" : unproven_sentence(r)};
   const Estimate& loader = *r.loader;
-  // GPUs that waited are not fed, whatever short repetitions without them give: those hold what is read ahead, too.
+  // GPUs that waited are not fed, whatever short repetitions without them give: those include data that was read ahead.
   if (loader.low >= kFed * r.taken && !r.starved)
-    return {Limit::gpus, fmt::format("the GPUs limit: they take {} samples/s, and the loader alone reaches {}; faster "
-                                     "storage or more workers would gain nothing",
-                                     rate(r.taken), rate(loader))};
+    return {Limit::gpus,
+            fmt::format("the GPUs are the limit: they take {} samples/s, and the loader alone reaches {}; faster "
+                        "storage or more workers would gain nothing",
+                        rate(r.taken), rate(loader))};
   if (loader.high >= kFed * r.taken && !r.starved)
     return {Limit::unknown, fmt::format("not proven: the loader alone gives {} to {} samples/s, about what the GPUs "
                                         "take, {}",
                                         rate(loader.low), rate(loader.high), rate(r.taken))};
-  // Not by what they hand on: where others want the processors, they are as busy and hand on less.
-  if (r.handed > 0 && r.taking_share >= kBusy) return {Limit::processes, processes_sentence(r)};
+  // Not by their output: where others want the processors, they are as busy and hand on less.
+  if (r.handed != 0 && r.taking_share >= kBusy) return {Limit::processes, processes_sentence(r)};
   if (helps(r.more_workers, loader)) return {Limit::workers, workers_sentence(r)};
   // More workers might help more than anything else: that has to be ruled out first.
   if (!r.more_workers && !r.unproven.empty()) return {Limit::unknown, unproven_sentence(r)};

@@ -1,5 +1,5 @@
-// Which stage of an input pipeline limits it, proven by counter-experiments: what the same loader gives when one thing is
-// taken away.
+// Which stage of an input pipeline limits it, proven by counter-experiments: the rate of the same loader without one
+// stage.
 #pragma once
 
 #include <optional>
@@ -20,12 +20,12 @@ std::string in_bounds(const Estimate& e, Shown shown) {
   return e.low == e.high ? "" : " [" + shown(e.low) + ", " + shown(e.high) + "]";
 }
 
-/// Samples per second of one loader. What was not measured is empty.
+/// Samples per second of one loader. Unmeasured ones are empty.
 struct LoaderRates {
   double taken = 0;                      // by GPUs that never wait
   double handed = 0;                     // at most, by the GPUs' own processes, which take batches; 0 = not known
   bool starved = false;                  // they waited in the job's own pipeline, beyond its bounds
-  double taking_share = 0;               // of those processes' time beside `loader`, in which they take batches
+  double taking_share = 0;               // the rest of those processes' time, in which they take batches
   std::optional<Estimate> loader;        // as it is, GPUs taking batches as fast as they come
   std::optional<Estimate> no_decode;     // reads alone; empty also where nothing is decoded
   std::optional<Estimate> in_memory;     // storage is not waited for
@@ -37,7 +37,7 @@ struct LoaderRates {
 
 enum class Limit {
   unknown,      // nothing that was taken away changed anything beyond its bounds
-  gpus,         // the loader gives what they take: nothing is gained there
+  gpus,         // the loader's rate equals theirs: nothing is gained there
   storage,      // without waiting for it the loader gives more
   decoding,     // without it the loader gives more
   checkpoints,  // without them the GPUs compute more, and nothing else limits
@@ -67,13 +67,13 @@ constexpr std::string_view to_string(Limit limit) {
   return "";
 }
 
-/// Of what GPUs take: they wait for less than that they could gain.
+/// The limit for fed GPUs: they wait for less than that they could gain.
 inline constexpr double kFed = 0.95;
 
 /// Does `more` give more than `less`, beyond the bounds of both and by more than is worth significant?
 bool gives_more(const Estimate& more, const Estimate& less);
 
-/// The limit that the rates prove, and a sentence with what proves it.
+/// The limit that the rates prove, and a sentence with the proof.
 struct LimitProof {
   Limit limit = Limit::unknown;
   std::string sentence;

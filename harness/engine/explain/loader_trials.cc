@@ -11,8 +11,8 @@
 namespace headrace::engine {
 namespace {
 
-/// Nothing counts what came from beyond the page cache, which was empty before: as good as storage gives to a client that
-/// nobody can look into, and no proof.
+/// The page cache was empty before. Without counters of bytes from beyond it, the rate may equal storage's, and proves
+/// nothing.
 bool is_unseen(const CacheProof& proof) {
   return proof.counter.empty() && proof.resident_before >= 0 && proof.resident_before <= CacheProof::kMostOfOther;
 }

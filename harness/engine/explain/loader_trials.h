@@ -1,4 +1,4 @@
-// What a rehearsal that tunes has tried, and can try.
+// The tried and the possible settings of a rehearsal that tunes.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace headrace::engine {
 
-/// Of the points that were measured so far. Nothing: the plan has no other settings of the loader to try.
+/// The trials among the points that were measured so far. Nothing: the plan has no other settings of the loader to try.
 std::optional<LoaderTrials> loader_trials(const Plan& plan, const std::vector<PointResult>& points);
 
 }  // namespace headrace::engine

@@ -91,7 +91,7 @@ std::optional<double> more_ahead(const LoaderTrials& trials, double workers, dou
   const std::vector<TriedLoader> all = by_prefetch(trials, workers);
   const auto [enough, too_few] = bracket(all, target);
   const double most = too_few == nullptr ? trials.own->prefetch_factor : too_few->prefetch_factor;
-  return enough == nullptr ? between(trials.prefetch, most, INFINITY, most + 1) : std::nullopt;
+  return enough == nullptr ? between(trials.prefetch, most, INFINITY, most) : std::nullopt;
 }
 
 /// Is it not the loader's rate that is missing, and does another prefetch_factor mend that, or may one?
@@ -121,7 +121,7 @@ const char* workers_word(const Job& job) {
                                                     : "num_workers";
 }
 
-/// Not rounded up: what misses a target must not read as if it reached it.
+/// Not rounded up: a missed target must not look reached.
 std::string ratio(double value) { return fmt::format("{:.2f}", std::floor(100 * value) / 100); }
 
 std::string utilization(const TriedLoader& one) { return "AU " + ratio(one.utilization.value); }
@@ -133,7 +133,7 @@ std::string per_second(double value) {
   return text.substr(0, text.find("/s"));
 }
 
-/// What to do, and what it gives instead of what the job's setting does.
+/// The advice, and its rate compared with the job's setting.
 std::string answer(const Job& job, const TriedLoader& own, const TriedLoader& use, double target) {
   const std::string gain = fmt::format("{} -> {} samples/s, {} -> {}", per_second(own.rate), per_second(use.rate),
                                        utilization(own), ratio(use.utilization.value));
@@ -173,7 +173,7 @@ std::string no_answer(const std::vector<TriedLoader>& tried, double target, bool
       per_second(best->rate), gained_nothing ? "; more workers gain nothing" : "");
 }
 
-/// With fewer workers: what they reach, where they were tried, and which were not.
+/// With fewer workers: their rates, where they were tried, and the untried ones.
 std::string fewer(const TriedLoader* too_few, double advised) {
   std::string text;
   const double most = too_few == nullptr ? 0 : too_few->workers;
@@ -189,7 +189,7 @@ std::string fewer(const TriedLoader* too_few, double advised) {
                                        : fmt::format("{:.0f} to {:.0f} were not tried", most + 1, advised - 1));
 }
 
-/// What the advice takes, and what it leaves open.
+/// The cost of the advice, and its open questions.
 std::string not_tried(const LoaderTrials& trials, const LoaderTuning& t) {
   const std::vector<TriedLoader> all = by_workers(trials);
   const double used = t.advised ? t.advised->workers : all.back().workers;
@@ -215,16 +215,16 @@ std::optional<double> next_workers(const LoaderTrials& trials, double target) {
   if (!trials.own) return std::nullopt;
   const std::vector<TriedLoader> all = by_workers(trials);
   const auto [enough, too_few] = bracket(all, target);
-  // That many at least, as no worker does more beside others than alone.
+  // That many at least, as no worker does more together with others than alone.
   const double by_rate =
       too_few == nullptr ? 0 : std::ceil(too_few->workers * target / too_few->utilization.high - 0.01);
   if (enough == nullptr) {
     if (gains_nothing(all) || prefetch_helps(trials, target)) return std::nullopt;
-    return between(trials.workers, too_few->workers, INFINITY, std::max(by_rate, too_few->workers + 1));
+    return between(trials.workers, too_few->workers, INFINITY, by_rate);
   }
   const double low = too_few == nullptr ? 0 : too_few->workers;
   const double by_time = std::ceil(trials.own->workers * trials.busy_share * target - 0.01);
-  const auto untried = between(trials.workers, low, enough->workers, std::max({by_rate, by_time, low + 1}));
+  const auto untried = between(trials.workers, low, enough->workers, std::max(by_rate, by_time));
   // Fewer than can be enough by their rate need no try.
   return untried && *untried >= by_rate ? untried : std::nullopt;
 }
@@ -243,7 +243,7 @@ std::optional<LoaderSetting> next_prefetch(const LoaderTrials& trials, double ta
   }
   double used = reaching == nullptr ? trials.own->workers : reaching->workers;
   const double fewer = used - 1;
-  if (reaching != nullptr && fewer >= 1 && fast_enough(trials, fewer, target)) {
+  if (reaching != nullptr && fast_enough(trials, fewer, target)) {
     if (const auto more = with(fewer, more_ahead(trials, fewer, target))) return more;
     const std::vector<TriedLoader> of_fewer = by_prefetch(trials, fewer);
     if (bracket(of_fewer, target).enough != nullptr) used = fewer;
@@ -278,8 +278,8 @@ LoaderTuning tune_loader(const Job& job, const LoaderTrials& trials) {
                           {"batch_samples_count", job.step.micro_batch},
                           {"decoded_sample_bytes", job.dataset.decoded_size.value_or(job.dataset.sample_size)}})
                  .value();
-  const double cpu_time_s = trials.cpu_time_s > 0 ? trials.cpu_time_s : job.dataset.cpu_time_per_sample.value_or(0);
-  if (cpu_time_s > 0)
+  const double cpu_time_s = trials.cpu_time_s != 0 ? trials.cpu_time_s : job.dataset.cpu_time_per_sample.value_or(0);
+  if (cpu_time_s != 0)
     t.cores = apply("B2", {{"node_sample_rate_per_s", trials.taken * t.target},
                            {"cpu_time_per_sample_s", cpu_time_s},
                            {"target_utilization_ratio", 1}})

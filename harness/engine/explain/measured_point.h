@@ -1,4 +1,4 @@
-// A point of a run by what it is called, where it was measured, and what its values are evidence of.
+// A point of a run: its name, its place, and the evidence of its values.
 #pragma once
 
 #include <fmt/format.h>
@@ -58,8 +58,8 @@ inline std::optional<Estimate> proven(const PointResult* point, std::string_view
 unsigned clean(std::span<const Repetition> repetitions);
 /// Repetitions that count.
 unsigned counted(std::span<const Repetition> repetitions);
-/// Marks what counts of those that went through. `target` are wanted: a disturbed one counts only
-/// where no undisturbed one stands in for it.
+/// Marks the counting ones of the completed repetitions. `target` are wanted: a disturbed one counts only where no
+/// undisturbed one replaces it.
 void count_up_to(unsigned target, std::span<Repetition> repetitions);
 
 }  // namespace headrace::engine

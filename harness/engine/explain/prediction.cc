@@ -9,19 +9,17 @@ namespace {
 
 using job::apply;
 
-constexpr double kNoLimit = 1e15;
-
-/// Samples/s of storage, and of all that is done beside reading.
+/// Samples/s of storage, and of all other work.
 struct Rates {
-  double storage = 0, prepared = 0;
+  double storage, prepared;
 };
 
-/// Storage, decoding and taking batches side by side.
+/// Storage, decoding and taking batches side by side. What limits nothing gets the rate of storage.
 double overlapped(const MeasuredParts& p, const Rates& r) {
   return apply("B12", {{"fetch_per_s", r.storage},
                        {"prep_per_s", r.prepared},
-                       {"h2d_per_s", p.handed > 0 ? p.handed : kNoLimit},
-                       {"gpu_per_s", kNoLimit}})
+                       {"h2d_per_s", p.handed != 0 ? p.handed : r.storage},
+                       {"gpu_per_s", r.storage}})
       .value();
 }
 
@@ -38,9 +36,10 @@ double one_after_the_other(const MeasuredParts& p, const Rates& r, double decodi
 
 Prediction predict_utilization(const MeasuredParts& p) {
   const double cpu_s = p.cpu_time_s + p.taking_s;
-  const double by_cores = cpu_s > 0 && p.cores > 0 ? p.cores / cpu_s : kNoLimit;
   const auto rates = [&](double Estimate::*bound) {
-    return Rates{p.storage.*bound, p.memory ? (*p.memory).*bound : by_cores};
+    const double storage = p.storage.*bound;
+    if (p.memory) return Rates{storage, (*p.memory).*bound};
+    return Rates{storage, cpu_s > 0 && p.cores > 0 ? p.cores / cpu_s : storage};
   };
   const auto in_turn = [&](const Rates& r) {
     return one_after_the_other(p, r, p.memory ? p.workers / r.prepared : p.cpu_time_s);
@@ -55,7 +54,7 @@ Prediction predict_utilization(const MeasuredParts& p) {
   };
   made.utilization = {
       .value = utilization(made.rate.value), .low = utilization(made.rate.low), .high = utilization(made.rate.high)};
-  made.formula = p.cpu_time_s + p.taking_s > 0 ? "A17, A18, B2, B12" : "A18";
+  made.formula = cpu_s > 0 ? "A17, A18, B2, B12" : "A18";
   return made;
 }
 

@@ -1,4 +1,4 @@
-// What separate measurements predict of an input pipeline.
+// The prediction of an input pipeline from separate measurements.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace headrace {
 
-/// What the parts of a pipeline were found to be.
+/// The measured parts of a pipeline.
 struct MeasuredParts {
   Estimate storage;  // samples/s that its workers read when they do nothing else
   std::optional<Estimate>
-      memory{};           // that they hand over when all is in memory; none: cpu_time_s and cores stand for it
+      memory{};           // that they hand over when all is in memory; none: follows from cpu_time_s and cores
   double cpu_time_s = 0;  // to decode one sample; 0 = nothing is decoded
   double cores = 0;       // that decode; 0 = not known
   double workers = 1;     // that read and decode one after the other
@@ -23,13 +23,12 @@ struct MeasuredParts {
 
 struct Prediction {
   Estimate rate;         // samples/s that the loader gives
-  Estimate utilization;  // A18: what it gives over what the GPUs take, at most 1
+  Estimate utilization;  // A18: its rate over the GPUs' rate, at most 1
   std::string formula;   // by which
 };
 
-/// The loader gives between what its workers do one thing after the other (reads take as long as when nothing is decoded:
-/// A17 without overlap), and what storage and cores give when both are kept busy (B2, B12); the value is in the middle.
-/// Throws job::DomainError.
+/// The loader delivers between two rates. The lower one is that of workers without overlap (A17). The upper one is that
+/// of storage and cores, both busy (B2, B12). The value is in the middle. Throws job::DomainError.
 Prediction predict_utilization(const MeasuredParts& parts);
 
 }  // namespace headrace

@@ -34,7 +34,7 @@ Question from_need(const job::Need& need, const job::Job* job, unsigned nodes) {
   q.blank.need = need.need;
   q.blank.unit = need.unit;
   q.blank.formula = need.formula;
-  q.blank.equation = need.equation;
+  q.blank.equation = need.named;
   q.blank.substituted = need.substituted;
   q.measured_by = need.measured_by;
   q.lower_bounds = need.lower_bounds;
@@ -50,7 +50,7 @@ Question from_need(const job::Need& need, const job::Job* job, unsigned nodes) {
     q.cannot =
         fmt::format("measured on {} of {:.0f} nodes: a cluster needs to be measured together", nodes, cluster.nodes);
   }
-  // What is not each GPU's own is measured of the node, and shared by its GPUs.
+  // Resources that are not each GPU's own are measured of the node, and shared by its GPUs.
   const bool of_gpu = job::need_kind(need.id).owner == job::Owner::gpu;
   if (need.scope == job::Scope::gpu && !of_gpu) q.parts = std::max(1.0, cluster.gpus_per_node);
   q.per_node = need.scope != job::Scope::cluster;
@@ -71,11 +71,12 @@ Question from_declared(const DeclaredNeed& need) {
   // It compares GPUs with each other: a GPU that is slow at one kind of work is slow.
   if (need.metric.ends_with(".pace")) q.worst_over = judging::kEveryPoint;
   q.per_node = true;
+  q.optional = need.optional;
   q.workload = first_known(q.measured_by);
   return q;
 }
 
-/// Points that answer by the same metric and are as like the job: which of them answers, chance helps to decide.
+/// Points that answer by the same metric and are as like the job. Chance helps to decide which of them answers.
 unsigned choices(const Question& q, std::span<const judging::RecordedPoint> points) {
   std::map<std::pair<std::string, double>, unsigned> alike;
   unsigned most = 1;

@@ -72,7 +72,7 @@ std::vector<std::string> describe_ranks(PointResult& result, const Ranks& ranks)
   result.blame = blame(*result.pairs);
   if (judging::shows_usual_values(*result.pairs, result.nodes)) return notes;  // they are judged
   for (const PairFinding& one : pair_findings(result.blame, *result.pairs))
-    if (one.below > 0)  // who is cut off is judged whatever is usual
+    if (one.below > 0)  // cut-off ranks are judged whatever is usual
       notes.push_back(fmt::format("{}: {}: {}; with fewer than {} nodes, or as many pairs, there is no baseline",
                                   one.kind, one.subject, one.reported, judging::kFewestNodes));
   return notes;

@@ -21,9 +21,9 @@ namespace {
 
 using rehearsal::kPipeline;
 
-/// A prediction that is as close says what happens; the numbers that decide about GPUs are no finer.
+/// A prediction this close is right; numbers that decide about GPUs are no finer.
 constexpr double kClose = 0.03;
-/// Real loaders differ by so much of a value (docs/explanation/rehearsal-accuracy.md): no bounds are closer to it.
+/// Real loaders differ by this share of a value (docs/explanation/rehearsal-accuracy.md): no bounds are closer to it.
 constexpr double kOfLoaders = 0.03;
 
 void widen(Estimate& utilization) {
@@ -31,7 +31,7 @@ void widen(Estimate& utilization) {
   utilization.high = std::max(utilization.high, std::min(1.0, (1 + kOfLoaders) * utilization.value));
 }
 
-/// Of what is proven, where anything is; else of all, to be reported and to decide nothing.
+/// From proven repetitions, where there are any; else from all, to be reported and to decide nothing.
 std::optional<Estimate> measured(const PointResult* point, std::string_view name) {
   if (const auto of_proven = proven(point, name); of_proven || point == nullptr) return of_proven;
   for (const MetricSummary& m : point->metrics)
@@ -50,8 +50,8 @@ const PointResult* storage_alone(const std::vector<PointResult>& points) {
   return nullptr;
 }
 
-/// Samples/s of an epoch, from the repetitions that are evidence: they are shorter. What the point puts into the page cache is its
-/// data set; where it goes around that, an epoch is not known to be longer.
+/// Samples/s of an epoch, from the repetitions that are evidence: they are shorter. What the point puts into the page
+/// cache is its data set. Where it goes around that, an epoch is not known to be longer.
 std::optional<Estimate> storage_in_epoch(const PointResult* point) {
   std::vector<double> values, lows, highs;
   if (point != nullptr)
@@ -70,21 +70,21 @@ std::optional<Estimate> storage_in_epoch(const PointResult* point) {
                   statistics::median_interval(highs).high};
 }
 
-/// Of nodes that step together each gets what the slowest does: the share of all nodes' samples that is that many times the
-/// slowest one's, the median of the repetitions that count.
+/// Nodes that step together get the slowest one's rate. The share of all nodes' samples that is that many times the
+/// slowest one's. The median of the repetitions that count.
 double share_in_step(const PointResult& point) {
   std::vector<double> shares;
   for (const Repetition& r : point.repetitions) {
-    if (!r.counted || !r.cache.is_evidence() || r.phases.empty() || r.phases.front().ranks.size() < 2) continue;
+    if (!r.counted || !r.cache.is_evidence() || r.phases.empty()) continue;
     double sum = 0, least = INFINITY;
     for (const RankPhase& rank : r.phases.front().ranks) {
-      const double rate = rank.elapsed_s > 0 ? static_cast<double>(rank.operations) / rank.elapsed_s : 0;
+      const double rate = rank.elapsed_s != 0 ? static_cast<double>(rank.operations) / rank.elapsed_s : 0;
       sum += rate;
       least = std::min(least, rate);
     }
-    if (sum > 0) shares.push_back(least * static_cast<double>(r.phases.front().ranks.size()) / sum);
+    if (sum != 0) shares.push_back(least * static_cast<double>(r.phases.front().ranks.size()) / sum);
   }
-  return shares.empty() ? 1 : std::min(1.0, statistics::median(shares));
+  return shares.empty() ? 1 : statistics::median(shares);
 }
 
 /// Are images decoded, by headrace's own decoder?
@@ -98,17 +98,17 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
   const PointResult* alone = storage_alone(points);
   auto storage = storage_in_epoch(alone);
   const double nodes = r.nodes ? r.nodes->count : 1;
-  if (storage && r.nodes) {
+  if (storage) {
     const double share = share_in_step(*alone);
     *storage = {share * storage->value, share * storage->low, share * storage->high};
   }
-  if (!storage || storage->low <= 0) return;
-  // Samples that are decoded for real cost what decoding alone was measured to.
+  if (!storage || storage->low == 0) return;
+  // Samples that are decoded for real take the measured time of decoding alone.
   const PointResult* decoding = measured_point(points, "decode", rehearsal::kJob);
   const auto codec = whole.params.find("codec");
   const bool decodes = codec != whole.params.end() && codec->second != ParamValue{std::string("none")};
   if (decodes && decoding == nullptr) return;
-  // What it costs to make arrays of row groups was not measured alone.
+  // Making arrays of row groups was not measured alone.
   if (const auto table = whole.params.find("table");
       table != whole.params.end() && table->second == ParamValue{std::string("parquet")})
     return;
@@ -123,7 +123,7 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
                            .taking_s = param(whole, "cpu_time_per_batch") / param(whole, "batch_size"),
                            .handed = r.rates.handed,
                            .taken = r.rates.taken});
-  // Storage alone says nothing of checkpoints, nor of copies to GPUs.
+  // Storage alone predicts neither checkpoints nor copies to GPUs.
   Estimate rehearsed = r.saves ? r.saves->without : r.utilization;
   const double rest = 1 - std::min(r.copies.value_or(0), 0.99);
   for (double* one : {&rehearsed.value, &rehearsed.low, &rehearsed.high}) *one = std::min(1.0, *one / rest);
@@ -132,7 +132,7 @@ void predict(const std::vector<PointResult>& points, const Point& whole, Rehears
                       r.predicted->utilization.high >= rehearsed.low - kClose;
   r.grade = std::abs(*r.error) <= kClose ? "close" : within ? "within its interval" : "off";
   const auto compare = [&r](const char* stage, double predicted, const std::optional<Estimate>& rehearsed) {
-    if (rehearsed && rehearsed->value > 0)
+    if (rehearsed && rehearsed->value != 0)
       r.stage_errors.push_back({stage, predicted, rehearsed->value, predicted / rehearsed->value - 1});
   };
   compare("storage", storage->value, r.rates.no_decode ? r.rates.no_decode : r.rates.loader);
@@ -146,9 +146,9 @@ std::string per_second(double rate) {
 
 std::string reported_for(const RehearsedSaves& s, const Estimate& with) {
   std::string text = s.async ? "asynchronous checkpoints" : "synchronous checkpoints";
-  text += s.count > 0 ? fmt::format(", {:.3g} in a repetition, each durable after {}", s.count,
-                                    format_quantity(s.durable_s, Dimension::seconds))
-                      : std::string(", none of which became durable within a repetition");
+  text += s.count != 0 ? fmt::format(", {:.3g} in a repetition, each durable after {}", s.count,
+                                     format_quantity(s.durable_s, Dimension::seconds))
+                       : std::string(", none of which became durable within a repetition");
   text += fmt::format(": the GPUs compute {} of the time with them, {} without, and pause for them {}",
                       format_percent(with.value), format_percent(s.without.value), format_percent(s.standing));
   if (s.decides) return text + ": without them the job's utilization would be reached, with them it is not";
@@ -157,7 +157,7 @@ std::string reported_for(const RehearsedSaves& s, const Estimate& with) {
                        : std::string(": no loss beyond the bounds of both"));
 }
 
-/// Taken away as every other stage is: what the pipeline gives that does not save.
+/// Removed like every other stage: the rate of the pipeline without saves.
 void look_at_saves(const std::vector<PointResult>& points, const PointResult& whole, double target, Rehearsal& r) {
   const auto without = proven(measured_point(points, kPipeline, rehearsal::kNoCheckpoint), "utilization_without_saves");
   if (!without) return;
@@ -169,10 +169,10 @@ void look_at_saves(const std::vector<PointResult>& points, const PointResult& wh
                        .durable_s = value(&whole, "time_to_durable_s")};
   saves.decides = r.utilization.high < target && without->low >= target;
   if (saves.standing >= pipeline::kNoStall && saves.standing > std::max(r.stall, r.host)) r.by_times = "checkpoints";
-  // Where the loader gives too little, that is reported; they then take their part beside it.
+  // Where the loader gives too little, that is reported; saves then take their part in addition.
   if (gives_more(*without, r.utilization) && (r.proof.limit == Limit::gpus || r.proof.limit == Limit::unknown))
     r.proof = {Limit::checkpoints,
-               fmt::format("checkpoints limit: the GPUs compute {} of the time with them, {} without",
+               fmt::format("checkpoints are the limit: the GPUs compute {} of the time with them, {} without",
                            format_percent(r.utilization.value), format_percent(without->value))};
   r.saves = saves;
 }
@@ -249,7 +249,7 @@ std::string reported_for(const RehearsedTier& t, double taken) {
                       format_percent(t.hits_predicted.value_or(0)));
   if (!t.pays_after)
     return text + (t.cached > t.storage ? ": it holds nothing" : ": they take no less time, and it never pays (C11)");
-  // The median over repetitions may lie between two numbers of epochs.
+  // The median over repetitions may be between two numbers of epochs.
   const double after = std::ceil(*t.pays_after), staged = std::ceil(t.staged_pays_after.value_or(0));
   return text +
          (after == 0
@@ -262,8 +262,8 @@ bool other_decoder_could_limit(const Rehearsal& r) {
   return r.decode_headroom && *r.decode_headroom < judging::kSlowestDecoder;
 }
 
-/// The limit, by the counter-experiments and, where it is proven what the whole pipeline read, by the time that the GPUs
-/// waited for.
+/// The limit by the counter-experiments. Where the bytes of the whole pipeline are proven, the waiting time of the GPUs
+/// counts, too.
 LimitProof limit_of(const Rehearsal& r, bool whole_is_proven) {
   const LimitProof by_rates = prove_limit(r.rates);
   if (other_decoder_could_limit(r) && (by_rates.limit == Limit::gpus || r.by_times == "gpus"))
@@ -273,15 +273,16 @@ LimitProof limit_of(const Rehearsal& r, bool whole_is_proven) {
                     "use up the workers or the processors",
                     std::max(1.0, *r.decode_headroom))};
   if (!whole_is_proven) return by_rates;
-  // GPUs that never waited are not limited by what feeds them, whatever a loader gives that is measured without them.
+  // GPUs that never waited are not limited by their loader, regardless of its rate without them.
   if (r.by_times == "gpus" && by_rates.limit != Limit::gpus)
     return {r.utilization.low >= 1 - pipeline::kNoStall ? Limit::gpus : Limit::unknown,
             fmt::format("the GPUs waited for {} of the time only: what feeds them does not limit",
                         format_percent(r.stall))};
   if (r.by_times == to_string(Limit::copies) && by_rates.limit == Limit::gpus)
-    return {Limit::copies, fmt::format("copies to the GPUs limit: they take {} of the time, and the loader is fast "
-                                       "enough; copying the next batch on a stream of its own hides them",
-                                       format_percent(*r.copies))};
+    return {Limit::copies,
+            fmt::format("copies to the GPUs are the limit: they take {} of the time, and the loader is fast "
+                        "enough; copying the next batch on a stream of its own hides them",
+                        format_percent(*r.copies))};
   return by_rates;
 }
 
@@ -349,7 +350,7 @@ std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointR
     look_at_saves(points, *whole, plan.job->step.target_utilization, r);
     predict(points, *whole->point, r);
   }
-  // Few repetitions of one session lie closer together than what a long epoch would give: their own windows report more.
+  // Few repetitions of one session vary less than a long epoch would: their own windows vary more.
   r.utilization.low = std::min(r.utilization.low, value(whole, "accelerator_utilization_low"));
   r.utilization.high = std::max(r.utilization.high, value(whole, "accelerator_utilization_high"));
   widen(r.utilization);

@@ -1,4 +1,4 @@
-// What a rehearsal of a job's input pipeline says: how busy the GPUs are, what limits them and what proves it, and how well
+// The result of a rehearsal of a job's input pipeline: how busy the GPUs are, their limit and its proof. Also how well
 // separate measurements had predicted it.
 #pragma once
 
@@ -11,13 +11,13 @@
 
 namespace headrace::engine {
 
-/// Samples per second of GPUs that never wait, of that many nodes: A1 of what the pipeline is run with.
+/// Samples per second of GPUs that never wait, of that many nodes: A1 of the pipeline's parameters.
 double taken_by(const Point& whole, double nodes);
 
-/// What the loader gave in the counter-experiments, as far as they were measured. `whole`: the job's own pipeline.
+/// The loader's rates in the counter-experiments, as far as they were measured. `whole`: the job's own pipeline.
 LoaderRates loader_rates(const std::vector<PointResult>& points, const PointResult& whole);
 
-/// Of a plan that is a rehearsal and whose whole pipeline was measured; nothing else.
+/// The rehearsal of a plan that is one and whose whole pipeline was measured; nothing else.
 std::optional<Rehearsal> rehearsal_of(const Plan& plan, const std::vector<PointResult>& points);
 
 /// As people read it: a sentence each.

@@ -16,7 +16,7 @@
 namespace headrace::engine {
 namespace {
 
-/// Of the benchmark's bytes, that it reports rounded.
+/// For the benchmark's bytes, which it reports rounded.
 constexpr double kWhole = 0.97;
 
 std::vector<double> values(const PointResult& point, std::string_view name) {
@@ -40,7 +40,7 @@ unsigned counted_cold(const PointResult* point) {
                             }));
 }
 
-/// Of the smallest repetition that counts [B].
+/// The bytes of the smallest repetition that counts [B].
 double least_bytes(const PointResult* point) {
   std::uint64_t least = UINT64_MAX;
   if (point != nullptr)

@@ -1,4 +1,4 @@
-// What a rehearsal that ran keeps of a benchmark's rules.
+// The rules of a benchmark that a finished rehearsal kept.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace headrace::engine {
 
-/// The rules that only measuring decides, of the repetitions of the whole pipeline that count: steps, runs, cold caches, the
-/// mean utilization against `asked`, and whether every run repeats it.
+/// The rules that only a measurement decides, by the counting repetitions of the whole pipeline. They are steps, runs,
+/// cold caches, the mean utilization compared with `asked`, and whether every run repeats it.
 std::vector<RuleCheck> check_measured(const PointResult& whole, double asked);
 
-/// Likewise of saves and reads, of which each has to be of `bytes`; nullptr: nothing was measured.
+/// The same of saves and reads, of which each has to be of `bytes`; nullptr: nothing was measured.
 std::vector<RuleCheck> check_measured_saves(const PointResult* saves, const PointResult* reads, double bytes);
 
-/// Of a plan that is compared with rules and whose whole pipeline, or saves, were measured; nothing else.
+/// The rules of a plan whose whole pipeline, or saves, were measured; nothing else.
 std::optional<HeldRules> rules_held(const Plan& plan, const std::vector<PointResult>& points);
 
 /// As people read it: a sentence each.

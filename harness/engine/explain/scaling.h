@@ -9,13 +9,13 @@
 
 namespace headrace {
 
-/// Do more clients give no more? True when each further client between two counts gave at most a
-/// tenth of what each of the fewer had. Rates are of all clients together.
+/// Do more clients give no more? True when each further client between two counts gave at most a tenth of each of the
+/// fewer. Rates are of all clients together.
 bool stopped_growing(double clients, double rate, double more_clients, double their_rate);
 
-/// Which of `counts` (ascending, at least two) to hold the last one against: the most of them that
-/// are at most two thirds of it, else the fewest. Between neighbouring counts the noise of one
-/// measurement is more than what one client adds, and hides whether it stopped growing.
+/// Which of `counts` (ascending, at least two) to compare the last one with. It is the largest up to two thirds of it,
+/// else the fewest. Between neighbouring counts the noise of one measurement exceeds one client's contribution, and
+/// hides whether growth stopped.
 std::size_t count_to_hold_against(std::span<const double> counts);
 
 /// One workload with all else equal, measured by several numbers of clients.
@@ -29,10 +29,10 @@ struct ScalingCurve {
   };
   std::string workload, metric, unit;
   std::vector<At> at;  // fewest clients first, at least two
-  // What judge_scaling() says:
+  // The result of judge_scaling():
   double per_client = 0;          // of the fewest clients, each
   bool saturated = false;         // stopped growing at the most clients measured
-  double most = 0;                // the highest rate; saturated: what the backend gives
+  double most = 0;                // the highest rate; saturated: the backend's rate
   double saturation_clients = 0;  // G7: fewest clients that can show it; 0 = not known
   unsigned reached_by = 0;        // fewest measured clients that gave nine tenths of it; 0 = not known
   std::string substituted;        // G7 with numbers, or ""

@@ -8,9 +8,8 @@
 
 namespace headrace::engine {
 
-/// One for each workload that was measured by two numbers of clients or more, of its first rate (in
-/// B/s where it has one), judged. Only of workloads whose clients each do a share: collective
-/// operations do not add up.
+/// One for each workload with two numbers of clients or more, judged. It is of its first rate (in B/s where possible).
+/// Only of workloads whose clients each do a share: collective operations do not add up.
 std::vector<ScalingCurve> scaling_curves(const std::vector<PointResult>& points);
 
 }  // namespace headrace::engine

@@ -21,12 +21,13 @@ using Pattern = std::pair<std::string, Location>;
 
 void declare_need(const Value& item, Plan& plan, Diagnostics& problems) {
   config::ValueReader read(problems, "needs");
-  read.known_keys(item, {"id", "metric", "at_least", "at_most", "source"});
+  read.known_keys(item, {"id", "metric", "at_least", "at_most", "source", "optional"});
   DeclaredNeed need;
   need.where = item.where;
   need.id = read.text(item.find("id"), "id");
   need.metric = read.text(item.find("metric"), "metric");
   need.source = read.text(item.find("source"), "source");
+  need.optional = read.flag(item.find("optional"), "optional");
   const Value* least = item.find("at_least");
   const Value* most = item.find("at_most");
   if (need.id.empty() || need.metric.empty() || (least == nullptr) == (most == nullptr)) {
@@ -100,7 +101,7 @@ void ask_job_needs(const std::vector<Pattern>& patterns, Plan& plan, Diagnostics
   }
 }
 
-/// What this run lacks for a need, and what would measure it.
+/// What this run lacks for a need, and the command that would measure it.
 std::string why_unmeasured(const job::Need& need) {
   const std::string group = need.id.substr(0, need.id.find('.'));
   if (group == "gpu") return "no GPU here; on a node that has them: headrace qualify JOB";

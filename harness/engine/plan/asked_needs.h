@@ -11,10 +11,10 @@
 
 namespace headrace {
 
-/// What points can follow from a job.
+/// The points that can follow from a job.
 struct JobNeeds {
   explicit JobNeeds(const job::Job& job);
-  /// What it needs on each node, for each metric that measures such a need, as for Params.
+  /// The job's needs on each node, for each metric that measures such a need, as for Params.
   std::map<std::string, double> of_node;
   std::vector<job::Need> collectives;  // those that are about one
 };
@@ -23,7 +23,7 @@ struct JobNeeds {
 /// plan.job.
 void ask_needs(const config::Value* needs, Plan& plan, Diagnostics& problems);
 
-/// Moves needs that none of plan.points measures from plan.needs to plan.not_asked; a remark for each reason says why,
+/// Moves needs that none of plan.points measures from plan.needs to plan.not_asked. A remark for each reason gives it,
 /// and the command that would.
 void leave_unmeasured(Plan& plan);
 

@@ -27,7 +27,7 @@ using job_points::Entry;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kMostFiles = 20'000;       // more take long to make and show nothing new
-constexpr std::uint64_t kLeastShard = 8 * kMiB;    // what is still read in order
+constexpr std::uint64_t kLeastShard = 8 * kMiB;    // still read in order
 constexpr std::uint64_t kLargeRequest = 8 * kMiB;  // beyond, no storage gains
 constexpr std::uint64_t kMostDrawn = 16 * kMiB;    // an image, and all of them together
 constexpr unsigned kInFlight = 32;                 // requests, of an engine with a queue
@@ -75,7 +75,7 @@ class Points {
     if (asks("memory_copy")) add(Entry("memory_copy", "job").put("kernel", "copy"), 0);
     gpus();
     network();
-    // Where time runs out, what the job does is there.
+    // Where time runs out, points like the job are there.
     std::stable_partition(entries_.begin(), entries_.end(), [](const Entry& entry) { return !entry.is_advice(); });
     share_time();
     FromJob made;
@@ -113,7 +113,7 @@ class Points {
     return static_cast<std::uint64_t>(std::clamp(std::round(job_.dataset.request_size), 512.0, 1024.0 * kMiB));
   }
 
-  /// As the job's loader reads: an engine with a queue keeps requests in flight; the others wait for each, prepare
+  /// As the job's loader reads: an engine with a queue keeps requests in flight. The others wait for each, prepare
   /// batches and deliver them in order. `samples`: that there are to read; 0 = not known.
   Entry& reads(Entry& entry, unsigned workers, double samples) {
     static constexpr const char* kKinds[] = {"pytorch", "pytorch_iterable", "tfdata", "in_flight"};
@@ -328,7 +328,7 @@ class Points {
     add(entry.count("workers", workers_).put("cache", "cold"), time_share::kAdvice);
   }
 
-  /// What the loader's workers decode, out of memory.
+  /// The samples that the loader's workers decode, out of memory.
   void decoding() {
     Entry entry("decode", "job");
     entry.put("codec", codec_word(job_.dataset)).count("workers", workers_);

@@ -56,7 +56,7 @@ double bytes_of_own_data(const std::string& path) { return static_cast<double>(w
 
 namespace {
 
-/// What the shards' format adds to each sample; "" = nothing worth a word.
+/// The overhead of the shards' format per sample; "" = negligible.
 std::string count_overhead(job::Job& job, const FileTable& files) {
   constexpr double kLittle = 0.01;
   auto& data = job.dataset;
@@ -95,9 +95,8 @@ std::vector<std::string> check_own_data(job::Job& job, const std::string& path) 
   const std::string there = fmt::format("{}: {:.0f} files of {} on average", path, count, compact(mean));
   if (data.layout == Layout::files && !is_alike(mean, own)) {
     throw UsageError(
-        fmt::format("{}, and the job's are of {}: set dataset.sample_size and dataset.samples_per_file as "
-                    "they are{}",
-                    there, compact(own), mean > own ? ", or dataset.layout: shards" : ""));
+        fmt::format("{}, but the job says {}: set dataset.sample_size and dataset.samples_per_file to match{}", there,
+                    compact(own), mean > own ? ", or dataset.layout: shards" : ""));
   }
   if (data.layout == Layout::shards && data.samples_per_file > kAlike && is_alike(mean, data.stored_size()))
     throw UsageError(
@@ -117,9 +116,8 @@ std::vector<std::string> check_own_data(job::Job& job, const std::string& path) 
                     "job's own",
                     there, samples, *data.samples));
   if (samples * kAlike < *data.samples)
-    remarks.push_back(fmt::format(
-        "{}, about {:.2g} of the job's samples: what folders with more names cost, and larger indices, is not shown",
-        there, samples / *data.samples));
+    remarks.push_back(fmt::format("{}, about {:.2g} of the job's samples: larger folders and indices may be slower",
+                                  there, samples / *data.samples));
   return remarks;
 }
 

@@ -8,10 +8,10 @@
 
 namespace headrace {
 
-/// Walks `path`, which is only read. Throws UsageError, one sentence with what to do, when nothing readable is there or
-/// what is there is not the job's: files of other sizes, one file for each sample where the job has shards or the other
-/// way round, or more samples than it has. Returns remarks: a part of the job's data proves less. Where the job does not
-/// say what its shards' format adds to each sample, that is counted in them and set.
+/// Walks `path`, which is only read. Throws UsageError, one sentence with a remedy, when it has nothing readable or
+/// other data than the job's. Examples are files of other sizes, files where the job has shards, or too few samples.
+/// Returns remarks: a part of the job's data proves less. Where the job does not give its shards' overhead per sample,
+/// counts it in them and sets it.
 std::vector<std::string> check_own_data(job::Job& job, const std::string& path);
 
 /// How many files there are below `path`, and bytes of all of them. Throws UsageError as above.

@@ -93,11 +93,11 @@ class Planner {
   }
 
  private:
-  /// The configuration; without one, the shortest that says "as the job does".
+  /// The configuration; without one, the shortest for "as the job does".
   Value read_config() {
     if (!options_.config_file.empty()) {
       Value root = config::load_layers(options_.config_file, options_.overrides, problems_);
-      // Of a file that cannot be read at all, nothing more can be said.
+      // Nothing more can be checked of an unreadable file.
       if (root.entries.empty()) problems_.throw_if_any();
       return root;
     }
@@ -118,7 +118,7 @@ class Planner {
     }
   }
 
-  /// Points that do what the job does, with what there is here.
+  /// Points like the job, with the present means.
   void follow_job(const Value& where) {
     if (!plan_.job) {
       problems_.error(where.where, "workloads: job: there is no job; give one with --job FILE");
@@ -134,16 +134,16 @@ class Planner {
     std::vector<std::string> of_data;
     if (!means.data.empty()) of_data = check_own_data(*plan_.job, means.data);
     const std::string data = means.data;
-    if (!data.empty()) plan_.job->dataset.path = data;  // what is asked of the job's data is asked of these
+    if (!data.empty()) plan_.job->dataset.path = data;  // requirements on the job's data apply to these
     const double free = kUsable * static_cast<double>(node.free_bytes(plan_.target_path));
     means.space = static_cast<std::uint64_t>(
         plan_.max_write > 0 ? std::min(kUsable * static_cast<double>(plan_.max_write), free) : free);
     means.memory = node.memory_available();
-    if (is_object_path(plan_.target_path) && plan_.max_write == 0)  // what lies there may be paid for
+    if (is_object_path(plan_.target_path) && plan_.max_write == 0)  // storage there may cost money
       means.space = static_cast<std::uint64_t>(kUsable * kMostOfSeveral);
     if (options_.processes > 1) {
-      // Processes of several nodes come to the same plan, whatever is free on each; where that is too little, check_room
-      // reports.
+      // Processes of several nodes make the same plan, regardless of each one's free space; check_room reports too
+      // little.
       const double most = plan_.max_write > 0 ? static_cast<double>(plan_.max_write) : kMostOfSeveral;
       means.space = static_cast<std::uint64_t>(kUsable * most);
       means.memory = means.space;
@@ -332,6 +332,7 @@ class Planner {
                                                                               : need.unit;
       item.set(need.at_least ? "at_least" : "at_most", Value::scalar(fmt::format("{:.15g}{}", need.value, unit), {}));
       if (!need.source.empty()) item.set("source", Value::scalar(need.source, {}));
+      if (need.optional) item.set("optional", Value::scalar("true", {}));
       needs.items.push_back(std::move(item));
     }
     for (const Point& point : plan_.points) workloads.items.push_back(point.resolved);

@@ -1,4 +1,4 @@
-// What a config asks for, resolved: the points to run, in order, with every parameter known. Nothing has run yet.
+// The content of a config, resolved: the points to run, in order, with every parameter known. Nothing has run yet.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct DeclaredNeed {
   std::string id;
   std::string metric;  // "small_file_read.open_latency_p99_ns"
   bool at_least = true;
-  double value = 0;  // SI
+  bool optional = false;  // not judged where the machine has nothing to measure it on
+  double value = 0;       // SI
   std::string unit;
   std::string source;                     // free text: where the number comes from
   std::vector<job::JobParameter> with{};  // of points with these parameters alone
@@ -45,10 +46,10 @@ struct Point {
   double duration_s = 0;              // time budget of one repetition (per phase); 0 = the workload's own end
   double rest_s = 0;                  // pause between repetitions
   std::optional<double> making_s;     // longest time of making its data; nothing: as long as it takes
-  std::vector<std::string> unproven;  // what is less than the job's own, and what that leaves unproven; a sentence each
+  std::vector<std::string> unproven;  // parts smaller than the job's, and what that leaves unproven; a sentence each
   bool one_per_node = false;          // of several ranks only the first of each node takes part
   unsigned clients = 0;               // that many of those take part, on as many nodes as can be; 0 = all
-  double timeout_s = 0;               // nothing answers for so long: it hangs; 0 = as EngineLimits say
+  double timeout_s = 0;               // no answer for this time: it hangs; 0 = as in EngineLimits
   std::optional<double> ceiling;      // bytes/s that cannot be exceeded; above: "cannot be true"
   RepeatPlan repeat;
   config::Value resolved;  // its entry of config.resolved.yaml
@@ -70,19 +71,19 @@ struct Plan {
   std::optional<job::Job> job;
   std::vector<job::Need> needs;        // the job's needs that this config asks for
   std::vector<std::string> not_asked;  // the job's other needs, by id
-  std::vector<std::string> remarks;    // what is left out, and why; a sentence each
+  std::vector<std::string> remarks;    // the parts left out, and why; a sentence each
   std::vector<DeclaredNeed> declared_needs;
   bool rehearsal = false;              // the job's input pipeline, and counter-experiments
-  std::string calibration;             // how what decoding takes was measured before; "" = it was not
+  std::string calibration;             // how the time of decoding was measured before; "" = it was not
   std::string rules;                   // of a benchmark, that a rehearsal is compared with; "" = none
-  std::vector<RuleCheck> rule_checks;  // what the plan keeps of them
+  std::vector<RuleCheck> rule_checks;  // the ones that the plan keeps
 };
 
 struct PlanOptions {
   std::string config_file;                 // "" = the points follow from the job
   std::string job_file;                    // "" = none
   unsigned processes = 1;                  // that take part, this one among them
-  bool rehearse = false;                   // of a job: its input pipeline as a whole, and what limits it
+  bool rehearse = false;                   // of a job: its input pipeline as a whole, and its limit
   bool tune = false;                       // so, too: which fewer workers suffice
   std::string rules;                       // of a benchmark, by which it is rehearsed; "" = none
   std::vector<std::string> overrides;      // --set key=value on the config
@@ -90,7 +91,7 @@ struct PlanOptions {
   std::vector<std::string> only, skip;     // globs on point ids and workload names
   std::vector<unsigned> looks;             // --looks
   std::optional<double> budget_s;          // with a configuration of one point, else of all
-  std::string target_path;                 // "" = as the configuration says; of make_points() what that is
+  std::string target_path;                 // "" = by the configuration; of make_points() its value
   std::optional<std::uint64_t> max_write;  // [B]
   std::string data;                        // a data set that the job's points read; "" = the job's dataset.path
   std::optional<std::uint64_t> seed;

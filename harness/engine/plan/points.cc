@@ -110,8 +110,8 @@ std::string point_id(std::string_view workload, const std::string& label, const 
   return id;
 }
 
-/// One resolved entry of config.resolved.yaml. Its label is all that distinguishes points of one sweep
-/// apart, so that the same point has the same id when the entry is run by itself.
+/// One resolved entry of config.resolved.yaml. Only its label separates points of one sweep. So the same point has the
+/// same id when the entry is run by itself.
 Value resolved_entry(const Point& point, const Params& params) {
   const std::string label = point.id.substr(std::min(point.id.size(), point.info->name.size() + 1));
   Value entry;
@@ -217,7 +217,7 @@ Point make_point(const WorkloadInfo& info, const config::Combination& one, const
   point.clients =
       static_cast<unsigned>(read.quantity(one.entry.find("clients"), "clients", Dimension::count, 1, 1e6).value_or(0));
   point.ceiling = read.quantity(one.entry.find("ceiling"), "ceiling", Dimension::bytes_per_second, 1);
-  // What goes without saying is no parameter.
+  // Implied values are no parameters.
   if (processes != nullptr && (point.one_per_node || info.traits.one_per_node))
     point.params["processes"] = std::string(point.one_per_node ? "per_node" : "all");
   if (point.clients > 0) point.params["clients"] = std::uint64_t{point.clients};

@@ -143,7 +143,7 @@ class Rehearsal {
     return tables_ || rehearsal::decodes(job_) || job_.dataset.cpu_time_per_sample.has_value();
   }
 
-  /// What reads, with a consumer behind it.
+  /// The reading part, with a consumer behind it.
   Value pipeline(const Value& alone) {
     static constexpr std::array kTaken{
         "path",        "files",           "file_size",    "file_size_spread", "samples_per_file",
@@ -196,7 +196,7 @@ class Rehearsal {
       others_ = rehearsal::other_workers(own_workers_, std::floor(std::min<double>(kMostWorkers, shards) / gpus));
       aheads_ = rehearsal::other_prefetch(job_);
     }
-    // Of tf.data all workers prepare each batch together.
+    // In tf.data all workers prepare each batch together.
     entry = steps(std::move(entry), gpus, job_.loader.kind == LoaderKind::tfdata ? 1 : workers / gpus);
     if (!job_.loader.shuffle_buffer) return entry;
     return rehearsal::mixing(job_, std::move(entry),
@@ -217,8 +217,9 @@ class Rehearsal {
       reported_.remarks.emplace_back("copies to GPUs are not rehearsed: there is none here");
   }
 
-  /// Batches of the job's size where there are enough of them for a rehearsal, else smaller ones that compute for as much
-  /// shorter: the GPUs take as many samples per second. `at_once`: batches that each GPU's workers prepare side by side.
+  /// Batches of the job's size where there are enough of them for a rehearsal. Else smaller ones that compute for a
+  /// shorter time, so the GPUs take as many samples per second. `at_once`: batches that each GPU's workers prepare side
+  /// by side.
   Value steps(Value entry, double gpus, double at_once) {
     const double own = std::clamp(job_.step.micro_batch, 1.0, 65536.0), parts = job_.step.accumulation;
     const double samples = data_bytes_ / job_.dataset.stored_size() / gpus / means_.processes;
@@ -227,8 +228,8 @@ class Rehearsal {
         (job_.dataset.layout == Layout::files) ? std::ceil(job_.dataset.samples_per_file) : rows_of_group(entry);
     longest_s_ =
         time_share::repetition_s(measuring_s() * time_share::kRehearsed / weights(), time_share::kFewest, beside());
-    // A benchmark's batch is its own as long as there is data for a few: fewer steps are reported, other batches are another
-    // workload.
+    // A benchmark keeps its batch as long as there is data for a few. Fewer steps are reported; other batches are
+    // another workload.
     const bool by_rules = !means_.rules.empty();
     const double by_data = std::floor(samples / (by_rules ? 2 * std::max(1.0, at_once) : wanted) / parts);
     const double by_time = by_rules ? own : std::floor(own * longest_s_ / wanted / job_.step.time);
@@ -275,7 +276,7 @@ class Rehearsal {
       entry = with(std::move(entry), "epoch_steps", fmt::format("{:.0f}", *epoch));
     entry = with(std::move(entry), "batch_size", fmt::format("{:.0f}", batch));
     if (parts > 1) entry = with(std::move(entry), "batches_per_step", fmt::format("{:.0f}", parts));
-    if (job_.loader.cpu_time_per_batch)  // of smaller batches less: what a sample costs is the same
+    if (job_.loader.cpu_time_per_batch)  // of smaller batches less: the time of a sample is the same
       entry = with(std::move(entry), "cpu_time_per_batch",
                    exact_quantity(*job_.loader.cpu_time_per_batch * batch / own, Dimension::seconds));
     return with(std::move(entry), "step_time", exact_quantity(step_s, Dimension::seconds));
@@ -301,12 +302,12 @@ class Rehearsal {
   }
   /// The share of the budget that goes to data: they are there already, or may have to be made.
   double making() const { return means_.data.empty() ? time_share::kMaking : 0; }
-  /// What each worker reads ahead of a shard is much of a short repetition.
+  /// Each worker's read-ahead of a shard is a large part of a short repetition.
   double beside() const {
     return job_.dataset.layout == Layout::files ? time_share::kBeside : time_share::kBesideShards;
   }
   double measuring_s() const { return means_.budget_s * (1 - making()); }
-  /// Of all points that are expected to be measured: the whole pipeline, five or six others, and settings that are tried.
+  /// The weights of all expected points: the whole pipeline, five or six others, and settings that are tried.
   double weights() const {
     return time_share::kRehearsed + (has_no_decode() ? 6 : 5) + (rehearsal::decodes(job_) ? 1 : 0) +
            (on_gpus() ? 1 : 0) + (saves_ ? 1 : 0) + (tier_ ? 1 : 0) +
@@ -322,7 +323,7 @@ class Rehearsal {
       // Through a tier three epochs are a repetition, the first of which takes a third of this.
       const bool epochs = entry.find("use")->text == "local_cache";
       const bool stepped = weights_[i] == time_share::kTried;
-      // What stands for an epoch of storage alone lasts as long as what it predicts.
+      // The measurement of storage alone, which predicts an epoch, takes as long as the predicted point.
       const double each_s =
           whole || reads(entry) ? longest_s_
           : stepped ? std::max(time_share::repetition_s(own_s, kFewestBeside, beside()), kFewestSteps * step_s_)
@@ -337,7 +338,7 @@ class Rehearsal {
   double data_bytes_ = 0, longest_s_ = 0, own_workers_ = 1;  // the last: of each GPU
   double step_s_ = 0, steps_ = 0;                            // of a repetition
   const bool saves_ = rehearsal::saves(job_, means_);
-  bool tables_ = false;         // one's own Parquet files are read for what they are
+  bool tables_ = false;         // the user's Parquet files are read as such
   bool tier_ = false;           // the job's local cache is rehearsed
   std::vector<double> others_;  // numbers of workers that are tried, too
   std::vector<double> aheads_;  // and prefetch_factors
@@ -394,7 +395,7 @@ FromJob rehearsal_from_job(const Job& asked, Means means) {
 
 namespace {
 
-/// What reports the job's own pipeline from those with another setting of its loader.
+/// Distinguishes the job's own pipeline from those with another setting of its loader.
 std::vector<job::JobParameter> of_job(const std::vector<Point>& points) {
   std::vector<job::JobParameter> own;
   for (const Point& point : points)
@@ -416,7 +417,7 @@ void judge_rehearsal(Plan& plan) {
     return;
   }
   plan.needs.clear();
-  // A job waits for its pipeline to fill, whatever MLPerf's rule counts.
+  // A job waits for its pipeline to fill, even though MLPerf's rule does not count it.
   const bool whole = plan.rules.empty() && job::epoch_steps_of(*plan.job).has_value();
   const std::string metric = whole ? "wall_clock_utilization" : "accelerator_utilization";
   plan.declared_needs.push_back({.id = metric,

@@ -31,7 +31,7 @@ struct Written {
   std::uint64_t bytes = 0, files = 0;
 };
 
-/// By data set, those that nobody shares under names of their own.
+/// By data set; sets that are not shared under names of their own.
 std::map<std::string, Written> written_by_set(const Plan& plan) {
   std::map<std::string, Written> sets;
   for (const Point& point : plan.points) {
@@ -70,7 +70,7 @@ void check_sectors(const Plan& plan, const Point& point, Diagnostics& problems) 
                         point.info->name, name, at.string(), unit, nearest_multiple(value, unit)));
     return;
   }
-  if (kPage % unit != 0)  // as what is left at the end of files
+  if (kPage % unit != 0)  // as the rest at the end of files
     problems.error(
         point.where,
         fmt::format("{}: direct: {} takes direct I/O in multiples of its sectors of {} bytes only, and ends of "
@@ -105,7 +105,7 @@ void check_room(const Plan& plan) {
                    fmt::format("target.max_write: the run would write {}, and max_write allows {}: allow more (--set "
                                "target.max_write={}B), or leave points out (--skip)",
                                bytes(all), bytes(plan.max_write), all));
-  if (is_object_path(plan.target_path)) return problems.throw_if_any();  // nobody knows what is free there
+  if (is_object_path(plan.target_path)) return problems.throw_if_any();  // the free space there is unknown
   std::uint64_t missing = 0, files = 0;
   for (const auto& [set, written] : written_by_set(plan))
     if (!fs::exists(fs::path(plan.target_path) / kDataFolder / set, ignored))

@@ -10,8 +10,8 @@ namespace headrace {
 /// Everything that the points will write [B], data sets that several share counted once.
 std::uint64_t bytes_to_write(const Plan& plan);
 
-/// Throws UsageError with every reason why the plan cannot work: more to write than target.max_write allows or the file
-/// system has free (data that is there already is not counted), and a `path:` where nothing is. Writes nothing.
+/// Throws UsageError with every reason why the plan cannot work. It would write more than target.max_write or the free
+/// space (existing data is not counted), or a `path:` is missing. Writes nothing.
 void check_room(const Plan& plan);
 
 }  // namespace headrace

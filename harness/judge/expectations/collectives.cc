@@ -10,13 +10,13 @@
 namespace headrace::expectations {
 namespace {
 
-/// A generation of NVLink, the GPUs that have it as F28 names them, and what NCCL counts of a link's rate
-/// (src/graph/topo.h: 20.0 of 25, 20.6 of 25, 40.1 of 50 GB/s).
+/// A generation of NVLink, its GPUs in F28's names, and NCCL's rate of a link (src/graph/topo.h). The rates are 20.0 of
+/// 25, 20.6 of 25, 40.1 of 50 GB/s.
 struct Generation {
   std::string_view model;
   double gpu_generation, share;
 };
-/// Of a NIC's line rate, what large messages reach (F22).
+/// The share of a NIC's line rate that large messages reach (F22).
 constexpr double kLineShare = 0.96;
 constexpr Generation kGenerations[] = {
     {"NVLink 3", 0, 20.0 / 25}, {"NVLink 4", 1, 20.6 / 25}, {"NVLink 5", 2, 40.1 / 50}};
@@ -40,9 +40,9 @@ std::vector<const Part*> nvlinks_of(std::span<const Part> parts) {
 
 std::optional<AllReduceTime> all_reduce_time(const Part& nvlink, const Together& together, double bytes) {
   const Generation* generation = generation_of(nvlink);
-  if (generation == nullptr || nvlink.rate <= 0 || together.gpus < 2) return std::nullopt;
+  if (generation == nullptr || nvlink.rate == 0 || together.gpus < 2) return std::nullopt;
   if (together.nodes < 1 || together.gpus % together.nodes != 0) return std::nullopt;
-  if (together.nodes > 1 && together.node_network <= 0) return std::nullopt;
+  if (together.nodes > 1 && together.node_network == 0) return std::nullopt;
   const job::AllReduceInterval interval = job::all_reduce_interval({.ranks = static_cast<double>(together.gpus),
                                                                     .nodes = static_cast<double>(together.nodes),
                                                                     .generation = generation->gpu_generation,
@@ -77,7 +77,7 @@ struct Ports {
 Ports ports_of(std::span<const Part> parts, std::string_view kind) {
   Ports ports;
   for (const Part& part : parts)
-    if (part.kind == kind && part.up && part.rate > 0) {
+    if (part.kind == kind && part.up && part.rate != 0) {
       ++ports.count;
       ports.rate += part.rate;
     }
@@ -89,7 +89,7 @@ std::optional<MeasuredAllReduce> over_nodes(std::span<const Part> parts, std::sp
                                             Together together, double bytes, double time_s) {
   const double used = std::min(1.0, static_cast<double>(together.gpus) / together.nodes / gpus.size());
   const Ports rdma = ports_of(parts, "rdma_port"), ethernet = ports_of(parts, "ethernet_port");
-  const bool has_rdma = rdma.rate > 0;
+  const bool has_rdma = rdma.count != 0;
   const auto over = [&](const Ports& ports) {
     together.node_network = used * ports.rate;
     return all_reduce_time(*gpus.front(), together, bytes);
@@ -101,7 +101,7 @@ std::optional<MeasuredAllReduce> over_nodes(std::span<const Part> parts, std::sp
                         .links = (has_rdma ? rdma : ethernet).text(has_rdma ? "RDMA" : "Ethernet")};
   const auto tcp = over(ethernet);
   // Only where the two can be distinguished.
-  if (has_rdma && tcp && one.standing() == "slower" && tcp->fastest_s > expected->slowest_s)
+  if (tcp && one.standing() == "slower" && tcp->fastest_s > expected->slowest_s)
     one.transport = time_s >= tcp->fastest_s
                         ? fmt::format("no faster than TCP over {} can be: NCCL may have fallen back from RDMA to TCP",
                                       ethernet.text("Ethernet"))

@@ -1,4 +1,4 @@
-// All-reduce by size, from what NVLinks and the network carry: before anything was measured, and beside it.
+// All-reduce by size, from the bandwidth of NVLinks and the network: before anything is measured, and compared with it.
 #pragma once
 
 #include <optional>
@@ -25,31 +25,31 @@ struct AllReduceProspect {
   std::vector<AllReduceTime> sizes;  // 1 KiB to 8 GiB, each 8 times the one before
 };
 
-/// Of all GPUs that have NVLinks; nothing where they are fewer than two or not alike, or NCCL's constants do not have
-/// their generation.
+/// The prospect for all GPUs that have NVLinks. Nothing where they are fewer than two or not alike, or NCCL's constants
+/// do not have their generation.
 std::optional<AllReduceProspect> all_reduce_prospect(std::span<const Part> parts);
 
-/// GPUs that reduce together. `node_network`: what all NICs of a node carry that its GPUs use [B/s, one way].
+/// GPUs that reduce together. `node_network`: the rate of all NICs of a node that its GPUs use [B/s, one way].
 struct Together {
   unsigned gpus = 0, nodes = 1;
   double node_network = 0;
 };
-/// The same of one size, of GPUs with such links; nothing where the nodes are unlike, or their network is not known.
+/// The same of one size, of GPUs with such links. Nothing where the nodes are unlike, or their network is not known.
 std::optional<AllReduceTime> all_reduce_time(const Part& nvlink, const Together& together, double bytes);
 
-/// A measured all-reduce beside its interval.
+/// A measured all-reduce with its interval.
 struct MeasuredAllReduce {
   std::string point{};
-  double time_s = 0;  // the median of what counts
+  double time_s = 0;  // the median of the counting repetitions
   AllReduceTime expected;
   std::string links{};      // of several nodes: "8 RDMA ports, 3.2 Tbit/s"
-  std::string transport{};  // of one that is slower, over several nodes: what its time says of TCP instead of RDMA
+  std::string transport{};  // of a slower one over several nodes: whether its time suggests TCP instead of RDMA
   std::string_view standing() const {  // "within" | "slower" | "faster"
     return time_s > expected.slowest_s ? "slower" : time_s < expected.fastest_s ? "faster" : "within";
   }
 };
-/// Of the points of nccl_all_reduce that have one group, in their order; none without parts as above. Other nodes are
-/// taken for nodes like this one.
+/// The points of nccl_all_reduce with one group, in their order; none without parts as above. Other nodes are taken for
+/// nodes like this one.
 std::vector<MeasuredAllReduce> measured_all_reduces(std::span<const Part> parts,
                                                     std::span<const judging::RecordedPoint> points);
 

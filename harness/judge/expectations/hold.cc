@@ -37,7 +37,7 @@ bool contains(const std::vector<std::string>& all, std::string_view one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// Was the point measured as the entry says? A parameter that the workload does not have asks for nothing.
+/// Was the point measured as in the entry? A parameter that the workload lacks is ignored.
 bool fits(const FigureEntry& entry, const RecordedPoint& point) {
   if (entry.workload != point.workload) return false;
   if (!entry.cache.empty() && !contains(entry.cache, to_string(point.cache))) return false;
@@ -55,7 +55,7 @@ bool fits(const FigureEntry& entry, const RecordedPoint& point) {
 }
 
 bool fits(const FigureEntry& entry, const Part& part) {
-  if (entry.part != part.kind || (entry.most_rate > 0 && part.rate > entry.most_rate)) return false;
+  if (entry.part != part.kind || (entry.most_rate != 0 && part.rate > entry.most_rate)) return false;
   return entry.link.empty() || entry.link == part.link || (part.link.empty() && part.rate == 0);
 }
 
@@ -70,7 +70,7 @@ struct Shown {
   Part part;
 };
 
-/// Ports of which the point does not say which it used: the rate of all that are up, where they have the same.
+/// Where the point does not name its ports: the rate of all that are up, if they have the same.
 std::optional<Part> port_of(const FigureEntry& entry, std::span<const Part> parts, const RecordedPoint& point) {
   std::vector<const Part*> up;
   std::string asked;
@@ -79,8 +79,7 @@ std::optional<Part> port_of(const FigureEntry& entry, std::span<const Part> part
   for (const Part& part : parts) {
     if (!fits(entry, part) || !part.up) continue;
     const bool named = part.name == asked || part.name.starts_with(asked + "/");
-    if (asked.empty() ? !(part.kind == "ethernet_port" && part.rate == 0 && part.how == "no card behind it") : named)
-      up.push_back(&part);
+    if (asked.empty() ? part.how != "no card behind it" : named) up.push_back(&part);
   }
   if (up.empty()) return std::nullopt;
   Part one = *up.front();
@@ -177,7 +176,7 @@ std::string_view to_string(Standing standing) {
 }
 
 std::optional<double> Expected::share() const {
-  if (!measured || part.rate <= 0) return std::nullopt;
+  if (!measured || part.rate == 0) return std::nullopt;
   return *measured / part.rate;
 }
 

@@ -1,5 +1,5 @@
-// What was measured compared with what sound hardware of this kind gives: a scope of its own beside a job's needs, which
-// changes no verdict.
+// Measured figures compared with those of healthy hardware of this kind. It has its own scope in addition to a job's
+// needs, and changes no verdict.
 #pragma once
 
 #include <optional>
@@ -15,9 +15,9 @@
 
 namespace headrace::expectations {
 
-/// How a figure stands to what is usual.
+/// How a figure compares with the usual one.
 enum class Standing {
-  far_below,  // surely below what any sound one gives: a finding
+  far_below,  // surely below any sound one: a finding
   perhaps,    // measured below that, but the repetitions do not decide it
   below,      // less than usual
   usual,
@@ -26,7 +26,7 @@ enum class Standing {
 };
 std::string_view to_string(Standing standing);  // "far below", "usual" ...
 
-/// One figure of a point beside its expectation.
+/// One figure of a point with its expectation.
 struct Expected {
   std::string point{}, metric{};  // "h2d/label:sizes", "bandwidth_gpu0"
   Part part{};
@@ -37,12 +37,12 @@ struct Expected {
   Reason reason = Reason::none;                     // of `perhaps`, and of a value that cannot be relied on
   std::string why{};                                // of `not_known` and `perhaps`: a sentence
 
-  /// Of the part's rate; nothing where it is not known.
+  /// The share of the part's rate; nothing where it is not known.
   std::optional<double> share() const;
 };
 
-/// Every figure of `points` for which the table has an entry, in their order. Far below is what the bounds decide that a
-/// verdict would be made of; what was disturbed, not proven cold, or seen too seldom is `perhaps`.
+/// Every figure of `points` for which the table has an entry, in their order. "Far below" follows from the bounds that
+/// a verdict would use. Disturbed values, values not proven cold, and too few values are `perhaps`.
 std::vector<Expected> hold(std::span<const Part> parts, const Table& table,
                            std::span<const judging::RecordedPoint> points);
 

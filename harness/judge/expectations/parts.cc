@@ -46,9 +46,9 @@ Part gpu_link(const std::string& name, const GpuFacts& facts) {
   } else if (facts.beside_pcie()) {
     part.link = "C2C";
     part.rate = facts.c2c.rate;
-    part.how = facts.c2c.rate > 0 ? fmt::format("NVLink-C2C, {} links", facts.c2c.count)
-                                  : "it shares the host's memory by NVLink-C2C, whose rate the driver does not report";
-  } else if (part.rate = pcie_rate(most.generation, most.width); part.rate > 0) {
+    part.how = facts.c2c.rate != 0 ? fmt::format("NVLink-C2C, {} links", facts.c2c.count)
+                                   : "it shares the host's memory by NVLink-C2C, whose rate the driver does not report";
+  } else if (part.rate = pcie_rate(most.generation, most.width); part.rate != 0) {
     part.how = pcie_words(most.generation, most.width);
   } else {
     part.how = "the driver does not report its link";
@@ -72,18 +72,18 @@ void count_links(Part& part, const NvLinks& all, unsigned links) {
   part.model = fmt::format("NVLink {}", all.generation);
   part.units = links;
   part.rate = links * all.each;
-  part.how = all.each > 0 ? fmt::format("{} links of {}", links, part.model)
-                          : fmt::format("{} NVLinks of a generation that no table has", links);
+  part.how = all.each != 0 ? fmt::format("{} links of {}", links, part.model)
+                           : fmt::format("{} NVLinks of a generation that no table has", links);
 }
 
-/// What leads from one GPU to another.
+/// The path from one GPU to another.
 Part gpu_pair(const std::string& name, const GpuFacts& from, const GpuFacts& to) {
   Part part{.kind = "gpu_pair", .name = name};
   const NvLinks& links = from.nvlinks;
   const auto direct = static_cast<unsigned>(std::count(links.ends.begin(), links.ends.end(), to.pci_address));
-  if (links.count > 0 && links.to_switch && to.nvlinks.to_switch)
+  if (links.to_switch && to.nvlinks.to_switch)
     count_links(part, links, std::min(links.count, to.nvlinks.count));
-  else if (direct > 0 && !to.pci_address.empty())
+  else if (direct != 0 && !to.pci_address.empty())
     count_links(part, links, direct);
   else
     part.how = "no NVLink between the two: the rate of bridges and switches between them is not reported";
@@ -124,8 +124,8 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
     } else {
       part.rate = link.rate;
       part.how = fmt::format("{} at {:g} Gbit/s{}", link.kind, part.rate * 8e-9,
-                             link.legs > 1 ? fmt::format(" over {} legs of a bond", link.legs) : "");
-      if (const double host = system::host_rate(link, all); host > 0 && host < link.rate) {
+                             link.carrying > 1 ? fmt::format(" over {} legs of a bond", link.carrying) : "");
+      if (const double host = system::host_rate(link, all); host != 0 && host < link.rate) {
         part.rate = host;
         part.how += fmt::format(", of which {} carries {:.3g}", system::in_words(*link.host_link), host * 8e-9);
       }
@@ -134,11 +134,11 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
   }
 }
 
-/// [B/s] of a disk behind ATA, by the link that its path in /sys goes over; 0 = none, or not reported.
+/// [B/s] of a disk behind ATA, by the link that its path in /sys goes over. 0 = none, or not reported.
 double sata_rate(const fs::path& folder, const std::string& root) {
   for (const fs::path& step : folder) {
     const std::string name = step.string();
-    if (!name.starts_with("ata") || name.size() < 4) continue;
+    if (!name.starts_with("ata")) continue;
     const std::string speed =
         system::read_line(root + "/sys/class/ata_link/link" + name.substr(3) + "/sata_spd").value_or("");
     return std::strtod(speed.c_str(), nullptr) * 1e9 / 10;  // "6.0 Gbps", 8b/10b
@@ -156,7 +156,7 @@ Part disk_part(const std::string& name, const std::string& sys_path, const std::
   std::error_code ignored;
   if (!settings.members.empty()) {
     part.how = fmt::format("the total rate of {} is not reported", join(settings.members));
-  } else if (const auto link = system::host_link_of(folder + "/device/device"); link && settings.transport == "nvme") {
+  } else if (const auto link = system::host_link_of(folder + "/device/device")) {
     part.link = "PCIe";
     part.rate = pcie_rate(link->generation, link->lanes);
     part.how = pcie_words(link->generation, link->lanes);
@@ -166,7 +166,7 @@ Part disk_part(const std::string& name, const std::string& sys_path, const std::
     part.link = "rotating";
     part.model = "rotating disk";
     part.how = "a rotating disk";
-  } else if (const double rate = sata_rate(fs::canonical(folder, ignored), root); rate > 0) {
+  } else if (const double rate = sata_rate(fs::canonical(folder, ignored), root); rate != 0) {
     part.link = "SATA";
     part.rate = rate;
     part.how = fmt::format("SATA at {:g} Gbit/s", rate * 10e-9);
@@ -211,7 +211,7 @@ void apply(Part& part, const RateEntry& entry) {
     part.how = entry.unknown;
     return;
   }
-  const std::string what = glob_match(entry.name, part.name) || part.model.empty() ? part.name : part.model;
+  const std::string what = glob_match(entry.name, part.name) ? part.name : part.model;
   part.how = part.units == 1 ? what : fmt::format("{:g} x {}", part.units, what);
   if (part.kind == "disk" && part.model != "rotating disk") part.link = "table";
 }
@@ -222,7 +222,7 @@ void apply_rates(std::vector<Part>& parts, const Table& table) {
   for (Part& part : parts)
     for (const RateEntry& entry : table.rates) {
       if (entry.part != part.kind && !(entry.part == "nvlink" && part.kind == "gpu_pair")) continue;
-      if (!glob_match(entry.name, part.name) && (part.model.empty() || !glob_match(entry.name, part.model))) continue;
+      if (!glob_match(entry.name, part.name) && !glob_match(entry.name, part.model)) continue;
       apply(part, entry);
       break;
     }

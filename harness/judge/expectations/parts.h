@@ -1,4 +1,4 @@
-// The parts of this machine that carry bytes, and what each can carry at most.
+// The parts of this machine that carry bytes, and the highest rate of each.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class Node;
 
 namespace headrace::expectations {
 
-/// One part. Its rate is the physical one, before what is usual.
+/// One part. Its rate is the physical one, before the usual share.
 struct Part {
   std::string kind{};    // of part_kinds()
   std::string name{};    // "gpu0", "mlx5_0/1", "nvme0n1"; of gpu_pair, "gpu0_gpu1"
@@ -25,9 +25,9 @@ struct Part {
   bool up = true;        // a port without a link carries nothing
 };
 
-/// The parts of this machine whose data lie at `path`. Rates that it does not report come from `table`; what `table` says
-/// by a part's own name (not its model) is above what the machine reports. `root` is where /proc and /sys are looked
-/// for; tests lay their own. Never throws.
+/// The parts of this machine with the data at `path`. Rates that it does not report come from `table`. An entry for a
+/// part's own name (not its model) overrides the machine's report. `root` has /proc and /sys; tests set their own.
+/// Never throws.
 std::vector<Part> parts_of(Node& node, const std::string& path, const Table& table, const std::string& root = "");
 
 /// The same for parts that were stored: rates that `table` gives by name.

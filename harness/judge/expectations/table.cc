@@ -18,7 +18,7 @@ namespace {
 using config::Value;
 using config::ValueReader;
 
-/// What a scalar or each item of a list says.
+/// The text of a scalar or of each item of a list.
 std::vector<std::string> words_of(ValueReader& reader, const Value& value, const std::string& key) {
   std::vector<std::string> words;
   if (value.is_scalar()) words.push_back(value.text);
@@ -65,19 +65,21 @@ RateEntry rate_entry(const Value& entry, Diagnostics& problems) {
 /// [low, high], both shares.
 void usual_of(ValueReader& reader, const Value& entry, FigureEntry& one) {
   const Value* usual = entry.find("usual");
-  if (usual == nullptr || !usual->is_list() || usual->items.size() != 2) {
+  if (usual == nullptr || usual->items.size() != 2) {
     reader.refuse(usual == nullptr ? entry : *usual, "usual", "two shares are expected, as in [0.8, 0.9]");
     return;
   }
-  constexpr double kMost = 2;  // a bus bandwidth may pass what a link carries
-  one.usual_low = reader.quantity(&usual->items[0], "usual", Dimension::ratio, 0, kMost).value_or(0);
-  one.usual_high = reader.quantity(&usual->items[1], "usual", Dimension::ratio, 0, kMost).value_or(0);
-  if (one.usual_low > one.usual_high) reader.refuse(*usual, "usual", "the first share is above the second");
-  one.least = reader.quantity(entry.find("least"), "least", Dimension::ratio, 0, kMost).value_or(0);
-  if (entry.find("least") == nullptr)
-    reader.refuse(entry, "least", "missing");
-  else if (one.least > one.usual_low)
-    reader.refuse(*entry.find("least"), "least", "is above the usual range");
+  constexpr double kMost = 2;  // a bus bandwidth may exceed a link's rate
+  const auto low = reader.quantity(&usual->items[0], "usual", Dimension::ratio, 0, kMost);
+  const auto high = reader.quantity(&usual->items[1], "usual", Dimension::ratio, 0, kMost);
+  const auto least = reader.quantity(entry.find("least"), "least", Dimension::ratio, 0, kMost);
+  if (entry.find("least") == nullptr) reader.refuse(entry, "least", "missing");
+  if (!low || !high || !least) return;
+  if (*low > *high) reader.refuse(*usual, "usual", "the first share is above the second");
+  if (*least > *low) reader.refuse(*entry.find("least"), "least", "is above the usual range");
+  one.usual_low = *low;
+  one.usual_high = *high;
+  one.least = *least;
 }
 
 FigureEntry figure_entry(const Value& entry, Diagnostics& problems) {

@@ -1,5 +1,5 @@
-// What sound hardware gives, as data: physical rates of parts, and the share of them that each figure usually reaches
-// (expectations.yaml, and tables that users give).
+// Figures of healthy hardware, as data. They are physical rates of parts and their usual share for each figure
+// (expectations.yaml, and users' tables).
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@
 
 namespace headrace::expectations {
 
-/// What one unit of a part carries, where the machine does not report.
+/// The rate of one unit of a part, where the machine does not report it.
 struct RateEntry {
   std::string part;     // kind: "gpu_memory", "disk"
   std::string name;     // pattern of the part's name or model
-  double rate = 0;      // [B/s], one way; 0 = `unknown` says why there is none
-  std::string unknown;  // "a volume gives what was bought"
+  double rate = 0;      // [B/s], one way; 0 = `unknown` has the reason
+  std::string unknown;  // "a volume gives its bought rate"
   std::string source;
 };
 
@@ -26,7 +26,7 @@ struct FigureEntry {
   std::string workload, metric;                                        // "h2d", "bandwidth"
   std::string part, link;                                              // kinds; link: "" = any
   std::vector<std::pair<std::string, std::vector<std::string>>> with;  // parameter: one of these
-  std::vector<std::pair<std::string, double>> at_least;                // parameter: so much or more [SI]
+  std::vector<std::pair<std::string, double>> at_least;                // parameter: this value or more [SI]
   std::vector<std::string> cache;                                      // states; empty = any
   unsigned nodes = 0;                                                  // measured together by that many; 0 = any
   double most_rate = 0;                                                // of the part [B/s]; 0 = any
@@ -41,7 +41,7 @@ struct Table {
   std::vector<FigureEntry> figures;
 };
 
-/// Parses a table; what is wrong in it goes to `problems` with its place.
+/// Parses a table; its errors go to `problems` with their place.
 Table parse_table(std::string_view text, const std::string& file_name, Diagnostics& problems);
 
 /// The table that headrace carries, behind the user's own where `file` is not "". Throws UsageError with every problem

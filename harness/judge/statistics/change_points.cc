@@ -21,7 +21,7 @@ struct Stretch {
   }
 };
 
-/// Those that lie furthest from the rest: at one end, and anywhere.
+/// The ones furthest from the rest: at one end, and anywhere.
 struct Furthest {
   Stretch at_end, anywhere;
 };
@@ -164,8 +164,7 @@ struct Division {
   }
 };
 
-/// How far the levels before and after the cut lie apart, as a logarithm: without bound where one
-/// of them is 0.
+/// The distance of the levels before and after the cut, as a logarithm. It has no bound where one of them is 0.
 double size_of(std::span<const double> values, const std::vector<ChangePoint>& cuts, std::size_t i) {
   const std::size_t from = i == 0 ? 0 : cuts[i - 1].at, at = cuts[i].at,
                     to = i + 1 < cuts.size() ? cuts[i + 1].at : values.size();
@@ -186,7 +185,7 @@ double squares(const std::vector<double>& values) {
   return std::inner_product(values.begin(), values.end(), values.begin(), 0.0);
 }
 
-/// How far each value lies from the mean of its level. What rounding leaves of a constant level is nothing.
+/// The distance of each value from the mean of its level. Rounding errors of a constant level count as 0.
 std::vector<double> off_levels(std::vector<double> x, const std::vector<ChangePoint>& cuts) {
   constexpr double kRounding = 1e-9;
   for (std::size_t level = 0, from = 0; level <= cuts.size(); ++level) {
@@ -203,7 +202,7 @@ std::vector<double> off_levels(std::vector<double> x, const std::vector<ChangePo
   return x;
 }
 
-/// What the best AR(1) process leaves unexplained of each value after the first: the sum of squares.
+/// The residual of the best AR(1) process for each value after the first: the sum of squares.
 double innovations(const std::vector<double>& x) {
   const std::size_t n = x.size() - 1;
   const double before = std::accumulate(x.begin(), x.end() - 1, 0.0) / static_cast<double>(n),

@@ -98,11 +98,11 @@ std::optional<RatioEstimate> compare_stored(std::span<const double> a, std::span
   const double within = va + vb;
   const double terms = va * va / (ma.count - 1) + vb * vb / (mb.count - 1);
   const double welch = terms > 0 ? within * within / terms : ma.count + mb.count - 2;
-  // Both runs are sessions of their own; what varies within one is in the past medians too, and
-  // counted twice, which errs on the side of caution.
+  // Both runs are sessions of their own. Variation within one is in the past medians too, and counted twice, which errs
+  // on the side of caution.
   const auto between_both = [](double spread) { return 2 * spread * spread; };
   if (history.sessions == 0) {
-    // Assumed, not estimated: only what varies within the runs costs degrees of freedom.
+    // Assumed, not estimated: only variation within the runs costs degrees of freedom.
     const double all = within + between_both(kAssumedSpread);
     const double freedom = terms > 0 ? all * all / terms : kMostFreedom;
     return from_logarithm(value, std::sqrt(all), std::min(freedom, kMostFreedom), level);
@@ -123,7 +123,7 @@ std::vector<bool> stand_out(std::span<const double> p, double rate) {
   std::vector<std::size_t> order(p.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return p[x] < p[y]; });
-  std::size_t last = 0;  // how many of the smallest stand out
+  std::size_t last = 0;  // how many of the smallest are significant
   for (std::size_t i = 0; i < order.size(); ++i)
     if (p[order[i]] <= rate * static_cast<double>(i + 1) / static_cast<double>(p.size())) last = i + 1;
   std::vector<bool> out(p.size(), false);

@@ -14,9 +14,8 @@ struct Humps {
   double below = 0, above = 0;  // the gap between them: highest of the low, lowest of the high
 };
 
-/// The cut that explains most of the squares, when it explains more than humps_limit() of them.
-/// One hump is cut in two by chance in one of a thousand normal samples, or one of a hundred
-/// uniform ones (simulated for 8 to 1,000 values).
+/// The cut that explains most of the squares, when it explains more than humps_limit() of them. One hump is cut in two
+/// in 1 of 1,000 normal samples, or of 100 uniform ones. Simulated with 8 to 1,000 values.
 std::optional<Humps> two_humps(std::span<const double> values);
 
 /// 0.75 + 0.6 / sqrt(count).

@@ -15,12 +15,12 @@ namespace {
 /// Beyond that many the limits of long series are as good.
 constexpr std::size_t kExactUpTo = 200;
 
-/// What stalls in so large a share of the repetitions cost of the mean over time (its logarithm),
-/// where repetitions do a given amount of work; those of a given length lose less.
+/// The loss of the mean over time (its logarithm) by stalls in this share of repetitions. Each repetition does a given
+/// amount of work. Those of a given length lose less.
 double stall_loss(double share) { return std::log(1 - share + share / (1 - kStallDepth)); }
 
-/// What correlation makes of the squared standard error of a mean: how many times too small the
-/// usual one is, and how many degrees of freedom it has (Satterthwaite).
+/// The effect of correlation on the squared standard error of a mean. It is the factor by which the usual one is too
+/// small. Also its degrees of freedom (Satterthwaite).
 struct Widened {
   double times = 1, freedom = 1;
 };

@@ -1,5 +1,5 @@
-// What several repetitions say of a rate over time, total work over total time, and of other
-// values, with bounds that hold when neighbouring repetitions are alike and when stalls are rare.
+// Estimates from several repetitions of a rate over time, total work over total time, and of other values. Their bounds
+// hold when neighbouring repetitions are alike and when stalls are rare.
 #pragma once
 
 #include <cstddef>
@@ -8,18 +8,17 @@
 
 namespace headrace::statistics {
 
-/// The strongest correlation of a repetition with the next that bounds allow for: of that few values
-/// it cannot be estimated, so that it is assumed.
+/// The strongest correlation between neighbouring repetitions that bounds allow for. That few values give no estimate,
+/// so it is assumed.
 constexpr double kCorrelation = 0.7;
 
-/// Stalls that few repetitions may not have shown yet: one in ten of them slower by so much. Before
-/// 15 repetitions one in five.
+/// Stalls that few repetitions may not have shown yet: one in ten of them slower by kStallDepth. Before 15 repetitions
+/// one in five.
 constexpr double kStallShare = 0.1, kStallDepth = 0.3;
 
-/// Student's t for the mean of `n` (2 or more) values of which each follows the one before with
-/// `correlation` (AR(1)), one-sided: the mean of such values is `times` * standard error / sqrt(n)
-/// from the true one with a chance of `alpha`. The standard error is the usual one: what
-/// correlation does to it and to its freedom is in the result.
+/// Student's t, one-sided, for the mean of `n` (2 or more) values that follow one another with `correlation` (AR(1)).
+/// With a chance of `alpha`, the mean of such values is `times` * standard error / sqrt(n) from the true one. The
+/// standard error is the usual one. The effect of correlation on it and on its freedom is in the result.
 double correlated_t(std::size_t n, double alpha, double correlation = kCorrelation);
 
 /// How alike neighbours are: the first autocorrelation, its bias for few values taken off; 0 where
@@ -39,8 +38,8 @@ struct Bounded {
 /// below.
 Bounded mean_rate(std::span<const double> rates, std::span<const double> seconds, double alpha);
 
-/// The median of values that are no rate, with bounds that allow for correlation, too: the wider of
-/// the order bounds of `rank` and of t bounds (of logarithms where all values are above 0).
+/// The median of values that are no rate, with bounds that allow for correlation, too. They are the wider of the order
+/// bounds of `rank` and of t bounds. Logarithms are used where all values are above 0.
 Bounded median_bounds(std::span<const double> values, unsigned rank, double alpha);
 
 }  // namespace headrace::statistics

@@ -1,4 +1,4 @@
-// What most values say, whatever a few of them do (rule F4). docs/explanation/fleets-and-history.md reports it to users.
+// Statistics that a few outliers do not change (rule F4). docs/explanation/fleets-and-history.md reports it to users.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@ namespace headrace::statistics {
 inline constexpr double kOutlierLimit = 3.5;
 /// The least relative spread: values that are all but equal make no outliers of the rest.
 inline constexpr double kSpreadFloor = 0.005;
-/// Fewer values say nothing of what is usual.
+/// Fewer values do not show the usual one.
 inline constexpr unsigned kFewestAlike = 8;
 
 /// Middle and spread: median, and 1.4826 times the median absolute deviation from it, at least
@@ -20,7 +20,7 @@ struct Robust {
   double z(double value) const { return spread > 0 ? (value - median) / spread : 0; }
 };
 
-/// Of at least one value.
+/// For at least one value.
 Robust robust(std::span<const double> values);
 
 }  // namespace headrace::statistics

@@ -12,9 +12,9 @@ namespace headrace::statistics {
 /// first kept point.
 std::size_t warmup_cut(std::span<const double> values);
 
-/// The start that differs from the rest: warmup_cut()'s, where its median lies further out than 19
-/// in 20 of the values after it; else 0. A stall in the first half, which would be cut by standard
-/// errors alone, is none, and what comes again later is no start.
+/// The start that differs from the rest. It is warmup_cut()'s, where its median is further out than 19 in 20 of the
+/// later values; else 0. A stall in the first half is no start, although standard errors alone would cut it. Nor is a
+/// pattern that recurs.
 struct Start {
   std::size_t length = 0;
   bool slow = false;  // below the rest
@@ -27,9 +27,8 @@ struct Steady {
   double drift = 0;          // relative change of the fitted line over the window
   std::string why;           // "" or "second half 12 % slower"
 };
-/// After the cut. Fewer than 8 points: steady, nothing can be said. A difference or drift beyond
-/// `limit` counts only if the scatter of the points does not explain it (t test at 99 % on up to 16
-/// block means).
+/// After the cut. Fewer than 8 points: steady, as there is no evidence. A difference or drift beyond `limit` counts
+/// only if the scatter does not explain it. The t test uses 99 % and up to 16 block means.
 Steady judge_steady(std::span<const double> values, double limit = 0.05);
 
 /// A single long run: mean of at least 6 batches, each at least 10 correlation times; t bounds at

@@ -85,9 +85,8 @@ LookPlan plan_looks(std::vector<unsigned> looks, double alpha) {
   std::erase(looks, 0u);
   LookPlan plan;
   plan.looks = looks;
-  // chance[c]: no look has passed yet and c values so far lie on the bad side of the need. With the
-  // true median exactly at the need each value does so with probability 1/2; rank k passes when c
-  // <= k - 1.
+  // chance[c]: no look has passed yet and c values so far are on the bad side of the need. With the true median exactly
+  // at the need each value does so with probability 1/2. Rank k passes when c <= k - 1.
   std::vector<double> chance{1};
   unsigned taken = 0;
   for (const unsigned look : looks) {

@@ -11,21 +11,20 @@
 
 namespace headrace::statistics {
 
-/// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on,
-/// by rank from 1,000 on; fewer: the range.
+/// A bootstrap 95 % percentile interval of the median (10,000 draws, fixed seed) from 6 values on. By rank from 1,000
+/// on. fewer: the range.
 struct Interval {
   double low = 0, high = 0;
   bool is_range = false;  // minimum and maximum, not an interval
 };
 Interval median_interval(std::span<const double> values, std::uint64_t seed = 1);
-/// The same of the mean over time of rates that took `seconds` each; from 1,000 values on by the normal distribution.
+/// The same of the mean over time of rates that took `seconds` each. From 1,000 values on by the normal distribution.
 Interval rate_interval(std::span<const double> rates, std::span<const double> seconds, std::uint64_t seed = 1);
 
-/// When to look (repetitions taken in all) and which order statistic bounds the median at each
-/// look. Ranks are the largest that keep the chance of ever passing a system whose true median lies
-/// exactly at the need at or below `alpha`, computed exactly; 5/10/15 gives ranks 1, 2, 4 and 4.6
-/// %. A rank of 0 = no bound yet. Bounds of means, which are no order statistics, share `alpha`
-/// out by the cube of the repetitions: looking early costs the last look little.
+/// When to look (repetitions taken in all) and which order statistic bounds the median at each look. Ranks are the
+/// largest that pass a system with its true median at the need by at most `alpha`, exact. 5/10/15 gives ranks 1, 2, 4
+/// and 4.6 %. A rank of 0 = no bound yet. Bounds of means, which are no order statistics, share `alpha` out by the cube
+/// of the repetitions. Looking early costs the last look little.
 struct LookPlan {
   std::vector<unsigned> looks;
   std::vector<unsigned> ranks;
@@ -52,9 +51,8 @@ struct Bounds {
 };
 Bounds order_bounds(std::span<const double> values, unsigned rank);
 
-/// True when the values (5 or more) fall into two groups of at least a fifth of them and at least
-/// two each, apart by more than 5 % of the median and by twice what either group spreads; then the
-/// gap goes from *below to *above.
+/// True when the values (5 or more) form two groups, each with a fifth of them and two at least. Their distance is more
+/// than 5 % of the median and twice the spread of either group. The gap goes from *below to *above.
 bool two_humped(std::span<const double> values, double* below, double* above);
 
 }  // namespace headrace::statistics

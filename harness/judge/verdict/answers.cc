@@ -37,7 +37,7 @@ Fit fit(const job::JobCollective& c, const RecordedPoint& point) {
   };
   if (!is("message_size", static_cast<double>(c.message_size()))) return Fit::none;
   if (!is("group_size", 0)) return is("group_size", c.ranks) && is("group_stride", c.stride) ? Fit::same : Fit::none;
-  // All of them in one group; what lies between those, no_answer() reports.
+  // All of them in one group; no_answer() reports others.
   const ParamValue kind = given("group", std::string("all"));
   return kind == ParamValue(std::string("all")) ||
                  kind == ParamValue(std::string(c.nodes > 1 ? "per_rail" : "intra_node"))
@@ -52,7 +52,7 @@ bool has(const RecordedPoint& point, const job::JobParameter& wanted) {
   const auto* const number = std::get_if<double>(&at->second);
   if (count == nullptr && number == nullptr) return false;
   const double value = count != nullptr ? static_cast<double>(*count) : *number;
-  constexpr double kRounding = 1e-9;  // of what was written as text
+  constexpr double kRounding = 1e-9;  // of a value that was written as text
   return std::abs(value - wanted.value) <= kRounding * wanted.value;
 }
 
@@ -60,7 +60,7 @@ bool contains(const std::vector<std::string>& all, const std::string& one) {
   return std::find(all.begin(), all.end(), one) != all.end();
 }
 
-/// As text, as files have them.
+/// As text, as in files.
 job::Settings settings(const RecordedPoint& point) {
   job::Settings all;
   for (const auto& [key, value] : point.params)
@@ -70,7 +70,7 @@ job::Settings settings(const RecordedPoint& point) {
 
 std::string workload_of(const std::string& metric) { return metric.substr(0, metric.find('.')); }
 
-/// Why what was measured is no answer although the point's metric is: "" = it is one.
+/// Why the measurement is no answer although the point's metric is: "" = it is one.
 std::string no_answer(const Question& q, const RecordedPoint& point) {
   if (!q.collective || !point.group) return "";
   const bool leave = q.collective->nodes > 1, left = point.group->nodes > 1;
@@ -81,7 +81,7 @@ std::string no_answer(const Question& q, const RecordedPoint& point) {
                              q.collective->ranks);
 }
 
-/// Nothing measured it: says why, and what would.
+/// Nothing measured it: gives the reason, and a measurement that would.
 Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
   Judgement j = q.blank;
   const RecordedPoint* other_size = nullptr;
@@ -135,6 +135,13 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
   return j;
 }
 
+/// Were all points that would answer skipped, as the machine lacks the part?
+bool has_nothing_to_measure(const Question& q, std::span<const RecordedPoint> points) {
+  return std::ranges::all_of(points, [&](const RecordedPoint& p) {
+    return p.status == PointStatus::skipped || answering_metric(q, p).empty();
+  });
+}
+
 }  // namespace
 
 job::Likeness likeness(const Question& q, const RecordedPoint& point) {
@@ -156,8 +163,7 @@ std::string answering_metric(const Question& q, const RecordedPoint& point) {
 
 namespace {
 
-/// How many share what the point measured: GPUs of the node that ask, and nodes that measured
-/// together.
+/// How many share the measured resource: GPUs of the node that ask, and nodes that measured together.
 double parts(const Question& q, const RecordedPoint& point) {
   const bool rate = q.blank.unit.ends_with("/s");
   if (!point.adds || !rate) return q.parts;
@@ -171,7 +177,7 @@ std::size_t preference(const Question& q, const RecordedPoint& point) {
   return static_cast<std::size_t>(q.measured_by.end() - at);
 }
 
-/// What was measured first counts, however measuring it again went. A count that misses its need counts in any case.
+/// The first values count, regardless of later ones. A count that misses its need counts in any case.
 bool gave_values(const Question& q, const RecordedPoint& p) {
   if (p.status == PointStatus::ok || p.status == PointStatus::interrupted || p.measured_again) return true;
   const std::string metric = answering_metric(q, p);
@@ -185,8 +191,8 @@ bool has_values(const Question& q, const RecordedPoint& p) {
   return find_fault_count(metric) != nullptr ? most_counted(p, metric).has_value() : !p.values(metric).empty();
 }
 
-/// Do two sets that both miss the need contradict each other? The fresh one lies beyond the bounds of the first, misses
-/// by less than half as much, and by no more than a single long run may (twice delta).
+/// Do two sets that both miss the need contradict each other? The fresh one is beyond the bounds of the first and
+/// misses by less than half as much. It misses by no more than a single long run may (twice delta).
 bool contradicts(const Judgement& first, double fresh) {
   constexpr double kNear = 0.10;
   const std::optional<double>& bound = first.higher_is_better ? first.high : first.low;
@@ -197,13 +203,13 @@ bool contradicts(const Judgement& first, double fresh) {
   return beyond && missed_by(fresh) <= kNear && 2 * missed_by(fresh) < missed_by(*first.measured);
 }
 
-/// A FAIL that was measured once more becomes final, or INCONCLUSIVE when the fresh repetitions meet the need or
-/// contradict the first.
+/// A FAIL that was measured once more becomes final. It becomes INCONCLUSIVE when the fresh repetitions meet the need
+/// or contradict the first.
 void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   RecordedPoint fresh = point;
   std::erase_if(fresh.repetitions,
                 [&](const RecordedRepetition& r) { return r.look < point.looks.looks.size() || !r.is_evidence; });
-  // A neighbour mostly slows: what is disturbed can meet the need, but not miss it.
+  // A neighbour mostly slows: a disturbed value can meet the need, but not miss it.
   const bool alone = std::ranges::any_of(fresh.repetitions, [](const auto& r) { return !r.disturbed; });
   if (alone) std::erase_if(fresh.repetitions, [](const auto& r) { return r.disturbed; });
   for (RecordedRepetition& r : fresh.repetitions) {
@@ -221,12 +227,13 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
   const auto shown = [&j](double value) { return job::format_named(value, j.unit, j.id); };
   const std::string text = shown(again);
   if (!meets && !contradicts(j, again)) {
-    j.explanation += fmt::format(" Measured again after a rest: {}{}.", text, alone ? "" : ", also disturbed");
+    j.explanation +=
+        fmt::format(" A second measurement after a pause gave {}{}.", text, alone ? "" : ", also disturbed");
     return;
   }
   j.outcome = Outcome::inconclusive;
   j.reason = Reason::straddles;
-  j.explanation = fmt::format("{} repetitions missed the need of {} with {}, but {} taken after a rest gave {}{}.",
+  j.explanation = fmt::format("{} repetitions missed the need of {} with {}, but {} taken after a pause gave {}{}.",
                               j.repetitions, shown(j.need), shown(*j.measured), of_fresh.repetitions, text,
                               meets ? "" : ": the two sets do not overlap, and the second nearly meets the need");
   j.next_step = fmt::format(
@@ -235,7 +242,7 @@ void confirm(const Question& q, const RecordedPoint& point, Judgement& j) {
       j.point);
 }
 
-/// What had more at work than the job has cannot show that the job's need is met, what had less not that it is missed.
+/// A point with more at work than the job proves no met need; one with less proves no missed need.
 void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
   const job::Likeness like = likeness(q, point);
   if (!like.has_way) return;
@@ -258,7 +265,7 @@ void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
   j.explanation += fmt::format(" It was measured with {}{}.", fmt::join(like.differs, "; "), what);
 }
 
-/// headrace decodes faster than what training frameworks do: a PASS that another decoder would undo is none.
+/// headrace decodes faster than training frameworks: a PASS that another decoder would undo is none.
 void hold_decoder(const RecordedPoint& point, const std::string& metric, Judgement& j) {
   const auto codec = point.params.find("codec");
   const bool images = codec != point.params.end() && (codec->second == ParamValue(std::string("jpeg")) ||
@@ -336,9 +343,8 @@ std::optional<Chosen> candidate(const Question& q, const RecordedPoint& p) {
   Chosen one;
   one.point = &p;
   one.like = likeness(q, p);
-  // The job's own way decides, be it that its state was not proven: then nothing else is the answer. Of other ways,
-  // what was measured in another state than it says, or by a metric that is named later, is the better answer only
-  // where there is no other.
+  // A point as in the job decides, even if its state was not proven: then nothing else is the answer. A point in
+  // another state than claimed, or with a metric named later, answers only without any other.
   one.rank = {q.collective ? fit(*q.collective, p) : Fit::close, one.like.is_as_job(), p.unproven_share() == 0,
               preference(q, p)};
   if (const std::string metric = answering_metric(q, p); find_fault_count(metric) != nullptr) {
@@ -391,6 +397,7 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
       continue;
     }
     const RecordedPoint* const chosen = choose(q, points);
+    if (chosen == nullptr && q.optional && has_nothing_to_measure(q, points)) continue;
     judgements.push_back(chosen != nullptr ? answer(q, *chosen, 0).judgement : unanswered(q, points));
     if (chosen != nullptr && read_objects(*chosen))
       report_requests(*chosen, points, answering_metric(q, *chosen), judgements.back());

@@ -1,5 +1,5 @@
-// From what was asked and what was recorded to judgements: which point answers which need, with
-// what evidence. Nothing here knows whether the run has just ended or was read back from its file.
+// From questions and records to judgements: which point answers which need, with what evidence. Nothing here knows
+// whether the run has just ended or was read back from its file.
 #pragma once
 
 #include <optional>
@@ -23,19 +23,19 @@ struct Question {
   std::vector<job::JobParameter> with;           // parameters that it must have been measured with
   std::optional<job::JobCollective> collective;  // that the points must do to answer it
   std::optional<job::Way> way;                   // the job's, of which the point that is most like it answers
-  /// Of measured_by: what they measure is less than there is, so that they meet the need or report
-  /// nothing.
+  /// Metrics of measured_by that are lower bounds: they meet the need or report nothing.
   std::vector<std::string> lower_bounds;
   std::string worst_over;    // job::NeedKind
-  unsigned choices = 1;      // points that could answer equally well, of which what they gave chooses one
-  double parts = 1;          // what the node gives is shared by that many (GPUs)
-  bool per_node = false;     // of what several nodes give together, each one's share answers
-  bool per_process = false;  // the same of what several processes give, each with a GPU
+  unsigned choices = 1;      // points that could answer equally well, of which their values choose one
+  double parts = 1;          // the node's value is shared by that many (GPUs)
+  bool per_node = false;     // of the sum of several nodes, each one's share answers
+  bool per_process = false;  // the same of several processes, each with a GPU
+  bool optional = false;     // not judged where all points that would answer were skipped
   std::string cannot;        // not "": why these machines cannot answer it
   std::string never_passes;  // not "": why no figure of the program that measured may meet it
 };
 
-/// So many times as long as headrace's own decoder those of training frameworks take at most: Pillow with torchvision takes
+/// The decoders of training frameworks take at most this multiple of headrace's time. Pillow with torchvision takes
 /// about three times as long (docs/reference/rehearsal.md).
 inline constexpr double kSlowestDecoder = 4;
 inline constexpr std::string_view kDecodeHeadroom = "decode_headroom";  // the metric that is compared with it
@@ -58,13 +58,12 @@ bool answers(const Question& question, const RecordedPoint& point);
 /// How the point differs from the way of the question's job; as it, where the question has none.
 job::Likeness likeness(const Question& question, const RecordedPoint& point);
 
-/// Every question's judgement, by the metric that is named first of those that were measured, and
-/// of several points by the one that is most like the job's way, or where there is no such way, by
-/// the best (question.worst_over: by the worst of the best ones); worst first. A FAIL whose point was measured again is final, or
-/// INCONCLUSIVE when the fresh repetitions meet the need.
+/// Every question's judgement, worst first, by the first of its metrics that was measured. Of several points the one
+/// most like the job answers, else the best (question.worst_over: the worst of the best ones). A FAIL whose point was
+/// measured again is final, or INCONCLUSIVE when the fresh repetitions meet the need.
 std::vector<Judgement> answer_all(std::span<const Question> questions, std::span<const RecordedPoint> points);
 
-/// All that a run's points are judged by: what is asked, and the parts that are slow among their like (slow_parts.h).
+/// All that judges a run's points: the questions, and the parts that are slow among their like (slow_parts.h).
 std::vector<Judgement> judge_run(std::span<const Question> questions, std::span<const RecordedPoint> points);
 
 /// The word for the whole run. `signal` ended it; 0 = none did.

@@ -28,7 +28,7 @@ std::string counted_by(const RecordedPoint& point, std::string_view metric) {
   return all;
 }
 
-/// What is said of several faults of one part.
+/// Combines several faults of one part.
 void add(Judgement& j, const PartFault& fault, const FaultCount& count) {
   if (j.explanation.find(fault.text) != j.explanation.npos) return;
   j.explanation += (j.explanation.empty() ? "" : "; ") + fault.text;
@@ -98,13 +98,24 @@ void judge_count(const RecordedPoint& point, std::string_view metric, Judgement&
                                                         : "look at the notes of this point and at dmesg";
 }
 
+namespace {
+
+/// "gpu3", "gpu0_gpu1", "mlx5_3_1": names of devices end with a number, and so do percentiles ("p99").
+bool names_device(std::string_view behind_metric) {
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !behind_metric.empty() && digit(behind_metric.back()) &&
+         !(behind_metric.front() == 'p' && std::ranges::all_of(behind_metric.substr(1), digit));
+}
+
+}  // namespace
+
 void name_devices(const RecordedPoint& point, std::string_view metric, Judgement& j) {
   if (!j.measured || j.meets(*j.measured)) return;
   const std::string prefix = std::string(metric) + "_";
   std::map<std::string, std::vector<double>> values;
   for (const RecordedRepetition& r : point.repetitions)
     for (const auto& [name, value] : r.metrics)
-      if (r.counted && name.starts_with(prefix) && name.compare(prefix.size(), 3, "gpu") == 0)
+      if (r.counted && name.starts_with(prefix) && names_device(std::string_view(name).substr(prefix.size())))
         values[name.substr(prefix.size())].push_back(value);
   std::string miss;
   std::size_t meet = 0;
@@ -116,7 +127,9 @@ void name_devices(const RecordedPoint& point, std::string_view metric, Judgement
       miss += fmt::format("{}{} ({})", miss.empty() ? "" : ", ", device, job::format_named(median, j.unit, j.id));
   }
   if (meet > 0 && !miss.empty())
-    j.explanation += fmt::format(" Of {} GPUs or pairs of them, {} meet it, but not {}.", values.size(), meet, miss);
+    j.explanation +=
+        fmt::format(" Of {} {}, {} meet it, but not {}.", values.size(),
+                    values.begin()->first.starts_with("gpu") ? "GPUs or pairs of them" : "ports", meet, miss);
 }
 
 }  // namespace headrace::judging

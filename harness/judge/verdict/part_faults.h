@@ -1,5 +1,5 @@
-// Counts of which one occurrence is a fault (harness/record/fault_counts.h), as judgements: absolutely. Neither what else ran nor
-// later repetitions nor a point that failed afterwards takes an occurrence back.
+// Counts of which one occurrence is a fault (harness/record/fault_counts.h), as judgements: absolutely. Neither other
+// programs nor later repetitions nor a point that failed afterwards cancel an occurrence.
 #pragma once
 
 #include <optional>
@@ -18,20 +18,20 @@ inline constexpr std::string_view kPartFault = "gpu.fault";
 /// Is it decided by such a count?
 bool is_count(const Judgement& j);
 
-/// A FAIL of each part of the machine that a point found broken, whether anybody asked or not.
+/// A FAIL for each broken part of the machine, whether a need asks for it or not.
 std::vector<Judgement> judge_faults(std::span<const RecordedPoint> points);
 
 /// The most that any repetition of `point` counted, or its data check found; nothing: it counted nothing.
 std::optional<double> most_counted(const RecordedPoint& point, std::string_view metric);
 
-/// Of a need whose metric is such a count: by the most that was counted. `j` has id, need, point and metric. Fills outcome,
+/// For a need whose metric is such a count: by the largest count. `j` has id, need, point and metric. Fills outcome,
 /// measured, bounds, repetitions, explanation and next_step.
 void judge_count(const RecordedPoint& point, std::string_view metric, Judgement& j);
 
-/// Of Question::worst_over: each point has to meet the need, so that the worst answers.
+/// For Question::worst_over: each point has to meet the need, so the worst answers.
 inline constexpr std::string_view kEveryPoint = "*";
 
-/// Of a need that was missed: the devices whose own values miss it, where others meet it.
+/// For a missed need: the devices whose own values miss it, where others meet it.
 void name_devices(const RecordedPoint& point, std::string_view metric, Judgement& j);
 
 }  // namespace headrace::judging

@@ -10,7 +10,7 @@ namespace {
 /// A rate of 0 over less time than this shows that nothing ended yet, not that nothing comes.
 constexpr double kShortestForZero_s = 0.2;
 
-/// What each repetition gave of the metric.
+/// Each repetition's value of the metric.
 Taken taken(const RecordedRepetition& r, const std::string& metric, bool rate, double shares) {
   Taken one{.value = {}, .seconds = r.elapsed_s, .counted = r.counted, .disturbed = r.disturbed};
   if (const auto at = r.seconds.find(metric); at != r.seconds.end()) one.seconds = at->second;

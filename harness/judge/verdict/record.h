@@ -1,5 +1,5 @@
-// What a run has recorded of its points, as far as judgements need it: what run.json holds, and
-// nothing that lives only while something is measured.
+// A run's records of its points, as judgements need them: the content of run.json, without the state of the
+// measurement.
 #pragma once
 
 #include <map>
@@ -33,7 +33,7 @@ struct RecordedRepetition {
   double elapsed_s = 0;                   // of all phases
   std::map<std::string, double> seconds;  // of rates of one phase of several, that one's time
   bool is_evidence = true;                // CacheProof::is_evidence(); false: it may have measured another cache state
-  std::string state_why;                  // what proves its cache state, or what is missing
+  std::string state_why;                  // the proof of its cache state, or why there is none
   bool disturbed = false, steady = true;
   std::string disturbed_why, steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs
@@ -46,7 +46,7 @@ struct RecordedPoint {
   CacheState cache = CacheState::asis;
   PointStatus status = PointStatus::not_reached;
   std::string reason;                 // why skipped or failed
-  std::vector<std::string> unproven;  // what its data leave open of the job; a sentence each
+  std::vector<std::string> unproven;  // the job's questions that its data leave open; a sentence each
   statistics::LookPlan looks;
   bool deterministic = false;  // one value is its own bound
   bool adds = true;            // of several nodes that measured together, each gave its share
@@ -55,19 +55,19 @@ struct RecordedPoint {
   std::optional<GroupShape> group;
   std::vector<std::string> too_few_operations;              // percentiles with fewer than 10/(1-p) per repetition
   std::map<std::string, std::string> missing;               // metrics that the machine did not let it report, and why
-  std::map<std::string, statistics::SingleRun> single_run;  // rule 19, by unit: one long repetition that stands alone
+  std::map<std::string, statistics::SingleRun> single_run;  // rule 19, by unit: one long single repetition
   bool measured_again = false;                              // after a FAIL and a rest
   std::vector<RecordedRepetition> repetitions;
   std::vector<PartFault> faults;  // of parts of the machine, of all repetitions, preparing and verifying
 
   /// A metric's values, of the repetitions that count.
   std::vector<double> values(std::string_view metric) const;
-  /// Of the repetitions that count, the share whose cache state had to be proven and was not.
+  /// The share of the repetitions that count whose cache state is unproven.
   double unproven_share() const;
 };
 
-/// What the repetitions say of `metric`, in `unit`, each value divided by `shares`. The chance of
-/// an error is shared out among `choices` points that could answer.
+/// The repetitions' values of `metric`, in `unit`, each value divided by `shares`. The chance of an error is shared out
+/// among `choices` points that could answer.
 Evidence gather(const RecordedPoint& point, const std::string& metric, std::string_view unit, double shares,
                 unsigned choices);
 

@@ -14,7 +14,7 @@
 namespace headrace::judging {
 namespace {
 
-constexpr double kDeviations = 2.5;  // from what sound pairs reach: most of them lie within
+constexpr double kDeviations = 2.5;  // from the rates of sound pairs: most of them are within
 
 /// Those that count, as one matrix of medians.
 PairMatrix middle_of(const RecordedPoint& point) {
@@ -60,7 +60,7 @@ std::string describe(const Findings& findings) {
   return text;
 }
 
-/// What to look at, and how to test again what was mended.
+/// What to look at, and how to test a repaired part again.
 std::string look_at(const PairFinding& finding) {
   if (finding.kind.starts_with("closed ")) return fmt::format("{}; then run the same command again", kOpenFirewall);
   if (finding.kind.starts_with("blocked ")) return fmt::format("{}; then run the same command again", kLetOut);
@@ -84,8 +84,8 @@ std::string metric_of(const PairFinding& finding) {
                            : name);
 }
 
-/// What healthy pairs of this point reach in single repetitions at the least, most of them, as a share of the usual: on a
-/// busy machine less than what is slow elsewhere.
+/// The least share of the usual rate that most healthy pairs of this point reach in single repetitions. On a busy
+/// machine that is less than the rate of slow parts elsewhere.
 double noise_limit(const RecordedPoint& point, const Blame& blame, const PairMatrix& middle) {
   std::vector<double> sound;
   for (const RecordedRepetition& r : point.repetitions)
@@ -109,7 +109,7 @@ bool connected_again(const RecordedPoint& point, const std::string& part) {
   return again;
 }
 
-/// What cannot be connected at all needs no bounds.
+/// An end that cannot be connected at all needs no bounds.
 Judgement cut_off(const RecordedPoint& point, const PairFinding& finding, double share) {
   Judgement j;
   j.id = kPairRate;
@@ -132,7 +132,7 @@ Judgement cut_off(const RecordedPoint& point, const PairFinding& finding, double
   return j;
 }
 
-/// Nothing where it does not stand out.
+/// Nothing where it is not exceptional.
 std::optional<Judgement> judged(const RecordedPoint& point, const Findings& findings, const Blame& blame,
                                 const PairMatrix& middle, double noise) {
   const PairFinding& first = findings.front();
@@ -161,7 +161,7 @@ std::optional<Judgement> judged(const RecordedPoint& point, const Findings& find
   return j;
 }
 
-/// Of one point, by part, in the order of pair_findings().
+/// The findings of one point by part, in the order of pair_findings().
 std::vector<Findings> findings_of(const Blame& blame, const PairMatrix& middle) {
   std::vector<Findings> parts;
   for (PairFinding& finding : pair_findings(blame, middle)) {
@@ -196,7 +196,7 @@ std::vector<Judgement> judge_parts(std::span<const RecordedPoint> points) {
     std::vector<Findings> parts;
   };
   std::vector<Matrix> matrices;
-  std::set<std::string> accused, cut;  // ends that some point blames, or that nobody reaches
+  std::set<std::string> accused, cut;  // ends that a point blames, or that no other end reaches
   for (const RecordedPoint& point : points) {
     if (point.status != PointStatus::ok && point.status != PointStatus::interrupted && !point.measured_again) continue;
     PairMatrix middle = middle_of(point);

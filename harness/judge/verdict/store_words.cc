@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kLatencies = 9;  // D1: at nine times t0 * w1 a request spends nine tenths of its time on data
 constexpr double kWorthReporting = 1.1;
-constexpr double kBody = 0.05;  // of the time to the first byte: a body that took less says nothing of the rate
+constexpr double kBody = 0.05;  // of the time to the first byte: a body that took less does not show the rate
 
 std::optional<double> median_of(const RecordedPoint& point, const char* metric) {
   const std::vector<double> values = point.values(metric);
@@ -65,7 +65,7 @@ bool read_objects(const RecordedPoint& point) {
                      [](const RecordedRepetition& r) { return r.metrics.count("requests_in_flight") > 0; });
 }
 
-/// A store that throttles shows its limit for whoever asks, and not what the way to it could carry.
+/// A store that throttles shows its limit for any client, and not what the network could carry.
 void report_throttling(const RecordedPoint& point, Judgement& j) {
   double share = 0;
   unsigned counted = 0;

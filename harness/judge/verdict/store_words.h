@@ -1,4 +1,4 @@
-// What points that read an object store report beside a need's answer: throttling, concurrency, request sizes, processor time.
+// Remarks on points that read a store, next to a need's answer: throttling, concurrency, request sizes, processor time.
 #pragma once
 
 #include <span>
@@ -11,12 +11,12 @@ namespace headrace::judging {
 /// Was the point's data in an object store?
 bool read_objects(const RecordedPoint& point);
 
-/// A store that throttles shows its limit for whoever asks, and not what the way to it could carry.
+/// A store that throttles shows its limit for any client, and not what the network could carry.
 void report_throttling(const RecordedPoint& point, Judgement& j);
 
-/// Of a rate that `point` answers: how many requests in flight reach it by the latency that was measured (D2), which size of
-/// requests spends nine tenths of its time on data (D1), and which of `points`, that answer the same by `metric`, reaches it
-/// with the least processor time. Nothing where the data lie in files.
+/// For a rate at `point`: how many requests in flight reach it by the measured latency (D2). Also the size of requests
+/// that spends nine tenths of its time on data (D1). Of `points` with the same answer by `metric`, it names the one
+/// with the least processor time. Nothing where the data are files.
 void report_requests(const RecordedPoint& point, std::span<const RecordedPoint> points, const std::string& metric,
                      Judgement& j);
 

@@ -47,28 +47,28 @@ std::size_t count(const Evidence& e, bool (*wanted)(const Taken&)) {
   return static_cast<std::size_t>(std::count_if(e.taken.begin(), e.taken.end(), wanted));
 }
 
-/// Rates are means over time: what stalls took of them.
+/// Rates are means over time: the loss by stalls.
 std::string stalls(const Judgement& j) {
   if (!j.lost_to_stalls) return "";
   return fmt::format(" Stalls cost {:.0f} %: the typical repetition gave {}.", *j.lost_to_stalls * 100,
                      shown(*j.typical, j));
 }
 
-/// What disturbed repetitions would have changed, those that count and those that were taken again.
+/// The effect of disturbed repetitions, those that count and those that were repeated.
 std::string neighbours(const Evidence& e, const Judgement& j) {
   const std::size_t disturbed = count(e, [](const Taken& t) { return t.disturbed; });
   if (disturbed == 0) return "";
   const std::size_t replaced = count(e, [](const Taken& t) { return !t.counted; });
-  std::string text = fmt::format(" Something else disturbed {} of the {} repetitions{}", disturbed, e.taken.size(),
-                                 because(e.disturbed_why));
+  std::string text =
+      fmt::format(" {} of {} repetitions were disturbed{}", disturbed, e.taken.size(), because(e.disturbed_why));
   if (replaced > 0) {
     Evidence all = e;
     for (Taken& t : all.taken) t.counted = true, t.disturbed = false;
     Judgement with = j;
     judge(all, with);
-    text += fmt::format("; {} {} taken again, and with {} it would be {}: {}", replaced, replaced == 1 ? "was" : "were",
-                        replaced == 1 ? "it" : "them", with.measured ? shown(*with.measured, j) : "nothing",
-                        to_string(with.outcome));
+    text +=
+        fmt::format("; {} {} repeated, and all of them together give {}: {}", replaced, replaced == 1 ? "was" : "were",
+                    with.measured ? shown(*with.measured, j) : "nothing", to_string(with.outcome));
   } else if (j.outcome == Outcome::pass) {
     text += "; the need is met even so";
   } else if (j.outcome == Outcome::fail) {
@@ -81,7 +81,7 @@ std::string again(const Judgement& j, std::string_view options) {
   return fmt::format("run the same command with --only '{}'{}{}", j.point, options.empty() ? "" : " ", options);
 }
 
-/// What to do about a missed need.
+/// The next step for a missed need.
 std::string mend(const Judgement& j) {
   if (j.id.starts_with("ingest.") && (j.metric.starts_with("small_file_read.") || j.metric.starts_with("metadata.")))
     return "headrace pack DATA --to SHARDS --rehearse   # measures the gain of shards";
@@ -132,7 +132,8 @@ std::string finding(const Evidence& e, const Judgement& j) {
           "needed {}.",
           e.cache_unproven_share * 100, because(e.cache_why), measured, needed(j));
     case Reason::disturbed:
-      return fmt::format("Measured {}{}, needed {}, but what else ran decides it.", measured, in, needed(j));
+      return fmt::format("Measured {}{}, needed {}; undecided because other programs were running.", measured, in,
+                         needed(j));
     case Reason::straddles:
       return fmt::format("Measured {}{}, but the bounds [{}, {}] span the need of {}{}.", measured, in,
                          j.low ? shown(*j.low, j) : "?", j.high ? shown(*j.high, j) : "?", needed(j),
@@ -158,8 +159,7 @@ std::string finding(const Evidence& e, const Judgement& j) {
   return "";
 }
 
-/// One sentence: what was measured, what is needed, and for INCONCLUSIVE why nothing can be said.
-/// `j` is judged.
+/// One sentence: the measured value, the need, and for INCONCLUSIVE why there is no conclusion. `j` is judged.
 std::string explain(const Evidence& e, const Judgement& j) { return finding(e, j) + stalls(j) + neighbours(e, j); }
 
 /// The cheapest next step, a command where there is one; "" when there is nothing to do.
@@ -195,7 +195,7 @@ std::string advise(const Judgement& j) {
       return "measure both in turns, on the same machine";
     case Reason::extrapolated:
     case Reason::other_settings:
-      break;  // whoever found that says what would measure it
+      break;  // the part that found it names the next measurement
   }
   return "";
 }
@@ -203,7 +203,7 @@ std::string advise(const Judgement& j) {
 constexpr double kThin = 0.10;          // headroom
 constexpr double kTolerated = 1.0 / 3;  // share of repetitions that may be not steady
 constexpr double kDelta = 0.05;         // rule 19: a single run decides only beyond twice this
-constexpr double kReported = 0.01;      // what stalls cost is reported from here on
+constexpr double kReported = 0.01;      // the cost of stalls is reported from here on
 constexpr std::size_t kFewestForBounds = 5;
 
 using statistics::Bounded;
@@ -259,7 +259,7 @@ Bounded bounds_of(const Evidence& e, const Set& set, bool* bounded) {
                 : statistics::median_bounds(set.values, e.rank, e.alpha);
 }
 
-/// What the bounds alone say.
+/// The outcome of the bounds alone.
 Outcome compare(const Bounded& b, const Judgement& j) {
   const double bad = j.higher_is_better ? b.low : b.high;
   const double good = j.higher_is_better ? b.high : b.low;
@@ -274,16 +274,15 @@ Outcome compare(const Evidence& e, const Set& set, const Judgement& j) {
   return compare(bounds_of(e, set, &bounded), j);
 }
 
-/// Two humps matter when the need lies between them: then a repetition passes or misses by a cause
-/// nobody has named.
+/// Two humps matter when the need is between them: then a repetition passes or misses by an unknown cause.
 bool humps_on_both_sides(const Evidence& e, const Set& set, const Judgement& j) {
   double below = 0, above = 0;
   if (e.deterministic || !statistics::two_humped(set.values, &below, &above)) return false;
   return j.meets(below) != j.meets(above);
 }
 
-/// What was left out of what counts, put back: repetitions that were taken again as something
-/// disturbed them, and, as nothing, those that did not reach what a rate reports.
+/// The set with all left-out repetitions. They are disturbed ones that were repeated, and, as nothing, those below the
+/// reported rate.
 Set with_all(const Evidence& e, const Judgement& j) {
   Set all;
   for (const Taken& t : e.taken) {
@@ -327,8 +326,7 @@ Reason reason_of(const Evidence& e, const Judgement& j, const Set& set, Outcome 
   return statistics::alike(set.values).certain ? Reason::correlated : Reason::straddles;
 }
 
-/// By how much the mean over time lies below what the typical repetition gives, when that is more
-/// than chance.
+/// The share by which the mean over time is below the typical repetition, when that is more than chance.
 std::optional<double> lost(const Evidence& e, const Set& set, const Judgement& j) {
   if (!j.typical || *j.typical <= 0 || set.values.size() < kFewestForBounds) return std::nullopt;
   const double share = 1 - *j.measured / *j.typical;

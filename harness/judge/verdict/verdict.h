@@ -1,5 +1,4 @@
-// Measured against needed: one of five outcomes, with the bounds that decided it and the cheapest
-// next step.
+// Measured value compared with the need: one of five outcomes, the bounds that decided it, and the cheapest next step.
 #pragma once
 
 #include <optional>
@@ -27,18 +26,17 @@ struct Judgement {
   std::string unit;
   bool higher_is_better = true;
   bool meets(double value) const { return higher_is_better ? value >= need : value <= need; }
-  // What was measured, and the bounds that decided. Of a rate: total work over total time; else the
-  // median.
+  // The measured value, and the bounds that decided. Of a rate: total work over total time; else the median.
   std::optional<double> measured, low, high;
   std::optional<double> typical;         // of a rate: the median repetition
-  std::optional<double> lost_to_stalls;  // by which share the rate lies surely below the typical one
+  std::optional<double> lost_to_stalls;  // the share by which the rate is surely below the typical one
   std::optional<double> headroom;        // measured / need (lower is better: need / measured)
   unsigned repetitions = 0;
   unsigned disturbed = 0;  // repetitions, counted or taken again
   std::string point;       // id of the point it was measured on
   std::string metric;      // "small_file_read.read_bandwidth"
-  std::string way;         // how that point does what the job does; "" = it does it in another way, or there is none
-  std::string unproven;    // what the data that were there leave open of the job; "" = nothing
+  std::string way;         // how that point is like the job; "" = it is not, or there is none
+  std::string unproven;    // the job's questions that the present data leave open; "" = none
   std::string formula, equation, substituted;
 };
 
@@ -60,13 +58,13 @@ struct Summary {
 
 /// One repetition that went through, as far as a need is concerned.
 struct Taken {
-  std::optional<double> value;  // nothing: it did not reach what the metric reports (a rate that held)
+  std::optional<double> value;  // nothing: it did not reach the reported rate (one that held)
   double seconds = 0;           // of a rate: how long that is the rate of
   bool counted = true;          // false: taken again, as it was disturbed
   bool disturbed = false;
 };
 
-/// What is known of one metric of one point when a look is due.
+/// The evidence on one metric of one point when a look is due.
 struct Evidence {
   std::vector<Taken> taken;         // in the order in which they were
   bool rate = false;                // judged by its mean over time, not by the median
@@ -81,7 +79,7 @@ struct Evidence {
   std::string cache_why, disturbed_why,
       not_steady_why;  // of the first repetition that it holds for
 
-  /// Of the repetitions that count.
+  /// The values of the repetitions that count.
   std::vector<double> values() const;
 };
 
@@ -94,16 +92,14 @@ statistics::Bounded estimate(const Evidence& evidence);
 /// bounds, headroom, thin, repetitions.
 void judge(const Evidence& evidence, Judgement& judgement);
 
-/// More repetitions could still change what judge() said: inconclusive, a look is left, and the
-/// cause is chance.
+/// More repetitions could still change the result of judge(): inconclusive, a look is left, and the cause is chance.
 bool undecided(const Evidence& evidence, const Judgement& judgement);
 
 /// Worst first: FAIL, ERROR, INCONCLUSIVE, SKIPPED, PASS; within each the smallest headroom first.
 void sort_worst_first(std::vector<Judgement>& judgements);
 
-/// Exit code order 10, 1, 11, 12, 0; 77 when everything was skipped; interrupted wins with 130 or
-/// 143. Nothing to judge and no error: MEASURED, 0, or what the points come to that were skipped.
-/// `signal`: that ended the run, or 0.
+/// Exit code order 10, 1, 11, 12, 0; 77 when everything was skipped; interrupted wins with 130 or 143. Nothing to judge
+/// and no error: MEASURED, 0, or the outcome of skipped points. `signal`: that ended the run, or 0.
 Summary summarize(std::span<const Outcome> outcomes, int signal, const PointCounts& points = {});
 Summary summarize(std::span<const Judgement> judgements, int signal, const PointCounts& points = {});
 

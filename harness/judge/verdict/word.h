@@ -1,4 +1,4 @@
-// The words that headrace ends with, and why it may have no better one: their texts, exit codes and order stand here.
+// headrace's final words: their texts, exit codes and order, and why there is no better one.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace headrace {
 
-/// How a need, a point, a run or what is made of many runs ended: the worst first.
+/// The result of a need, a point, a run or several runs: the worst first.
 enum class Outcome { fail, error, inconclusive, interrupted, incomplete, stale, skipped, pass, measured };
 
 /// Those that one need can have.
@@ -22,11 +22,11 @@ std::string_view symbol(Outcome outcome, bool ascii);  // ✔ ✘ ? – !
 /// (0: that of SIGINT).
 int exit_code(Outcome outcome, int signal = 0);
 
-/// What the parts of a whole came to.
+/// The outcomes of the parts of a whole.
 struct Found {
   bool fail = false, error = false, inconclusive = false, incomplete = false;
 };
-/// The worst of what was found; `otherwise` where nothing was.
+/// The worst of the findings; `otherwise` where there are none.
 Outcome worst(const Found& found, Outcome otherwise = Outcome::pass);
 constexpr Outcome worst(Outcome a, Outcome b) { return a < b ? a : b; }
 
@@ -53,7 +53,7 @@ inline constexpr Reason kReasons[] = {Reason::none,          Reason::few_reps,  
                                       Reason::other_settings};
 std::string_view to_string(Reason reason);  // "few-reps"...
 
-/// As documents have them. A template, as headers know nothing of the library; without it enums would become numbers.
+/// As in documents. A template, as headers know nothing of the library; without it enums would become numbers.
 template <class Json>
 void to_json(Json& json, Outcome outcome) {
   json = to_string(outcome);

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Variables that change what devices and their libraries do, and hold no secret.
+/// Variables that change the behaviour of devices and their libraries, and hold no secret.
 constexpr std::array<std::string_view, 52> kReported{"CUDA_DEVICE_MAX_CONNECTIONS",
                                                      "CUDA_DEVICE_ORDER",
                                                      "CUDA_LAUNCH_BLOCKING",
@@ -85,7 +85,7 @@ constexpr std::array<std::string_view, 13> kDeviceWords{
 
 std::string line_of(const std::string& file) { return read_line(file).value_or("-"); }
 
-/// Every device on a PCI bus: where it hangs, what it is, its link now and at most.
+/// Every device on a PCI bus: its place, its kind, its link now and at most.
 std::string pci(const std::string& root) {
   std::string text = "address  class  vendor:device  numa  link now  link at most  driver  way\n";
   const std::string folder = root + "/sys/bus/pci/devices/";
@@ -231,7 +231,7 @@ std::string reported_environment() {
 
 std::string scrubbed(std::string_view text) {
   std::string out = without_paths(text);
-  constexpr std::size_t kShort = 6;  // such values stand everywhere by chance
+  constexpr std::size_t kShort = 6;  // such values occur everywhere by chance
   const auto remove = [&out](std::string_view what, std::string_view instead) {
     for (std::size_t at = 0; (at = out.find(what, at)) != out.npos; at += instead.size())
       out.replace(at, what.size(), instead);
@@ -254,7 +254,7 @@ std::vector<BundleFile> kernel_bundle(const std::string& root) {
       {"kernel.txt", read_text(root + "/proc/version").value_or("")},
       {"modules.txt", read_text(root + "/proc/modules").value_or("")},
       {"nvidia.txt", nvidia(root)},
-      {"kernel-log.txt", kernel_log(root, kDeviceWords).value_or("not readable: the kernel's log is root's\n")}};
+      {"kernel-log.txt", kernel_log(root, kDeviceWords).value_or("not readable: the kernel log needs root\n")}};
   std::erase_if(files, [](const BundleFile& file) { return file.text.empty(); });
   for (BundleFile& file : files) file.text = scrubbed(file.text);
   return files;

@@ -50,6 +50,7 @@ class Report {
     else
       add(otherwise, subject, reason, advice);
   }
+  void append(const std::vector<Finding>& more) { findings_.insert(findings_.end(), more.begin(), more.end()); }
   std::vector<Finding> take() { return std::move(findings_); }
 
  private:
@@ -98,12 +99,12 @@ void machine(Report& report, Node& node) {
 }
 
 /// What loaders need whose workers are processes, and threads do not.
-void process_limits(Report& report) {
+void process_limits(Report& report, const ProcessLimits& limits) {
   constexpr std::uint64_t kLittle = std::uint64_t{1} << 30, kFewTasks = 1024;
   constexpr const char* kMoreShared =
-      "PyTorch's loader workers pass batches on through it: docker run --shm-size=16g or --ipc=host; in a pod an "
+      "PyTorch's loader workers and NCCL pass data on through it: docker run --shm-size=16g or --ipc=host; in a pod an "
       "emptyDir of medium Memory at /dev/shm";
-  const auto shared = shared_memory();
+  const std::optional<SharedMemory>& shared = limits.shared;
   if (!shared)
     report.add(Level::warning, "shared memory", "/dev/shm is not there: no loader of several processes can run",
                "mount -t tmpfs tmpfs /dev/shm");
@@ -113,28 +114,31 @@ void process_limits(Report& report) {
     report.add(shared->free < kLittle ? Level::warning : Level::good, "shared memory",
                fmt::format("/dev/shm has {}, {} of it free", size_in_words(shared->size), size_in_words(shared->free)),
                shared->free < kLittle ? kMoreShared : "");
-  const TasksLeft tasks = tasks_left();
-  if (tasks.count == Limit::kUnlimited) return report.add(Level::good, "processes", "no limit");
-  const bool few = tasks.count < kFewTasks;
-  report.add(few ? Level::note : Level::good, "processes",
-             fmt::format("{} more processes and threads may be started ({})", tasks.count, tasks.by),
+  if (limits.tasks.count == Limit::kUnlimited) return report.add(Level::good, "processes", "no limit");
+  const bool few = limits.tasks.count < kFewTasks;
+  report.add(few ? Level::warning : Level::good, "processes",
+             fmt::format("{} more processes and threads may be started ({})", limits.tasks.count, limits.tasks.by),
              few ? "each loader worker of PyTorch is a process of several threads: docker run --pids-limit, "
                    "podPidsLimit of the kubelet, TasksMax of a systemd unit, ulimit -u"
                  : "");
 }
 
-void limits(Report& report) {
-  report.open("limits");
-  const Limit files = limit_of(RLIMIT_NOFILE);
-  const bool few = files.soft < 4096;
-  report.add(few ? Level::note : Level::good, "open files", limit_in_words(files, false),
-             few ? "ulimit -n 65536, for data sets of many shards" : "");
-  const Limit locked = limit_of(RLIMIT_MEMLOCK);
-  const bool little = locked.soft < (64u << 20);
-  report.add(little ? Level::note : Level::good, "locked memory", limit_in_words(locked, true),
-             little ? "ulimit -l unlimited, for registered buffers of deep queues" : "");
+/// A soft limit each process may raise itself.
+void file_limit(Report& report, const Limit& files) {
+  constexpr std::uint64_t kFew = 4096;
+  if (files.hard < kFew)
+    report.add(Level::warning, "open files", limit_in_words(files, false),
+               "loaders of many workers and shards need more: nofile in limits.conf, LimitNOFILE= of the service that "
+               "starts jobs, docker run --ulimit nofile=65536");
+  else if (files.soft < kFew)
+    report.add(Level::note, "open files", limit_in_words(files, false),
+               "ulimit -n 65536, for data sets of many shards");
+  else
+    report.add(Level::good, "open files", limit_in_words(files, false));
+}
 
-  process_limits(report);
+void control_group(Report& report) {
+  report.open("limits");
   const CgroupLimits group = cgroup_limits();
   std::string text;
   if (group.tasks) text += fmt::format("{} processes and threads; ", *group.tasks);
@@ -181,7 +185,7 @@ void device(Report& report, const std::string& path) {
   if (!settings.model.empty()) text += ", " + settings.model;
   if (!settings.transport.empty()) text += ", " + settings.transport;
   if (settings.size > 0) text += ", " + size_in_words(settings.size);
-  if (settings.rotational) text += *settings.rotational ? ", says it rotates" : ", solid state";
+  if (settings.rotational) text += *settings.rotational ? ", reports rotational" : ", solid state";
   for (const std::string& member : settings.members) text += (member == settings.members[0] ? ", on " : " + ") + member;
   report.add(Level::good, "device", text);
 
@@ -213,7 +217,7 @@ void device(Report& report, const std::string& path) {
   }
 }
 
-/// What is below the file system, where it is more than a disk; bytes that memory serves prove nothing of storage.
+/// The layers below the file system, where it is more than a disk; bytes from memory prove nothing of storage.
 void layers(Report& report, const std::string& path) {
   const StorageStack stack = storage_stack(std::vector{path});
   const std::string text = fmt::format("{}", fmt::join(stack.layers, "; "));
@@ -236,7 +240,8 @@ void storage(Report& report, const std::string& path, Node& node) {
   if (access(existing.c_str(), W_OK | X_OK) == 0)
     report.add(Level::good, "folder", path);
   else
-    report.add(Level::warning, "folder", existing + " cannot be written", "choose another with --set target.path=DIR");
+    report.add(Level::warning, "folder", existing + " cannot be written",
+               "choose another: headrace doctor DIR, and --at DIR of the others");
   if (const auto mount = mount_of(path)) mounted(report, *mount);
   const std::uint64_t free = node.free_bytes(path);
   const bool tight = free < (std::uint64_t{8} << 30);
@@ -260,7 +265,7 @@ void storage(Report& report, const std::string& path, Node& node) {
 }
 
 void means(Report& report, Node& node) {
-  report.open("means");
+  report.open("measuring aids");
   const KernelFeatures kernel = kernel_features();
   report.means("cold caches", "the whole cache can be dropped (root)",
                node.is_root() ? "" : "advised away file by file and proven (not root)", Level::note, "");
@@ -294,10 +299,22 @@ void backends(Report& report, Node& node) {
 std::vector<Finding> examine(const std::string& path, Node& node) {
   Report report;
   machine(report, node);
-  limits(report);
+  report.append(examine_limits());
+  control_group(report);
   storage(report, path, node);
   means(report, node);
   backends(report, node);
+  return report.take();
+}
+
+std::vector<Finding> examine_limits(const ProcessLimits& limits) {
+  Report report;
+  report.open("limits");
+  file_limit(report, limits.files);
+  const bool little = limits.locked.soft < (64u << 20);
+  report.add(little ? Level::note : Level::good, "locked memory", limit_in_words(limits.locked, true),
+             little ? "ulimit -l unlimited, for registered buffers of deep queues" : "");
+  process_limits(report, limits);
   return report.take();
 }
 

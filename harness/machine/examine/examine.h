@@ -1,9 +1,10 @@
-// A machine looked at by somebody who knows what makes storage slow, or a measurement doubtful.
+// Examines a machine like an expert in slow storage and doubtful measurements.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "harness/machine/limits.h"
 #include "harness/machine/node.h"
 
 namespace headrace::system {
@@ -11,14 +12,23 @@ namespace headrace::system {
 /// One thing that was looked at.
 struct Finding {
   enum class Level { good, note, warning, missing } level = Level::good;
-  std::string section;  // "machine", "storage", "limits", "means", "backends"
+  std::string section;  // "machine", "storage", "limits", "measuring aids", "backends"
   std::string subject;  // "read-ahead", "memlock", "io_uring"
-  std::string text;     // what was found
+  std::string text;     // the finding
   std::string advice;   // what to do; "" when nothing
 };
 
 /// Everything worth knowing before a run with its data at `path`, grouped by section. Writes
 /// nothing, never throws.
 std::vector<Finding> examine(const std::string& path, Node& node);
+
+/// What stops this process, and loaders whose workers are processes.
+struct ProcessLimits {
+  Limit files = limit_of(RLIMIT_NOFILE), locked = limit_of(RLIMIT_MEMLOCK);
+  std::optional<SharedMemory> shared = shared_memory();
+  TasksLeft tasks = tasks_left();
+};
+/// Findings of section "limits". Never throws.
+std::vector<Finding> examine_limits(const ProcessLimits& limits = {});
 
 }  // namespace headrace::system

@@ -15,7 +15,7 @@ namespace {
 
 using Level = Finding::Level;
 
-/// "key value", "key = value", "key : value": what follows in the first line that has it.
+/// "key value", "key = value", "key : value": the value in the first line that has the key.
 std::optional<std::string> value_of(std::string_view text, std::string_view key) {
   for (const std::string& line : split(text, '\n')) {
     const std::string_view tidy = trim(line);

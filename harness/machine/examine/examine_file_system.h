@@ -1,5 +1,5 @@
-// What somebody who knows a network file system would look at on its client: version, how much can be under way at once,
-// read-ahead, sizes of requests and caches, and the errors that are usual there.
+// An expert's checks on a network file system's client: version, requests in flight, read-ahead, request sizes, caches
+// and errors.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace headrace::system {
 
-/// Where a file system's client reports on itself: /proc, /sys and a few files of its own, below `root` (a test has copies there).
+/// The reports of a file system's client: /proc, /sys and its own files below `root` (a test has copies there).
 struct ClientFiles {
   std::string root;
   std::optional<std::string> text(const std::string& path) const;
@@ -21,8 +21,8 @@ struct ClientFiles {
   std::vector<std::string> entries(const std::string& folder) const;
 };
 
-/// Findings of section "client"; none of a file system that is not a network's. Every one but NFS is read as its documents say,
-/// and was never met by the tests on a live client: its findings say so. Never throws.
+/// Findings of section "client"; none of a file system that is not a network's. All but NFS are read by their
+/// documents, and were never tested on a live client: their findings note that. Never throws.
 std::vector<Finding> examine_file_system(const Mount& mount, const std::string& path, const ClientFiles& files = {});
 
 std::vector<Finding> examine_nfs(const Mount& mount, const ClientFiles& files);

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "harness/base/system/kernel_files.h"
 #include "harness/base/units.h"
 #include "harness/machine/lost_gpus.h"
+#include "harness/machine/network/host_list.h"
 #include "harness/machine/pci_path.h"
 
 namespace headrace::system {
@@ -47,7 +49,7 @@ void c2c_link(GpuSection& section, const std::string& name, const C2cLinks& link
     section.add(Level::good, name + " link", text);
 }
 
-/// A card whose NVLinks lead to others by a bridge, which may be left out; a module's links are on its board.
+/// A card whose NVLinks lead to others by a bridge, which may be left out. A module's links are on its board.
 bool takes_a_bridge(const std::string& name) {
   const auto has = [&](const char* word) { return name.find(word) != name.npos; };
   if (has("PCIe") || has("PCIE") || has(" NVL")) return true;
@@ -253,7 +255,84 @@ void peers_below_switches(GpuSection& section, GpuBackend& backend, const std::v
                               fmt::join(one.redirect, ", ")));
 }
 
+/// What NVIDIA's kernel driver reports on itself: "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.65.06 ...".
+std::string kernel_driver(const std::string& root) {
+  return read_line(root + "/proc/driver/nvidia/version").value_or("");
+}
+
+/// "580.65.06"; "" = not reported.
+std::string kernel_driver_version(const std::string& root) {
+  for (const std::string& word : split(kernel_driver(root), ' '))
+    if (word.find_first_not_of("0123456789.") == word.npos && word.find('.') != word.npos) return word;
+  return read_line(root + "/sys/module/nvidia/version").value_or("");
+}
+
+/// Can network cards reach the memory of GPUs, and by the shortest path?
+void gpu_direct(GpuSection& section, GpuBackend& backend, const std::vector<NetworkLink>& links,
+                const std::string& root) {
+  std::vector<std::string> translated;
+  const auto look = [&](const std::string& name, const std::string& address) {
+    const auto kind = read_line(root + "/sys/bus/pci/devices/" + address + "/iommu_group/type");
+    if (kind && kind->starts_with("DMA")) translated.push_back(name);
+  };
+  const auto reaches = [](const NetworkLink& link) {  // EFA goes by a driver of its own
+    return link.rdma && link.up && (link.kind == "InfiniBand" || link.kind == "RoCE");
+  };
+  bool any_gpu = false;
+  for (unsigned i = 0; i < backend.count(); ++i) {
+    const GpuFacts& facts = backend.gpu(i).facts();
+    if (facts.beside_pcie() || facts.name.find("GeForce") != facts.name.npos) continue;  // the latter has no GPUDirect
+    any_gpu = true;
+    look(fmt::format("gpu{}", i), facts.pci_address);
+  }
+  if (!any_gpu || std::none_of(links.begin(), links.end(), reaches)) return;
+  for (const NetworkLink& link : links)
+    if (reaches(link)) look(link.name, link.card + ".0");
+  if (!translated.empty())
+    section.add(
+        Level::warning, "IOMMU", "translates the addresses of " + compressed(translated),
+        "GPUDirect is slow then, or fails: boot with iommu=pt, or turn the IOMMU off in the firmware's settings");
+  const std::string driver = kernel_driver(root);
+  std::error_code ignored;
+  for (const char* module : {"nvidia_peermem", "nv_peer_mem"})
+    if (std::filesystem::exists(root + "/sys/module/" + module, ignored))
+      return section.add(Level::good, "GPUDirect RDMA", std::string("by ") + module);
+  if (driver.find("Open Kernel Module") != driver.npos)
+    section.add(Level::good, "GPUDirect RDMA", "by DMA-BUF, which the open kernel driver has");
+  else if (!driver.empty())
+    section.add(Level::warning, "GPUDirect RDMA",
+                "neither nvidia_peermem is loaded, nor has this kernel driver DMA-BUF: network cards do not reach the "
+                "memory of GPUs",
+                "modprobe nvidia-peermem, and name it in /etc/modules-load.d; or install the open kernel driver");
+}
+
 }  // namespace
+
+std::string driver_fault(const NvmlStart& start, const std::string& root) {
+  if (start.code != NvmlStart::kOtherVersion) return "";
+  const auto or_unknown = [](const std::string& version) { return version.empty() ? "a version not known" : version; };
+  return fmt::format("the kernel runs driver {}, and its library (NVML) is {}: they do not work together",
+                     or_unknown(kernel_driver_version(root)), or_unknown(start.library));
+}
+
+std::vector<Finding> examine_driver(const NvmlStart& start, const std::string& root) {
+  GpuSection section;
+  const std::size_t unused = lost_gpus({}, root).size();
+  if (start.code == NvmlStart::kOtherVersion)
+    section.add(
+        Level::warning, "NVIDIA driver", driver_fault(start, root),
+        "reboot after the update, or stop what uses GPUs, then rmmod nvidia_drm nvidia_modeset nvidia_uvm nvidia "
+        "and modprobe nvidia; a container has to be started anew");
+  else if (start.code == NvmlStart::kNotLoaded && unused > 0)
+    section.add(Level::warning, "NVIDIA driver",
+                fmt::format("{} GPUs are on the PCI bus, and the kernel's driver is not loaded", unused),
+                "modprobe nvidia; dkms status shows whether it was built for this kernel (uname -r)");
+  else if (start.code != 0 && unused > 0)
+    section.add(Level::warning, "NVIDIA driver",
+                fmt::format("its library (NVML) does not start: status {}", start.code),
+                "nvidia-smi and dmesg | grep NVRM show why");
+  return section.take();
+}
 
 std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<NetworkLink>& links,
                                   const std::optional<std::vector<LoggedError>>& log, const std::string& root) {
@@ -304,6 +383,7 @@ std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<Network
   if (const auto listed = listed_gpus(backend))
     for (const std::string& address : lost_gpus(*listed, root)) fault(section, lost_gpu(address));
   peers_below_switches(section, backend, nics, root);
+  gpu_direct(section, backend, links, root);
   fabric_of_nodes(section, backend, root);
   past_errors(section, backend, log);
   const auto why = backend.no_file_reader();

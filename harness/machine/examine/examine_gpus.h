@@ -1,4 +1,4 @@
-// What somebody who knows GPU nodes would say of this one's GPUs.
+// An expert's remarks on this node's GPUs.
 #pragma once
 
 #include <optional>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/backends/gpu.h"
+#include "harness/backends/gpu_activity.h"
 #include "harness/machine/examine/examine.h"
 #include "harness/machine/kernel_log.h"
 #include "harness/machine/network_links.h"
@@ -17,5 +18,10 @@ namespace headrace::system {
 std::vector<Finding> examine_gpus(GpuBackend& backend, const std::vector<NetworkLink>& links,
                                   const std::optional<std::vector<LoggedError>>& log = std::vector<LoggedError>{},
                                   const std::string& root = "");
+
+/// Findings on the driver, whether GPUs can be used or not.
+std::vector<Finding> examine_driver(const NvmlStart& start, const std::string& root = "");
+/// That its library is of another version than what the kernel runs, with both; "" = it is not.
+std::string driver_fault(const NvmlStart& start, const std::string& root = "");
 
 }  // namespace headrace::system

@@ -1,5 +1,5 @@
-// Lustre. Sources: the Lustre operations manual (tuning of clients), NVIDIA's guide to GPUDirect Storage (4096 pages, 32 RPCs,
-// 512 MB dirty, no checksums), lustre_user.h (stripes).
+// Lustre. Sources: the Lustre operations manual (tuning of clients), lustre_user.h (stripes), NVIDIA's guide to
+// GPUDirect Storage. The guide has 4096 pages, 32 RPCs, 512 MB dirty, no checksums.
 #include <fmt/format.h>
 #include <sys/xattr.h>
 

@@ -34,7 +34,9 @@ std::string rate_in_words(double bytes_per_s) { return fmt::format("{:g} Gbit/s"
 std::string in_words(const NetworkLink& link) {
   std::string text = link.kind;
   if (link.rate > 0) text += ", " + rate_in_words(link.rate);
-  if (link.legs > 0) text += fmt::format(" over {} of {} legs of a bond", link.legs_up, link.legs);
+  if (link.legs > 0)
+    text += fmt::format(" over {}{} of {} legs of a bond", link.carrying < link.legs ? "one at a time of " : "",
+                        link.legs_up, link.legs);
   if (link.lanes > 0) text += fmt::format(" on {} lane{}", link.lanes, link.lanes == 1 ? "" : "s");
   if (link.mtu > 0) text += fmt::format(", MTU {}", link.mtu);
   if (link.host_link) text += ", " + in_words(*link.host_link);
@@ -74,7 +76,8 @@ std::vector<const NetworkLink*> sisters_up(const NetworkLink& link, const std::v
   return sisters;
 }
 
-/// A port without a cable is no fault where others carry the traffic, unless it is the only one of its model that has none.
+/// A port without a cable is no fault where others carry the traffic. It is one if only this port of its model has
+/// none.
 Level level_of_down(const NetworkLink& link, const std::vector<NetworkLink>& all) {
   const bool others = std::any_of(all.begin(), all.end(), [&](const NetworkLink& other) {
     return other.up && other.rdma == link.rdma && other.physical == link.physical;
@@ -94,11 +97,14 @@ void port(PortSection& section, const NetworkLink& link, const std::vector<Netwo
   const std::string text = in_words(link);
   if (!link.up) {
     const bool half_up = link.state.find("LinkUp") != std::string::npos;
+    const std::string interface = link.interfaces.empty() ? "NAME" : link.interfaces.front();
     section.add(half_up ? Level::warning : level_of_down(link, all), link.name,
                 fmt::format("{}: {}", text, link.state.empty() ? "not up" : link.state),
-                half_up                      ? "the cable is good, but no subnet manager has set the port up"
-                : link.rdma && link.physical ? "look at the cable, and at the switch's port"
-                                             : "");
+                half_up                        ? "the cable is good, but no subnet manager has set the port up"
+                : !link.rdma || !link.physical ? ""
+                : link.state.ends_with("Disabled")
+                    ? fmt::format("the port is switched off: ip link set {} up, or the switch's setting", interface)
+                    : "look at the cable, and at the switch's port");
     return;
   }
   if (link.legs_up < link.legs)
@@ -135,6 +141,11 @@ void port(PortSection& section, const NetworkLink& link, const std::vector<Netwo
                        alike ? "the slot gives less than the card can take, and enough for this port's rate"
                              : "the card is in a slot, or on a riser, that gives less than it can take");
   }
+  constexpr double kFast = 100e9 / 8;
+  if (link.rdma && link.strict_order && link.rate >= kFast)
+    return section.add(Level::warning, link.name, text + ", relaxed ordering off",
+                       "some hosts (EPYC) then carry three quarters of a fast port: turn PCIe relaxed ordering on in "
+                       "the firmware's settings, and by mlxconfig -d DEVICE set PCI_WR_ORDERING=1");
   if (infiniband && link.lanes == kSplitLanes)
     return section.add(Level::note, link.name, text,
                        "two lanes are right for a port at a split cable (HDR100, NDR200); else two are lost");
@@ -154,12 +165,22 @@ void errors(PortSection& section, const NetworkLink& link) {
 void packet_size(PortSection& section, const NetworkLink& link, const std::vector<NetworkLink>& all) {
   if (link.kind != "RoCE" || !link.up) return;
   constexpr std::uint64_t kJumbo = 4200;  // path MTU 4096 and its headers
-  for (const NetworkLink& other : all) {
-    const bool carries = std::find(link.interfaces.begin(), link.interfaces.end(), other.name) != link.interfaces.end();
-    if (carries && other.mtu > 0 && other.mtu < kJumbo)
-      section.add(Level::note, link.name,
-                  fmt::format("{} has MTU {}: RoCE sends packets of 1024 bytes at most", other.name, other.mtu),
-                  fmt::format("ip link set {} mtu 9000, where the switches take it", other.name));
+  const auto interfaces_of = [&all](const NetworkLink& port) {
+    std::vector<const NetworkLink*> own;
+    for (const NetworkLink& one : all)
+      if (one.mtu > 0 && std::ranges::find(port.interfaces, one.name) != port.interfaces.end()) own.push_back(&one);
+    return own;
+  };
+  std::uint64_t sisters = 0;  // the largest MTU of theirs
+  for (const NetworkLink* sister : sisters_up(link, all))
+    for (const NetworkLink* one : interfaces_of(*sister)) sisters = std::max(sisters, one->mtu);
+  for (const NetworkLink* one : interfaces_of(link)) {
+    if (one->mtu >= kJumbo) continue;
+    const bool alone = sisters >= kJumbo;
+    section.add(alone ? Level::warning : Level::note, link.name,
+                fmt::format("{} has MTU {}{}: RoCE sends packets of 1024 bytes at most", one->name, one->mtu,
+                            alone ? fmt::format(", and a sister port's has {}", sisters) : ""),
+                fmt::format("ip link set {} mtu {}, where the switches take it", one->name, alone ? sisters : 9000));
   }
 }
 
@@ -240,8 +261,8 @@ std::vector<Finding> examine_network(const std::vector<NetworkLink>& links, cons
                                      const std::vector<IpInterface>& interfaces) {
   PortSection section;
   for (const NetworkLink& link : links) {
-    if (!link.rdma && !link.physical) continue;  // bridges, tunnels: as good as what is below them
-    // Of a port that is seen twice its RDMA device reports.
+    if (!link.rdma && !link.physical) continue;  // bridges, tunnels: as good as the links below them
+    // The RDMA device reports a port that is in both lists.
     const bool twice = !link.rdma && std::any_of(links.begin(), links.end(), [&](const NetworkLink& other) {
       return other.rdma &&
              std::find(other.interfaces.begin(), other.interfaces.end(), link.name) != other.interfaces.end();

@@ -1,4 +1,4 @@
-// What somebody who knows clusters would say of this node's network ports.
+// An expert's remarks on this node's network ports.
 #pragma once
 
 #include <string>

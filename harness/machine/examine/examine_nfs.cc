@@ -49,7 +49,7 @@ std::optional<Finding> read_ahead(const Mount& mount, const ClientFiles& files) 
       little ? fmt::format("kernels since 5.4 begin with 128 KiB: nfsrahead(5), or echo 15360 > {}", file) : ""};
 }
 
-/// How many requests can be under way, and what they carry at the round trip seen so far.
+/// How many requests can be under way, and their rate at the round trip seen so far.
 Finding requests(const Mount& mount, const ClientFiles& files, const NfsStats* stats, std::uint64_t connections,
                  std::uint64_t request) {
   const bool rdma = option_of(mount, "proto") == "rdma";

@@ -1,5 +1,5 @@
-// What somebody who knows RDMA would say of this node's ports beyond what /sys reports: the address they would talk under,
-// and whether memory can be registered.
+// An expert's remarks on this node's RDMA ports beyond /sys. They cover addresses of connections, and registration of
+// memory.
 #pragma once
 
 #include <vector>

@@ -19,6 +19,7 @@
 #include "harness/machine/cgroup.h"
 #include "harness/machine/cpu.h"
 #include "harness/machine/device_settings.h"
+#include "harness/machine/examine/examine_gpus.h"
 #include "harness/machine/kernel_log.h"
 #include "harness/machine/limits.h"
 #include "harness/machine/lost_gpus.h"
@@ -31,7 +32,7 @@
 namespace headrace::system {
 namespace {
 
-/// One section; what is empty was not reported and is left out.
+/// One section; empty values were not reported and are left out.
 class Section {
  public:
   explicit Section(const std::string& name) : facts_{name, {}} {}
@@ -257,7 +258,11 @@ std::string past_errors(const std::vector<LoggedError>& log, const std::string& 
 
 /// One section per GPU: a copy's rate means nothing without its link.
 void gpus(Fingerprint& all, Node& node) {
-  if (!node.backends().why_not(Gives::gpus).empty()) return;
+  Section of_all("gpus");
+  if (!node.backends().why_not(Gives::gpus).empty()) {
+    of_all.put(fault_key("lost"), driver_fault(start_nvml()));
+    return of_all.into(all);
+  }
   GpuBackend& backend = node.backends().gpu();
   const std::vector<LoggedError> log = logged_errors_here().value_or(std::vector<LoggedError>{});
   for (unsigned i = 0; i < backend.count(); ++i) {
@@ -304,13 +309,12 @@ void gpus(Fingerprint& all, Node& node) {
     for (const PartFault& one : gpu_faults(section.name(), facts, state)) section.put(fault_key(one.count), one.text);
     section.into(all);
   }
-  Section section("gpus");
   std::string lost;
   if (const auto listed = listed_gpus(backend))
     for (const std::string& address : lost_gpus(*listed))
       lost += fmt::format("{}{}: {}", lost.empty() ? "" : "; ", lost_gpu(address).part, lost_gpu(address).text);
-  section.put(fault_key("lost"), lost);
-  section.into(all);
+  of_all.put(fault_key("lost"), lost);
+  of_all.into(all);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What this machine is: everything that can change a result, in words, for run files and comparisons.
+// This machine's description: everything that can change a result, in words, for run files and comparisons.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ using Fingerprint = std::vector<std::pair<std::string, std::vector<std::pair<std
 namespace system {
 
 /// Sections "host", "kernel", "cpu", "memory", "limits", "cgroup", "file_system" and "device" (of `path`), "backends",
-/// and one for each GPU ("gpu0"). "data_file_system" is of `data`, a data set that lies elsewhere; "" = there is none.
-/// What cannot be read is left out. Values are text as people read it. Never throws.
+/// and one for each GPU ("gpu0"). "data_file_system" is of `data`, a data set in another place; "" = there is none.
+/// Unreadable values are left out. Values are text for people. Never throws.
 Fingerprint fingerprint(const std::string& path, Node& node, const std::string& data = "");
 
 }  // namespace system

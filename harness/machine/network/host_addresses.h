@@ -11,9 +11,9 @@ namespace headrace {
 
 using HostAddresses = std::vector<system::InterfaceAddress>;
 
-/// Of `all` those that lead out of the host: of cards, of bonds and VLANs over them, of bridges with a card; of containers
-/// that have none of these what they have. No loopback, no link-local addresses, no bridges without a card (docker0), and no
-/// cards at a USB bus, where each host has its own management controller at the same address.
+/// Those of `all` that lead out of the host: cards, bonds and VLANs over them, bridges with a card. Containers without
+/// any of these get all of theirs. No loopback, no link-local addresses, no bridges without a card (docker0). No cards
+/// at a USB bus, where each host has its own management controller at the same address.
 HostAddresses host_addresses(const HostAddresses& all, const std::string& sys = "/sys");
 
 /// Two names of one machine, or of one container on it, have the same; two containers do not.
@@ -23,8 +23,8 @@ struct SharedAddress {
   std::string address;
   std::vector<std::size_t> hosts;  // two or more
 };
-/// `of_hosts`: of each host that is a machine of its own. What most of four or more hosts have, beside an address of their own,
-/// is of a network inside each of them, and is left out.
+/// `of_hosts`: of each host that is a machine of its own. An address next to an own one on most of at least four hosts
+/// belongs to a network inside each. It is left out.
 std::vector<SharedAddress> shared_addresses(const std::vector<HostAddresses>& of_hosts);
 
 /// Addresses of this host, as bytes for `shared_address_fault`.

@@ -4,31 +4,48 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <map>
 
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 #include "harness/base/file_text.h"
 #include "harness/base/printable.h"
 
 namespace headrace {
 namespace {
 
-// "slots" are MPI's.
-const std::vector<std::string> kKeys{"slots", "max_slots", "max-slots", "rack", "switch", "rail", "rdma"};
+const std::vector<std::string> kKeys{"slots", "rack", "switch", "rail", "rdma"};
+// The words of MPI's hostfiles, too.
+const std::vector<std::string> kReadOver{"slot",      "count",     "cpu",       "cpus",
+                                         "max_slots", "max-slots", "slots_max", "slots-max"};
+const std::vector<std::string> kUsers{"user", "username", "user_name", "user-name"};
 // What hosts may share besides: places, power and cooling, parts of a network.
 const std::vector<std::string> kShared{"pdu",  "ups",   "feed",   "psu",   "cdu",   "chassis", "enclosure", "cabinet",
                                        "row",  "room",  "hall",   "floor", "zone",  "site",    "cell",      "pod",
                                        "unit", "spine", "island", "plane", "block", "group",   "cluster"};
 constexpr std::string_view kOwnKey = "x-";
+constexpr const char* kNoFile = "--hosts";  // instead of a file's name
 
-/// What converts a file of another program.
+/// The command that converts a file of another program; "" for a list.
 std::string converted(const std::string& path, const char* command) {
-  return fmt::format("; this makes a hosts file of it: {}", fmt::format(fmt::runtime(command), path));
+  if (path == kNoFile) return "";
+  const std::string to = path.substr(path.rfind('/') + 1) + ".hosts";
+  return fmt::format("; this makes a hosts file of it: {} >{}", fmt::format(fmt::runtime(command), shell_word(path)),
+                     shell_word(to));
 }
+constexpr const char *kOfInventory = "ansible all -i {} --list-hosts | tail -n +2",
+                     *kFirstWords = "awk '{{print $1}}' {}";
+// The keys right below each "hosts:".
+constexpr const char* kOfMap =
+    "awk '/^ *hosts:/ {{h = match($0, /[^ ]/); c = 0; next}} NF && !/^ *#/ {{i = match($0, /[^ ]/); "
+    "if (i <= h) h = 0; if (h && !c) c = i; if (h && i == c) {{sub(/:( .*)?$/, \"\"); print $1}}}}' {}";
 
+constexpr std::string_view kHostAlone = "write the host alone";
 constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:";
 constexpr std::string_view kMark = "\xEF\xBB\xBF";  // U+FEFF, with which some editors begin a file
+constexpr std::string_view kNoBreakSpace = "\xC2\xA0";
 
 struct Word {
   std::string text;
@@ -45,31 +62,36 @@ std::vector<Word> words_of(std::string_view line) {
   return words;
 }
 
-constexpr std::size_t kMostHosts = 100'000;
+constexpr std::size_t kMostHosts = 100'000, kLongestList = 4096;
 
-/// "node[001-003,7]x" -> node001x ..., as Slurm writes lists; other text is itself. `why` says what is wrong with it.
+/// "node[001-003,7]x" -> node001x ..., as Slurm writes lists, "node[0-8/2]" as ClusterShell does; other text is itself, an IPv6
+/// address in brackets too. `why`: the error.
 std::vector<std::string> expanded(const std::string& text, std::string& why) {
   const std::size_t open = text.find('['), close = text.find(']', open);
-  if (open == text.npos || open == 0) return {text};
+  if (open == text.npos || (open == 0 && text.find(':') < close)) return {text};
   if (close == text.npos) return why = "a '[' without its ']'", std::vector<std::string>{};
+  if (text.find(':', open) < close) return {text};
+  if (text.size() > kLongestList) return why = "a list that is too long", std::vector<std::string>{};
   std::vector<std::string> names;
-  const std::vector<std::string> rests =
-      expanded("-" + text.substr(close + 1), why);  // with a '-', so that a '[' may be first
+  const std::vector<std::string> rests = expanded(text.substr(close + 1), why);
   for (std::size_t at = open + 1; at <= close && why.empty();) {
-    const std::size_t end = std::min(text.find(',', at), close), dash = std::min(text.find('-', at), end);
-    const std::string from = text.substr(at, dash - at), to = dash < end ? text.substr(dash + 1, end - dash - 1) : from;
+    const std::size_t end = std::min(text.find(',', at), close), slash = std::min(text.find('/', at), end),
+                      dash = std::min(text.find('-', at), slash);
+    const std::string from = text.substr(at, dash - at),
+                      to = dash < slash ? text.substr(dash + 1, slash - dash - 1) : from;
     const auto number = [](const std::string& digits) {
       const bool right = !digits.empty() && digits.size() <= 9 && digits.find_first_not_of("0123456789") == digits.npos;
       return right ? std::stol(digits) : -1;
     };
-    const long first = number(from), last = number(to);
-    if (first < 0 || last < first)
+    const long first = number(from), last = number(to),
+               step = slash < end ? number(text.substr(slash + 1, end - slash - 1)) : 1;
+    if (first < 0 || last < first || step < 1)
       return why = fmt::format("'{}' is no range, as in node[001-004,7]", text.substr(at, end - at)), names;
-    if (names.size() + static_cast<std::size_t>(last - first) > kMostHosts)
+    if (names.size() + static_cast<std::size_t>((last - first) / step + 1) * rests.size() > kMostHosts)
       return why = "a list of too many hosts", names;
-    for (long n = first; n <= last; ++n)
+    for (long n = first; n <= last; n += step)
       for (const std::string& rest : rests)
-        names.push_back(fmt::format("{}{:0{}}{}", text.substr(0, open), n, from.size(), rest.substr(1)));
+        names.push_back(fmt::format("{}{:0{}}{}", text.substr(0, open), n, from.size(), rest));
     at = end + 1;
   }
   return names;
@@ -86,27 +108,37 @@ std::vector<std::string> logins_of(const std::string& word, std::string& why) {
       one += c;
       continue;
     }
-    for (std::string& login : expanded(one, why)) logins.push_back(std::move(login));
+    if (!one.empty() || word.empty())
+      for (std::string& login : expanded(one, why)) logins.push_back(std::move(login));
     one.clear();
   }
   if (!one.empty()) why = "a '[' without its ']'";
   return logins;
 }
 
-/// Where several words of one line stand for one thing.
+/// Reads a line in which several words give one value.
 class Reader {
  public:
-  Reader(std::string path, std::vector<Host>& hosts) : path_(std::move(path)), hosts_(hosts) {}
+  Reader(std::string path, std::string_view whole, std::vector<Host>& hosts)
+      : path_(std::move(path)), whole_(whole), hosts_(hosts) {}
 
   void line(std::string_view text, int number) {
     number_ = number;
-    const std::vector<Word> words = words_of(text.substr(0, text.find('#')));
-    if (words.empty()) return;
+    text = text.substr(0, text.find('#'));
+    const std::vector<Word> words = words_of(text);
+    if (words.empty() || is_foreign_) return;
+    if (const std::size_t at = text.find(kNoBreakSpace); at != text.npos)
+      return problem({"", static_cast<int>(at) + 1}, "a no-break space; use a normal one");
     const std::string& first = words.front().text;
+    if (const std::string what = hosts_.empty() && problems_.empty() ? foreign(words) : ""; !what.empty()) {
+      is_foreign_ = true;
+      return problem(words.front(), what);
+    }
     if (first.find('=') != first.npos) return problem(words.front(), "a line begins with the host's name");
-    if (first.starts_with('[') && first.ends_with(']') && first.find("::") == first.npos)
-      return problem(words.front(), "a group of an Ansible inventory" +
-                                        converted(path_, "ansible all -i {} --list-hosts | tail -n +2 >hosts"));
+    const bool of_groups = first.ends_with(":children]") || first.ends_with(":vars]");
+    if (first.size() > 1 && first.front() == '[' && first.back() == ']' && std::isalpha(first[1]) != 0 &&
+        (of_groups || first.find(':') == first.npos))
+      return problem(words.front(), "a group of an Ansible inventory" + converted(path_, kOfInventory));
     if (first.starts_with('@'))
       return problem(words.front(),
                      fmt::format("a group of ClusterShell; this lists it: nodeset -e -S '\\n' {} >hosts", first));
@@ -116,7 +148,7 @@ class Reader {
     if (!why.empty()) return problem(words.front(), why);
     std::string line;
     for (const Word& word : words) line += word.text + ' ';
-    first_is_address_ = is_address(first);
+    if (words.size() > 1 && line.find('=') == line.npos) return problem(words[1], several(words));
     Host with;
     std::map<std::string, int> seen;
     for (std::size_t i = 1; i < words.size(); ++i) value(words[i], with, seen);
@@ -142,9 +174,91 @@ class Reader {
   }
 
  private:
+  /// What another program wrote, by its first line, and the command that converts it; "" = none that is known.
+  std::string foreign(const std::vector<Word>& words) const {
+    const std::string& first = words.front().text;
+    if (first == "-" || first == "---" ||
+        (words.size() == 1 && first.size() > 1 && first.find(':') == first.size() - 1))
+      return of_yaml();
+    if (first == "[" || first.starts_with("[\""))
+      return "a JSON list" + converted(path_, "grep -o '\"[^\"]*\"' {} | tr -d '\"'");
+    if (first.starts_with("node/") || first.starts_with("nodes/"))
+      return "names as kubectl prints them" + converted(path_, "cut -d/ -f2 {}");
+    if (const std::size_t slash = first.find('/'); slash != first.npos && first.find('[') > slash)
+      return "PBS's exec_host" + converted(path_, "tr '+' '\\n' <{} | cut -d/ -f1");
+    return of_table(words);
+  }
+  /// A list, or an Ansible inventory, whose hosts are keys.
+  std::string of_yaml() const {
+    bool list = false, below = false, map = false;
+    for (std::size_t at = 0; at < whole_.size();) {
+      const std::size_t end = std::min(whole_.find('\n', at), whole_.size());
+      const std::string_view line = whole_.substr(at, end - at);
+      at = end + 1;
+      const std::vector<Word> words = words_of(line.substr(0, line.find('#')));
+      if (words.empty()) continue;
+      const bool item = words[0].text == "-";
+      list |= item;
+      map |= below && !item;
+      below = words.size() == 1 && words[0].text == "hosts:";
+    }
+    if (map) return "an Ansible inventory" + converted(path_, kOfMap);
+    return list ? "a YAML list" + converted(path_, "sed -n 's/^ *-  *//p' {}") : "YAML; write a line for each host";
+  }
+  /// By its heading, in capitals or with the hosts first: words, or fields of a CSV.
+  std::string of_table(const std::vector<Word>& words) const {
+    const std::string& first = words.front().text;
+    const std::size_t cut = path_ == kNoFile ? first.npos : first.find_first_of(",;");
+    const char separator = cut == first.npos ? ' ' : first[cut];
+    std::string line;
+    for (const Word& word : words) line += word.text + (separator == ' ' ? " " : "");
+    if (separator != ' ') line += separator;
+    if (line.find('=') != line.npos || std::ranges::count(line, separator) < 2) return "";
+    const bool capitals = std::ranges::none_of(line, [](unsigned char c) { return std::islower(c) != 0; });
+    std::ranges::transform(line, line.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::size_t at = 0;
+    for (int column = 1; at < line.size(); ++column) {
+      const std::size_t end = line.find(separator, at);
+      const std::string name = line.substr(at, end - at);
+      at = end + 1;
+      if (column > 1 && !capitals && name != "hostname" && name != "nodename") continue;
+      const char* split = separator == ' ' ? "" : separator == ',' ? "-F, " : "-F';' ";
+      const std::string take = fmt::format("awk {}'NR > {} {{{{print ${}}}}}' {{}}", split, number_, column);
+      for (const char* heading : {"name", "nodelist", "node", "nodename", "host", "hostname", "hostnames", "host_name"})
+        if (name == heading) return "a table with a heading" + converted(path_, take.c_str());
+    }
+    return "";
+  }
+  /// The problem of a line of several words without key=value.
+  std::string several(const std::vector<Word>& words) const {
+    const auto is_number = [](const Word& word) { return word.text.find_first_not_of("0123456789") == word.text.npos; };
+    const std::string what = fmt::format("'{}' is no key=value, as in rack=r1", words[1].text);
+    // /etc/hosts has "10.0.0.1 node1 node1.cluster", Grid Engine "node1 4 all.q@node1 UNDEFINED", sinfo "node1 1 gpu idle";
+    // LSF names all hosts in one line, "node1 4 node2 4".
+    if (is_address(words[0].text) && !is_number(words[1]) && !is_address(words[1].text))
+      return what + converted(path_, "awk '$1 !~ /^(#|127[.]|::1$|f[ef]0|255[.])/ && NF {{print $2}}' {}") +
+             " (of lines as /etc/hosts has them)";
+    const auto stem = [](std::string text) {
+      std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0 || c == ','; });
+      return text;
+    };
+    bool alike = true, counts = words.size() > 2 && words.size() % 2 == 0;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      alike &= !is_number(words[i]) && (stem(words[i].text) == stem(words[0].text) || words[0].text.back() == ',' ||
+                                        (is_address(words[0].text) && is_address(words[i].text)));
+      counts &= is_number(words[i]) == (i % 2 == 1);
+    }
+    if (alike || counts)
+      return what + converted(path_, "tr -s '[:blank:]' '\\n' <{} | grep -vx '[0-9]*'") +
+             " (of lines of several hosts)";
+    const bool partitions = words.size() == 6 && words[1].text == "up" && is_number(words[3]);  // of sinfo -h
+    if (partitions) return what + converted(path_, "awk '{{print $6}}' {}");
+    return what + converted(path_, words[0].text.back() == '*' ? "awk '{{print $1}}' {} | tr -d '*'" : kFirstWords);
+  }
   /// Lines that are alike are of one host: some launchers want a line for each process.
   void add(const std::string& login, Host host, const std::string& line, const Word& word) {
-    if (const std::string wrong = set_login(host, login); !wrong.empty()) return problem(word, wrong);
+    if (const std::string wrong = set_login(host, login); !wrong.empty())
+      return problem(word, wrong + (wrong.starts_with(kHostAlone) ? converted(path_, "sed 's/:[0-9][^ ]*//' {}") : ""));
     const auto [at, fresh] = places_.emplace(host.name, Place{number_, word.column, line});
     if (!fresh && at->second.text == line) return;
     if (!fresh) problem(word, fmt::format("a second line for {}; the first is line {}", host.name, at->second.line));
@@ -154,26 +268,18 @@ class Reader {
   void value(const Word& word, Host& host, std::map<std::string, int>& seen) {
     const std::size_t equal = word.text.find('=');
     const std::string key = word.text.substr(0, equal);
-    if (equal == word.text.npos || equal == 0 || equal + 1 == word.text.size()) {
-      // Grid Engine writes "node1 4 all.q@node1 UNDEFINED", /etc/hosts "10.0.0.1 node1 node1.cluster".
-      const bool number = word.text.find_first_not_of("0123456789") == word.text.npos;
-      const bool name = equal == word.text.npos && !number && first_is_address_;
-      return problem(word, fmt::format("'{}' is no key=value, as in rack=r1{}", word.text,
-                                       number ? converted(path_, "awk '{{print $1}}' {} >hosts")
-                                       : name ? converted(path_, "awk '!/^#/ && NF {{print $2}}' {} >hosts") +
-                                                    " (of lines as /etc/hosts has them)"
-                                              : ""));
-    }
+    if (equal == word.text.npos || equal == 0 || equal + 1 == word.text.size())
+      return problem(word, fmt::format("'{}' is no key=value, as in rack=r1", word.text));
     const std::string text = word.text.substr(equal + 1);
     if (key == "port" || key == "ansible_port")
       return problem(word, fmt::format("a port goes into the launcher, as in --launch 'ssh -p {} {{host}}'", text));
     if (key.starts_with("ansible_"))
-      return problem(word, "a variable of an Ansible inventory" +
-                               converted(path_, "ansible all -i {} --list-hosts | tail -n +2 >hosts"));
+      return problem(word, "a variable of an Ansible inventory" + converted(path_, kOfInventory));
     const auto is_of = [&](const std::vector<std::string>& keys) {
       return std::find(keys.begin(), keys.end(), key) != keys.end();
     };
-    const bool known = is_of(kKeys);
+    if (is_of(kUsers)) return problem(word, fmt::format("write the user before the host, as in {}@node01", text));
+    const bool known = is_of(kKeys) || is_of(kReadOver);
     if (!known && !is_of(kShared) && !(key.starts_with(kOwnKey) && key.size() > kOwnKey.size())) {
       std::vector<std::string> all = kKeys;
       all.insert(all.end(), kShared.begin(), kShared.end());
@@ -202,9 +308,10 @@ class Reader {
   }
 
   const std::string path_;
+  const std::string_view whole_;
   std::vector<Host>& hosts_;
   int number_ = 1;
-  bool first_is_address_ = false;  // of this line
+  bool is_foreign_ = false;
   struct Place {
     int line = 0, column = 0;
     std::string text;  // of the whole line
@@ -222,20 +329,22 @@ bool is_address(const std::string& name) {
 
 std::string set_login(Host& host, std::string_view login) {
   const std::size_t at = login.find('@');
-  const std::string_view name = at == login.npos ? login : login.substr(at + 1);
+  std::string_view name = at == login.npos ? login : login.substr(at + 1);
+  if (name.starts_with('[') && name.ends_with(']') && is_address(std::string(name.substr(1, name.size() - 2))))
+    name = name.substr(1, name.size() - 2);
   const std::string_view user = at == login.npos ? "" : login.substr(0, at);
   if (login.starts_with('-') || name.starts_with('-')) return "no host's name begins with '-'";
   if (at == 0) return "the user is before the '@', as in root@node01";
   if (name.empty())
     return at == login.npos ? "a host has a name" : "the host's name follows the '@', as in root@node01";
-  if (name.starts_with('['))
-    return "brackets without a port: give the port to the launcher, as in --launch 'ssh -p 2222 {host}'";
+  if (name.starts_with('[')) return "write [ADDRESS] without a port; the port goes into --launch 'ssh -p 2222 {host}'";
   if (name.find_first_not_of(kNames) != name.npos || user.find_first_not_of(kNames) != user.npos)
     return "a host's name has letters, digits, and . _ - : alone, and so has a user's before an '@'";
-  if (std::count(name.begin(), name.end(), ':') == 1)
-    return "write the host alone: leave out MPICH's number of processes; a port goes into the launcher, as in "
-           "--launch "
-           "'ssh -p 2222 {host}', or into ~/.ssh/config";
+  if (name.find(':') != name.npos && !is_address(std::string(name)))
+    return std::string(kHostAlone) +
+           ": leave out MPICH's number of processes; a port goes into the launcher, as in --launch 'ssh -p 2222 "
+           "{host}', "
+           "or into ~/.ssh/config";
   host.name = name;
   host.user = user;
   return "";
@@ -275,7 +384,7 @@ std::vector<Host> hosts_from(std::string_view text, const std::string& path) {
     throw UsageError(printable(path + ":1:1: is in UTF-16; save it as UTF-8, as in iconv -f UTF-16 -t UTF-8"));
   if (text.starts_with(kMark)) text.remove_prefix(kMark.size());
   std::vector<Host> hosts;
-  Reader reader(path, hosts);
+  Reader reader(path, text, hosts);
   int number = 0;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -292,7 +401,7 @@ std::vector<Host> read_hosts(const std::string& path) {
   // "node1,node2" and "node[1-4]" are no names of files, as long as there are none.
   if (path.find_first_of(",[") != path.npos && !std::filesystem::exists(path, ignored)) {
     Reader::check_list(path);
-    return hosts_from(path, "--hosts");
+    return hosts_from(path, kNoFile);
   }
   try {
     text = file_text(path, std::size_t{64} << 20);

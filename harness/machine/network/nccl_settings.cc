@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::string_view kPrefix = "NCCL_";
 
-/// The user database's, as NCCL asks it; HOME says nothing.
+/// From the user database, as in NCCL; HOME is ignored.
 std::string home_of_user() {
   passwd entry{}, *found = nullptr;
   char buffer[4096];
   return ::getpwuid_r(::getuid(), &entry, buffer, sizeof buffer, &found) == 0 && found != nullptr ? found->pw_dir : "";
 }
 
-/// What comes first stays. Blanks belong to the name and to the value.
+/// The first one wins. Blanks belong to the name and to the value.
 void add(std::map<std::string, NcclSetting>& all, std::string_view one, const std::string& source) {
   const std::size_t equals = one.find('=');
   if (!one.starts_with(kPrefix) || equals == one.npos) return;

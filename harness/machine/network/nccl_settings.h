@@ -1,4 +1,4 @@
-// NCCL's own settings, from every place where NCCL reads them, and what its lists of names select.
+// NCCL's own settings, from every place where NCCL reads them, and the selection by its lists of names.
 #pragma once
 
 #include <optional>
@@ -26,15 +26,15 @@ std::optional<NcclSetting> nccl_setting(std::string_view name);
 /// The same as a number; nothing where it is none, or negative.
 std::optional<unsigned> nccl_number(std::string_view name);
 
-/// How NCCL marks the packets of RDMA and chooses addresses, where its settings say so.
+/// How NCCL marks the packets of RDMA and chooses addresses, by its settings.
 struct NcclRdma {
   std::optional<unsigned> roce_gid_index, traffic_class, service_level, partition_index;
-  std::string words{};  // "NCCL_IB_TC=106 (/etc/nccl.conf), NCCL_IB_SL=1"; "" = they say nothing
+  std::string words{};  // "NCCL_IB_TC=106 (/etc/nccl.conf), NCCL_IB_SL=1"; "" = not set
 };
 NcclRdma nccl_rdma();
 
-/// The value of NCCL_IB_HCA or NCCL_SOCKET_IFNAME: "^" takes all but these, a "=" before the list wants whole names, "dev:port"
-/// one port; else a name takes all that begin with it.
+/// The value of NCCL_IB_HCA or NCCL_SOCKET_IFNAME. "^" takes all but these, "=" before the list wants whole names,
+/// "dev:port" one port. Else a name takes all that begin with it.
 class NcclList {
  public:
   explicit NcclList(std::string_view text);

@@ -54,7 +54,7 @@ std::string to_bring_up(const RdmaPort& port) {
                        : "look at the cable; INIT means that no subnet manager (opensm) has set it up";
 }
 
-/// Of the active ports of `rails` the one that has the address, else the nearest, else the one whose turn it is.
+/// The active port of `rails` with the address, else the nearest, else the one whose turn it is.
 unsigned choose_rail(const std::vector<const RdmaPort*>& rails, const RdmaWish& wish, const std::string& address) {
   std::vector<unsigned> active;
   for (unsigned r = 0; r < rails.size(); ++r) {
@@ -98,7 +98,7 @@ const RdmaGid& choose_gid(const RdmaPort& port, const RdmaWish& wish, const std:
                            [&](const RdmaGid& a, const RdmaGid& b) { return worth(a, address) < worth(b, address); });
 }
 
-/// The index of the partition asked for; of none the first: full membership of what the subnet manager made the default.
+/// The index of the requested partition; without one the first: full membership of the subnet manager's default.
 unsigned choose_partition(const RdmaPort& port, std::uint16_t wanted) {
   if (wanted == 0) return 0;
   std::vector<std::string> there;

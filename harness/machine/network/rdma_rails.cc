@@ -40,7 +40,7 @@ std::vector<Entry> entries_of(std::string_view list) {
   return entries;
 }
 
-/// As slots are counted; what sits in none by its name, numbers as numbers.
+/// As slots are counted; devices in no slot by their names, numbers as numbers.
 auto place_of(const RdmaPort& p) {
   const std::size_t digits = p.device.find_last_not_of("0123456789") + 1;
   return std::tuple(p.pci_address.empty(), p.pci_address, p.device.substr(0, digits),

@@ -1,4 +1,4 @@
-// The ports of a node that RDMA goes by, in the order in which the ranks of the node take them.
+// The RDMA ports of a node, in the order in which the ranks of the node take them.
 #pragma once
 
 #include <span>
@@ -15,11 +15,10 @@ struct RdmaRails {
   std::string left_out;                // which active ports are not among them, and why; "" = all are
 };
 
-/// `devices` as NCCL_IB_HCA names them: "mlx5_0,mlx5_3:1", in that order; "^mlx5_1" all but that one; `*` and `?` as in a
-/// shell; names are whole, with a leading `=` or without. `number`: of the ports; 0 = any. What is not asked for by name is
-/// in PCI order, and of the link layer and rate that most active ports have: a port for management or storage among those
-/// of the fabric would be a rail that reaches nobody.
-/// Where `devices` is "", NCCL_IB_HCA decides as it does for NCCL, if it is set.
+/// `devices` as NCCL_IB_HCA names them: "mlx5_0,mlx5_3:1", in that order. "^mlx5_1" all but that one. `*` and `?` as in
+/// a shell. Names are whole, with a leading `=` or without. `number`: of the ports; 0 = any. Ports not requested by
+/// name are in PCI order, with the link layer and rate of most active ports. Otherwise a port for management or storage
+/// would be a rail that reaches no host. Where `devices` is "", NCCL_IB_HCA decides as it does for NCCL, if it is set.
 /// Throws RunError where a device or port is not there, Unsupported where none can be used.
 RdmaRails rdma_rails(std::span<const RdmaPort> ports, const std::string& devices, unsigned number);
 

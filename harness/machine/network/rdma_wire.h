@@ -1,4 +1,4 @@
-// What two ends of an RDMA connection exchange, as bytes.
+// The exchange of two ends of an RDMA connection, as bytes.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@ namespace {
 
 constexpr std::size_t kMostCalls = 20'000'000;
 constexpr int kNoProcess = -1;
-constexpr double kLatest_s = 1e11, kLongest_s = 1e9;        // of a call: what is more was damaged
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;  // likewise; Linux gives 2 GiB at most
+constexpr double kLatest_s = 1e11, kLongest_s = 1e9;        // of a call: a greater value was damaged
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 50;  // the same; Linux gives 2 GiB at most
 
 bool can_be(const Call& call) {
   const bool moves = call.kind == Kind::read || call.kind == Kind::write;

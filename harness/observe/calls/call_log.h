@@ -1,4 +1,4 @@
-// What processes did with files, call by call, whoever wrote it down: headrace's own trace, strace, DFTracer, Darshan.
+// Calls of processes on files, one by one, from any recorder: headrace's own trace, strace, DFTracer, Darshan.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ enum class Kind : std::uint8_t {
 };
 
 inline constexpr std::uint32_t kNoFile = UINT32_MAX;
-/// Of descriptors that all children together get from their parents: what logs of few lines can say is more than memory holds.
+/// Descriptors that all children together inherit from their parents: short logs can claim more than fits into memory.
 inline constexpr std::size_t kMostInherited = 5'000'000;
 
 struct Call {
@@ -40,7 +40,7 @@ struct Call {
   std::int64_t offset = -1;  // -1: where the descriptor is; of seek: where it then is
   Kind kind = Kind::other;
   std::uint32_t renamed_to = kNoFile;
-  /// Processor time that its thread had since it was asked for last, in this call, too; below 0: it was not asked for.
+  /// Processor time that its thread had since it was asked for last, in this call, too. Below 0: it was not asked for.
   double processor_s = -1;
   bool to_read = false;  // of open: for reading alone
 };
@@ -61,12 +61,12 @@ struct Log {
   std::vector<std::string> files;
   std::vector<Process> processes;
   std::vector<Thread> threads;
-  std::vector<Call> calls;   // by begin
-  double began_s = 0;        // when the first call began, in the log's own time
-  bool waits_known = false;  // waiting for others and sleeping was written down: what lies between calls is computing
+  std::vector<Call> calls;         // by begin
+  double began_s = 0;              // when the first call began, in the log's own time
+  bool waits_known = false;        // waiting for others and sleeping was recorded: the time between calls is computing
   bool durations_known = false;    // calls' durations were
   std::uint64_t dropped = 0;       // calls that there was no room for
-  std::vector<std::string> notes;  // what is wrong with it or missing in it: a sentence each
+  std::vector<std::string> notes;  // its errors and gaps: a sentence each
 
   double end_s() const;
 };

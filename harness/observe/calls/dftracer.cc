@@ -22,7 +22,7 @@ struct Named {
   std::string_view name;
   Kind kind;
 };
-/// As the C library names them; "64" behind one, and "__x" before, say the same.
+/// The C library's names; "64" behind one, and "__x" before, are the same call.
 constexpr std::array kNames{
     Named{"open", Kind::open},       Named{"openat", Kind::open},    Named{"creat", Kind::open},
     Named{"fopen", Kind::open},      Named{"read", Kind::read},      Named{"pread", Kind::read},
@@ -72,7 +72,7 @@ class EventReader {
     static const json kNone = json::object();
     const json& arguments = given != event.end() && given->is_object() ? *given : kNone;
     if (name.empty()) return "has no name";
-    if (name == "FH") {  // what a file's number stands for
+    if (name == "FH") {  // the name of a file's number
       names_[word(arguments, "value")] = word(arguments, "name");
       return "";
     }
@@ -91,7 +91,7 @@ class EventReader {
       if (number(arguments, "waits", 0) != 0) builder_.log().waits_known = true;
       return "";
     }
-    if (!event.contains("ts")) return "";  // what it says is of no call
+    if (!event.contains("ts")) return "";  // it is no call
     const std::optional<Kind> kind = kind_of(name);
     if (!kind || (category != "POSIX" && category != "STDIO")) return "";
     const auto time = event.find("ts");

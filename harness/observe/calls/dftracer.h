@@ -1,5 +1,5 @@
-// What DFTracer wrote down: .pfw and .pfw.gz, a line of JSON for each call, a file for each process. headrace's own traces are
-// kept in the same form.
+// Traces of DFTracer: .pfw and .pfw.gz, a line of JSON for each call, a file for each process. headrace's own traces
+// are kept in the same form.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace headrace::observe::calls {
 
-/// Lines that say nothing are counted, and named in the notes. Throws UsageError where a file cannot be read, or holds no call.
+/// Useless lines are counted, and named in the notes. Throws UsageError where a file cannot be read, or holds no call.
 Log read_dftracer(const std::vector<std::string>& files);
 
-/// The same of lines that stand in a text: `name` is what it is called in words.
+/// The same of lines within a text: `name` is its name in words.
 Log read_dftracer_text(const std::string& name, std::string_view text);
 
 }  // namespace headrace::observe::calls

@@ -22,11 +22,11 @@ constexpr std::size_t kLongestLine = 16 << 20;
 }  // namespace
 
 struct Lines::Packed {
-  gzFile file = nullptr;  // reads what is not packed as it is
+  gzFile file = nullptr;  // reads unpacked files, too
 };
 
 Lines::Lines(std::string path) : path_(std::move(path)), packed_(std::make_unique<Packed>()) {
-  // A pipe that nobody writes to would be waited for, here and when it is read.
+  // A pipe without a writer would be waited for, here and when it is read.
   const int fd = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   struct stat status {};
   if (fd < 0 || ::fstat(fd, &status) != 0) throw UsageError(fmt::format("{}: {}", path_, errno_text(errno)));
@@ -61,7 +61,7 @@ bool Lines::fill() {
   over_ = true;
   int code = Z_OK;
   const char* const why = ::gzerror(packed_->file, &code);
-  // Whoever is killed leaves its last block unfinished: what is before it is good.
+  // A killed process leaves its last block unfinished: the blocks before it are good.
   if (code != Z_OK && code != Z_BUF_ERROR)
     throw UsageError(fmt::format("{}:{}: {}", path_, number_ + 1, code == Z_ERRNO ? errno_text(errno) : why));
   return false;

@@ -32,7 +32,7 @@ class Lines {
   std::uint64_t number_ = 0;
 };
 
-/// Counts lines that say nothing, and names the first of them.
+/// Counts useless lines, and names the first of them.
 class BadLines {
  public:
   void add(const Lines& where, const std::string& why);

@@ -19,7 +19,7 @@ namespace {
 
 // Darshan's logs, by the Python package of that name.
 
-/// Throws UsageError where the log cannot be read, RunError where no Python has the package: what to install is reported.
+/// Throws UsageError where the log cannot be read, RunError that names the package to install if no Python has it.
 Log read_darshan(const std::string& file) {
   if (!std::filesystem::is_regular_file(file)) throw UsageError(file + ": there is no such file");
   const std::string maker = system::installation().reports + "/headrace_darshan";

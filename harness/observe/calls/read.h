@@ -8,8 +8,8 @@
 
 namespace headrace::observe::calls {
 
-/// Of one tool, a file or several (DFTracer writes one for each process). Throws UsageError where one cannot be read, or holds
-/// nothing; RunError where what reads it is not installed.
+/// The log of one tool, a file or several (DFTracer writes one for each process). Throws UsageError where one cannot be
+/// read, or holds nothing; RunError where its reader is not installed.
 Log read(const std::vector<std::string>& files);
 
 }  // namespace headrace::observe::calls

@@ -42,7 +42,7 @@ Wait wait_of(Kind kind) {
   return Wait::other;
 }
 
-/// What follows the calls of one process.
+/// The state that follows the calls of one process.
 struct Following {
   bool has_children = false;
   bool reads_first = false;                      // its first thread has read something since it has children
@@ -91,7 +91,7 @@ class Recorder {
     return all;
   }
 
-  /// Threads beside the first of their process that read data.
+  /// Threads that read data, apart from the first of their process.
   void find_readers() {
     reader_.assign(log_.threads.size(), UINT32_MAX);
     for (const Call& call : log_.calls) {
@@ -136,12 +136,12 @@ class Recorder {
     return found == places_[i].end() ? nullptr : &recording_.slices[i].processes[found->second];
   }
 
-  /// So much of a thread's time was spent in `wait`, split over the slices that it lies in.
+  /// Adds this part of a thread's time to `wait`, split over its slices.
   void spend(const Thread& thread, Wait wait, double begin_s, double end_s) {
     for (double from = begin_s; from < end_s;) {
       const double border = (std::floor(from / slice_s_ + 1e-9) + 1) * slice_s_, to = std::min(end_s, border);
       if (ProcessSlice* const slice = at(from, thread.process)) {
-        // What is less than a look long counts by its chance to be looked at, carried over.
+        // A time shorter than a look counts by its probability to be seen, carried over.
         double& rest = rests_[{thread.process, thread.first, wait}];
         rest += (to - from) / kLook;
         const double whole = std::floor(rest);
@@ -205,7 +205,7 @@ class Recorder {
     const int parent = log_.processes[thread.process].parent;
     if (parent >= 0 && !following_[static_cast<std::size_t>(parent)].has_children) {
       Following& above = following_[static_cast<std::size_t>(parent)];
-      above.has_children = true;  // what it read before was not handed over
+      above.has_children = true;  // its earlier reads were not handed over
       above.first_calls = above.all_calls = above.at_pause = above.at_look = 0;
     }
     const bool pauses = call.kind == Kind::sleep || call.kind == Kind::gpu;

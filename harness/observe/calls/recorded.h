@@ -1,4 +1,4 @@
-// Calls that were written down, as what looks at the same job would have found.
+// Recorded calls, in the form that looks at the same job would have given.
 #pragma once
 
 #include "harness/observe/calls/call_log.h"

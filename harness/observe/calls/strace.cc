@@ -20,7 +20,7 @@
 namespace headrace::observe::calls {
 namespace {
 
-// Which of the kernel's calls are distinguished, and what their arguments say.
+// The distinguished calls of the kernel, and the meaning of their arguments.
 
 /// Indices of arguments; -1: there is none.
 struct Shape {
@@ -133,7 +133,7 @@ class LineReader {
     std::string_view line;
     std::string torn;
     while (lines.next(line)) {
-      // What strace itself says may stand in the middle of a line, which goes on in the next.
+      // strace's own messages may be in the middle of a line, which continues in the next.
       if (const std::size_t at = line.find("strace: Process "); at != line.npos && line.find('"') > at) {
         int tid = 0;
         const std::string_view number = line.substr(at + 16);
@@ -249,7 +249,7 @@ class LineReader {
     made.kind = shape->kind;
     made.bytes = result.value_or(-1);
     if (shape->kind == Kind::hand_over || shape->kind == Kind::sleep) ++waits_;
-    // A poll of what a GPU's driver reports; with strace -y alone it can be distinguished from others.
+    // A poll of a GPU driver's events; with strace -y alone it can be distinguished from others.
     if (call->name.ends_with("poll") && !call->arguments.empty() && polls_gpu(call->arguments[0]))
       made.kind = Kind::gpu;
     const auto argument = [&](int index) {
@@ -284,7 +284,7 @@ class LineReader {
     if (made.kind == Kind::close) table.targets.erase(number_of(argument(0)).value_or(-1));
   }
 
-  /// What it reads, writes or asks for by its descriptor.
+  /// Its use of the descriptor: reads, writes or other requests.
   void of_descriptor(Call& made, std::string_view text, Table& table) {
     const std::optional<StraceFd> fd = parse_strace_fd(text);
     if (!fd) {
@@ -346,7 +346,7 @@ class LineReader {
         made.name = builder_.log().processes[process].name;
         made.command = builder_.log().processes[process].command;
       }
-      // It may have run already; what it opened since then is its own.
+      // It may have run already; files that it opened since then are its own.
       Table copy = inherited(tables_[parent]);
       for (auto& [fd, target] : tables_[child].targets) copy.targets[fd] = target;
       tables_[child] = std::move(copy);

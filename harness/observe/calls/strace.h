@@ -1,4 +1,4 @@
-// What strace wrote down: `strace -f -ttt -T -y -o FILE`, and without -y, without -o, or with less.
+// Logs of strace: `strace -f -ttt -T -y -o FILE`, and without -y, without -o, or with less.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace headrace::observe::calls {
 
-/// Paths that begin nowhere are taken from `folder`. Lines that say nothing are counted, and named in the notes. Throws
-/// UsageError where a file cannot be read, or holds no call.
+/// Relative paths are taken from `folder`. Useless lines are counted, and named in the notes. Throws UsageError where a
+/// file cannot be read, or holds no call.
 Log read_strace(const std::vector<std::string>& files, const std::string& folder);
 
 }  // namespace headrace::observe::calls

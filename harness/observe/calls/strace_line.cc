@@ -19,7 +19,7 @@ void skip_blanks(std::string_view& text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
 }
 
-/// Behind "3<": where that ends. Paths have their own '<' and '>' escaped; pairs of addresses stand in brackets.
+/// Behind "3<": the end of the target. Paths have their own '<' and '>' escaped; pairs of addresses are in brackets.
 std::size_t end_of_target(std::string_view text, std::size_t at) {
   int brackets = 0;
   for (; at < text.size(); ++at) {

@@ -9,7 +9,7 @@
 
 namespace headrace::observe::calls {
 
-/// What is before every line: "[pid  17] " or "17  ", and "1700000000.123456 " (-ttt) or "10:11:12.123456 " (-tt).
+/// The head of every line: "[pid  17] " or "17  ", and "1700000000.123456 " (-ttt) or "10:11:12.123456 " (-tt).
 struct StraceHead {
   int tid = 0;  // 0: none is given
   double time_s = 0;
@@ -18,7 +18,7 @@ struct StraceHead {
 /// Nothing where there is no time.
 std::optional<StraceHead> parse_strace_head(std::string_view line);
 
-/// A descriptor, with what it leads to where -y was given: 3</data/a.bin>, AT_FDCWD</home>.
+/// A descriptor, with its target where -y was given: 3</data/a.bin>, AT_FDCWD</home>.
 struct StraceFd {
   std::int64_t number = -1;
   bool working_folder = false;

@@ -14,7 +14,7 @@ constexpr std::size_t kPiece = 1 << 18;
 constexpr int kReadWrite = 2;  // as the kernel numbers it in open()'s flags
 constexpr int kGzip = 16;      // added to the window's size: with gzip's head
 
-/// Packs what it is given, piece by piece.
+/// Packs text, piece by piece.
 class Packer {
  public:
   Packer() {

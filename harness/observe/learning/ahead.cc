@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -15,7 +14,7 @@
 namespace headrace::observe {
 namespace {
 
-// What was read and what was taken of it, at moments at which all workers of one generation waited for room.
+// The read and the taken bytes, at moments at which all workers of one generation waited for room.
 
 struct AheadPoint {
   double at_s = 0;
@@ -23,12 +22,12 @@ struct AheadPoint {
   double samples = 0;  // read by the generation
 };
 
-/// When the generation had read all: how much that was, and how much had been taken when whoever takes batches last paused.
+/// When the generation had read all: its bytes, and the bytes taken until the consumer last paused.
 struct AheadEnd {
   double taken = 0, samples = 0;
 };
 
-constexpr double kOver = 1.0;     // [s]: who pauses no more so long before the last moment has taken the last
+constexpr double kOver = 1.0;     // [s]: a consumer without a pause this long before the end took the last
 constexpr double kBlocked = 0.8;  // of a slice: then all batches that there is room for are ready
 
 /// Do the workers wait for others, all of them nearly all the time?
@@ -36,10 +35,10 @@ bool blocked(const Slice& slice, const Roles& roles) {
   double waiting = 0, all = 0;
   for (const ProcessSlice& one : slice.processes)
     if (roles.is_worker(one.process)) {
-      waiting += one.lead[static_cast<std::size_t>(Wait::hand_over)];
-      all += std::accumulate(one.lead.begin(), one.lead.end(), 0.0);
+      waiting += of(one.lead, Wait::hand_over);
+      all += total(one.lead);
     }
-  return all > 0 && waiting >= kBlocked * all;
+  return ratio(waiting, all) >= kBlocked;
 }
 
 double workers_read(const Slice& slice, const Roles& roles) {
@@ -73,8 +72,8 @@ struct Extent {
   std::uint64_t least = UINT64_MAX, most = 0;
 };
 
-/// All moments of the generation at which all of its workers, and somebody who takes batches, were there. None where others read
-/// samples meanwhile: what they read is among what was taken.
+/// All moments of the generation at which all of its workers were there. None where others
+/// read samples in this time: their reads are among the taken bytes.
 std::vector<AheadPoint> from_stills(const Recording& recording, const Roles& roles, const Generation& generation,
                                     double calls, double sample_size) {
   std::vector<AheadPoint> points;
@@ -82,7 +81,7 @@ std::vector<AheadPoint> from_stills(const Recording& recording, const Roles& rol
   for (const Still& still : recording.stills) {
     if (still.at_s < generation.begin_s || still.at_s >= generation.end_s) continue;
     AheadPoint point{.at_s = still.at_s};
-    std::size_t workers = 0, takers = 0;
+    std::size_t workers = 0;
     for (std::size_t i = 0; i < still.count; ++i) {
       const Still::Count& one = still.counts[i];
       const auto value = static_cast<double>(one.value);
@@ -90,7 +89,6 @@ std::vector<AheadPoint> from_stills(const Recording& recording, const Roles& rol
         ++workers;
         point.samples += value / sample_size;
       } else if (roles.is_consumer(one.process)) {
-        ++takers;
         point.taken += value / calls;
       } else {
         Extent& other = others[one.process];
@@ -98,15 +96,15 @@ std::vector<AheadPoint> from_stills(const Recording& recording, const Roles& rol
         other.most = std::max(other.most, one.value);
       }
     }
-    if (workers == generation.workers.size() && takers > 0) points.push_back(point);
+    if (workers == generation.workers.size()) points.push_back(point);
   }
   for (const auto& [process, read] : others)
     if (static_cast<double>(read.most - read.least) > sample_size / 2) return {};
   return points;
 }
 
-/// Those at which there was more to read, before and after. From moments that were kept; where none were, from slices of time
-/// in which the workers waited nearly all the time: of the first generation alone.
+/// Those at which there was more to read, before and after. From moments that were kept. Else from slices of time, of
+/// the first generation alone, in which the workers waited nearly all the time.
 std::vector<AheadPoint> ahead_points(const Recording& recording, const Roles& roles, const Generation& generation,
                                      double calls, double sample_size) {
   if (recording.stills.empty())
@@ -121,8 +119,8 @@ std::vector<AheadPoint> ahead_points(const Recording& recording, const Roles& ro
   return points;
 }
 
-/// What whoever takes batches had read, in batches, when it first paused after the generation began: then one was taken, and the
-/// rest was something else; or, where pauses are short, more than one. Nothing: it was not seen pausing.
+/// The consumer's read bytes, in batches, at its first pause after the generation began. One batch was taken then, and
+/// the rest was something else. Or, where pauses are short, more than one. Nothing: no pause was seen.
 std::optional<double> taken_at_first_pause(const Recording& recording, const Roles& roles, const Generation& generation,
                                            double calls) {
   std::map<std::uint32_t, std::uint64_t> first;  // by who takes
@@ -146,7 +144,7 @@ std::optional<AheadEnd> ahead_end(const Recording& recording, const Roles& roles
       last[one.process] = one.calls;
       at_s = one.at_s;
     }
-  if (last.empty() || at_s < all.back().at_s - kOver) return std::nullopt;
+  if (at_s < all.back().at_s - kOver) return std::nullopt;
   AheadEnd end{.samples = all.back().samples};
   for (const auto& [process, count] : last) end.taken += static_cast<double>(count) / calls;
   return end;
@@ -161,17 +159,18 @@ constexpr double kOtherReads = 1 << 20;  // [B]: libraries and the like that a w
 struct Line {
   double slope = 0, error = 0;
 };
+double weight_of(const AheadPoint& point) { return 1 / point.samples; }
 Line line_of(const std::vector<AheadPoint>& points) {
   double w = 0, x = 0, y = 0;
   for (const AheadPoint& p : points) {
-    const double weight = 1 / std::max(1.0, p.samples);
+    const double weight = weight_of(p);
     w += weight;
     x += weight * p.taken;
     y += weight * p.samples;
   }
   double xx = 0, xy = 0, yy = 0;
   for (const AheadPoint& p : points) {
-    const double weight = 1 / std::max(1.0, p.samples), dx = p.taken - x / w, dy = p.samples - y / w;
+    const double weight = weight_of(p), dx = p.taken - x / w, dy = p.samples - y / w;
     xx += weight * dx * dx;
     xy += weight * dx * dy;
     yy += weight * dy * dy;
@@ -182,16 +181,16 @@ Line line_of(const std::vector<AheadPoint>& points) {
 }
 
 struct Bounds {
-  double low = 0, high = 0;
+  double low, high;
 };
 
-/// Of each worker, in batches, from all that it read since it began.
+/// The number for each worker, in batches, from all that it read since it began.
 Bounds from_the_begin(const std::vector<AheadPoint>& points, const Line& line, double spread, double unnoticed,
                       unsigned workers) {
   double sum = 0, weights = 0, taken = 0, squares = 0;
   for (const AheadPoint& p : points) {
-    const double weight = 1 / std::max(1.0, p.samples);
-    // By the slope and not by the batch: what else is read (paths, answers) grows with the samples, too.
+    const double weight = weight_of(p);
+    // By the slope and not by the batch: other reads (paths, answers) grow with the samples, too.
     const double ready = p.samples / line.slope - p.taken;
     sum += weight * ready;
     squares += weight * ready * ready;
@@ -199,14 +198,15 @@ Bounds from_the_begin(const std::vector<AheadPoint>& points, const Line& line, d
     weights += weight;
   }
   const double mean = sum / weights, deviation = std::sqrt(std::max(0.0, squares / weights - mean * mean));
-  // Of the earliest, in batches, and of the slope, as far as batches were taken; or as they differ from each other.
+  // The error of the earliest, in batches, and of the slope, as far as batches were taken. Or as they differ from each
+  // other.
   const double error = std::max(std::max(0.5, spread * std::sqrt(points.front().samples)) / line.slope +
                                     line.error / line.slope * taken / weights,
                                 deviation / 2);
   return {.low = (mean - 2 * error - unnoticed) / workers, .high = (mean + 2 * error) / workers};
 }
 
-/// At least that many, from what was taken after the last read of a generation; nothing where that was not seen.
+/// At least that many, from the bytes taken after the last read of a generation. Nothing where that was not seen.
 std::optional<double> least_at_the_end(const std::vector<AheadPoint>& points, const AheadEnd& end, const Line& line,
                                        double spread, unsigned workers) {
   constexpr std::size_t kLast = 5;
@@ -272,7 +272,7 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
   const double unnoticed = recording.machine_seen ? unnoticed_s(recording, first) / period : 0;
   Bounds both = from_the_begin(points, line, spread, unnoticed, workers);
   if (recording.machine_seen) {
-    // Counts of calls have in them what else was read before the first batch.
+    // Counts of calls include other reads before the first batch.
     const std::optional<double> first_pause = taken_at_first_pause(recording, roles, first, calls);
     if (!first_pause || recording.stills.empty()) {
       why = recording.stills.empty()
@@ -297,7 +297,7 @@ std::optional<Ahead> find_ahead(const Recording& recording, const Roles& roles, 
     sure = *least_ready <= both.high;
     both = {.low = std::min(*least_ready, both.high), .high = std::max(*least_ready, both.high)};
   } else if (recording.machine_seen && !recording.reads_exact) {
-    // Of all that a worker read, what was no sample cannot be reported.
+    // The share of a worker's reads that was no sample cannot be reported.
     both.low = another_program(recording, roles, first) ? 0 : both.low - kOtherReads / sample_size / line.slope;
   }
   ahead.each_low = std::max(0.0, both.low);

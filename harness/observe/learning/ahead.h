@@ -1,5 +1,5 @@
-// Batches that lie ready: while workers wait for room, what was read is what was taken and what lies ready, so that each
-// batch that is taken lets them read one more; and when there is nothing more to read, what lay ready is what is taken still.
+// Batches that are ready. While workers wait for room, the read bytes are the taken and the ready ones. So each taken
+// batch lets them read one more. When there is nothing more to read, the ready ones are still taken.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@ struct Ahead {
   double each_low = 0, each_high = 0;  // high: infinite where nothing is known of it, and `why`
   unsigned moments = 0;                // at which workers waited, that this is from
   unsigned workers = 0;
-  bool to_the_end = false;  // what was taken after the last read says the same
+  bool to_the_end = false;  // the bytes taken after the last read agree
 };
 
 /// `calls`: read() calls that one batch is taken by. `spread`: of the samples' sizes, standard deviation over mean. Nothing, and

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "harness/base/units.h"
 #include "harness/observe/learning/ahead.h"
@@ -16,15 +15,15 @@
 namespace headrace::observe {
 namespace {
 
-constexpr double kSmallFile = 32 << 20;  // [B]: larger ones hold many samples, unless their format says otherwise
+constexpr double kSmallFile = 32 << 20;  // [B]: larger ones hold many samples, unless their format excludes it
 constexpr double kGuessedBatch = 1;
 constexpr double kWholeWorkers = 0.3;   // of each GPU, on average: further off they come and go
 constexpr double kWholeReads = 2.5;     // of a sample that is read whole: one that asks for its end, and some of others
 constexpr double kSomeStep = 0.02;      // of the time: less is waiting alone
-constexpr std::uint64_t kFewFiles = 5;  // met by looks: the folder that they lie below may be a part of the data set's
+constexpr std::uint64_t kFewFiles = 5;  // met by looks: their folder may be a part of the data set's
 
 Confidence less(Confidence confidence) { return confidence == Confidence::high ? Confidence::medium : Confidence::low; }
-/// Of what follows from both.
+/// Values that follow from both.
 Confidence least(Confidence a, Confidence b) { return std::max(a, b); }
 
 /// Everything that several keys follow from.
@@ -32,7 +31,7 @@ struct Sums {
   double seconds = 0;
   double worker_bytes = 0, worker_storage_bytes = 0, worker_cpu_s = 0, worker_user_s = 0, worker_reads = 0;
   double faults = 0;
-  double looks = 0, periods = 0, unsure = 0;  // of the first threads of those who take batches
+  double looks = 0, periods = 0, unsure = 0;  // of the consumers' first threads
 };
 
 Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
@@ -41,7 +40,7 @@ Sums sums_of(const std::vector<const Slice*>& slices, const Roles& roles) {
     sums.seconds += slice->seconds();
     for (const ProcessSlice& one : slice->processes) {
       if (roles.is_consumer(one.process)) {
-        sums.periods += static_cast<double>(std::accumulate(one.lead.begin(), one.lead.end(), std::uint64_t{0}));
+        sums.periods += total(one.lead);
         sums.looks += one.looks;
         sums.unsure += one.unsure;
       }
@@ -130,7 +129,7 @@ class Learner {
              "how many bytes of a mapped file are a sample cannot be seen from outside");
       return;
     }
-    // Those that are open, and were not found being read, may be anything: a lock, a log, a mapped file in memory.
+    // Those that are open, and were not found being read, may be anything: a lock, a log, a mapped file.
     if (!data.read) {
       word("dataset.layout", "files", Confidence::guess,
            what + "; they were open, and none was found being read: --trace sees what memory serves at once");
@@ -148,16 +147,15 @@ class Learner {
     }
     const bool shards = data.format != formats::Format::none || data.mean_size() > kSmallFile;
     layout_ = shards ? "shards" : "files";
-    // Where few files were met, others may lie elsewhere; and where there are few, one may hold many samples.
+    // Where few files were met, others may be elsewhere; and where there are few, one may hold many samples.
     const bool few = data.seen < kFewFiles && (data.files > data.seen || !shards);
     word("dataset.layout", layout_,
          few                                               ? Confidence::low
          : data.format != formats::Format::none || !shards ? Confidence::high
                                                            : Confidence::low,
          fmt::format("{} different ones were seen being read; {}", data.seen, what));
-    if (!data.folder.empty())
-      word("dataset.path", data.folder, few ? Confidence::low : Confidence::medium,
-           "where nine tenths of the looks at reads were");
+    word("dataset.path", data.folder, few ? Confidence::low : Confidence::medium,
+         "where nine tenths of the looks at reads were");
     const double per_file = shards ? data.samples_per_file : 1;
     if (per_file <= 0) {
       number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
@@ -165,7 +163,7 @@ class Learner {
       return;
     }
     sample_size_ = data.mean_size() / per_file;
-    spread_ = data.mean_size() > 0 ? data.size_deviation / data.mean_size() : 0;
+    spread_ = ratio(data.size_deviation, data.mean_size());
     number("dataset.samples", static_cast<double>(data.files) * per_file, shards ? 0.02 : 0, Dimension::count,
            data.complete && data.seen >= kFewFiles ? Confidence::medium : Confidence::low,
            fmt::format(
@@ -193,11 +191,11 @@ class Learner {
       ahead_ = find_ahead(recording_, seen_.roles, steps_.calls, sample_size_, spread_, not_ahead_);
     else
       not_ahead_ = "batches taken together look like one";
-    const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
-    if (sums_.seconds > 0) seen_.samples_per_s = samples / sums_.seconds;
+    const double samples = ratio(sums_.worker_bytes, sample_size_);
+    seen_.samples_per_s = ratio(samples, sums_.seconds);
     const StepShare step = find_step_share(seen_, own_, looks());
     const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
-    if (steps_.count > 0 && sums_.seconds > 0) {
+    if (steps_.count != 0) {
       const double period = sums_.seconds / steps_.count, gpus_of_each = gpus_ / consumers;
       const double low = step.low * (1 - steps_.uncertainty) / step.value,
                    high = step.high * (1 + steps_.uncertainty) / step.value;
@@ -209,8 +207,8 @@ class Learner {
       time.high = period * step.value * high / steps_.fewest;
       if (samples > 0) {
         const double batch = samples / steps_.count / gpus_;
-        // What lies ready or is made when the watching begins and ends was read or taken outside of it: of each worker two batches
-        // and a third.
+        // Batches that are ready or being made at both ends of watching were read or taken outside of it. That is two
+        // batches and a third for each worker.
         const double ahead = 3 * seen_.roles.workers_at_once / consumers / steps_.count;
         const double error =
             steps_.uncertainty + ahead + edge_s_ / sums_.seconds + spread_ / std::sqrt(std::max(1.0, samples));
@@ -243,22 +241,20 @@ class Learner {
              "steps could not be counted: see step.time");
       return;
     }
-    if (steps_.count <= 0)
+    if (steps_.count == 0)
       number("step.time", 1, 0, Dimension::seconds, Confidence::guess, "steps could not be counted");
     number("step.micro_batch", 1, 0, Dimension::count, Confidence::guess, "samples could not be counted");
   }
 
   void reading() {
     const StorageSeen& storage = seen_.storage;
-    // What others made of the device's requests is not the job's.
-    const bool own =
-        storage.read_rate * sums_.seconds > 0 && sums_.worker_storage_bytes > 0.5 * storage.read_rate * sums_.seconds;
-    if (storage.request_bytes > 0 && own)
+    // Other processes' requests to the device are not the job's.
+    if (storage.request_bytes != 0 && sums_.worker_storage_bytes > 0.5 * storage.read_rate * sums_.seconds)
       number("dataset.request_size", storage.request_bytes, 0.05, Dimension::bytes, Confidence::medium,
              fmt::format("{} read in {:.0f} requests of device {}",
                          format_quantity(storage.read_rate * sums_.seconds, Dimension::bytes),
                          storage.requests * sums_.seconds, storage.device));
-    const double amplification = sums_.worker_bytes > 0 ? sums_.worker_storage_bytes / sums_.worker_bytes : 0;
+    const double amplification = ratio(sums_.worker_storage_bytes, sums_.worker_bytes);
     if (layout_ != "tokens" && amplification >= 1)
       number("dataset.read_amplification", amplification, 0.05, Dimension::ratio, Confidence::medium,
              fmt::format("storage gave {} for {} that were read",
@@ -275,7 +271,7 @@ class Learner {
         looks += times;
         if (size <= 65536) small += times;
       }
-      const double mean = sums_.worker_reads > 0 ? sums_.worker_bytes / sums_.worker_reads : 0;
+      const double mean = ratio(sums_.worker_bytes, sums_.worker_reads);
       const bool pieces = small * 10 > looks * 9 && sample_size_ > kWholeReads * mean;
       word("dataset.read_profile", pieces ? "pil" : "whole", least(Confidence::medium, size_confidence_),
            fmt::format(
@@ -286,8 +282,8 @@ class Learner {
     }
     number("dataset.metadata_ops_per_open", 4, 0, Dimension::ratio, Confidence::guess,
            "looks from outside do not count calls; --trace does");
-    const double samples = sample_size_ > 0 ? sums_.worker_bytes / sample_size_ : 0;
-    // What the kernel took for reading, a rehearsal takes again.
+    const double samples = ratio(sums_.worker_bytes, sample_size_);
+    // A rehearsal repeats the kernel's time for reading.
     if (samples >= 20 && !seen_.roles.in_process && sums_.worker_user_s > 0.2) {
       // Decoders cost the kernel time, too: where it took much, the share of reading is unknown.
       const double kernel = sums_.worker_cpu_s / sums_.worker_user_s - 1;
@@ -343,24 +339,22 @@ class Learner {
                   : not_ahead_) +
                  "; DataLoader's default");
     }
-    if (sample_size_ > 0 && seen_.data.complete && sums_.seconds > 0) {
-      const double epochs = sums_.worker_bytes / std::max(1.0, static_cast<double>(seen_.data.bytes));
-      seen_.notes.push_back(fmt::format("the data set was read {:.2f} times while batches were taken", epochs));
-    }
+    if (sample_size_ != 0 && seen_.data.complete)
+      seen_.notes.push_back(fmt::format("the data set was read {:.2f} times while batches were taken",
+                                        sums_.worker_bytes / static_cast<double>(seen_.data.bytes)));
   }
 
-  /// What whoever takes batches spends of a processor on each; of calls that were written down none is known.
+  /// The processor time that the consumer spends on each batch; recorded calls show none.
   void taking() {
-    if (seen_.roles.in_process || !recording_.machine_seen || steps_.count <= 0 || sums_.seconds <= 0) return;
     const OwnTime& own = own_;
-    if (own.high <= 0) return;
+    if (seen_.roles.in_process || !recording_.machine_seen || steps_.count == 0 || own.high == 0) return;
     const double consumers = std::max(1.0, std::round(seen_.roles.consumers_at_once));
     const double batch_s = sums_.seconds / steps_.count * consumers / gpus_;
     const std::string evidence =
         fmt::format("the main thread was on a processor for {:.1f} % of the time, {} for each batch; {}",
                     own.high * 100, format_quantity(own.high * batch_s, Dimension::seconds), own.evidence);
-    const double spread = steps_.uncertainty + (own.value > 0 ? (own.high - own.low) / 2 / own.value : 1);
-    const bool reported = own.known && own.value > 0;
+    const double spread = steps_.uncertainty + ratio((own.high - own.low) / 2, own.value);
+    const bool reported = own.known && own.value != 0;
     number("loader.cpu_time_per_batch", reported ? own.value * batch_s : 0, spread, Dimension::seconds,
            reported ? less(steps_.confidence) : Confidence::guess, evidence);
     Learned& one = seen_.learned.back();
@@ -371,10 +365,10 @@ class Learner {
     one.text = "not known";
   }
 
-  /// What was written down is known all the time.
+  /// Recorded calls are known all the time.
   LooksAtLead looks() const {
     return {.count = recording_.machine_seen ? sums_.looks : sums_.periods,
-            .unsure = sums_.periods > 0 ? sums_.unsure / sums_.periods : 0};
+            .unsure = ratio(sums_.unsure, sums_.periods)};
   }
 
   /// One that makes its batches itself computes them; of calls that were written down its processor time is not known.
@@ -391,7 +385,7 @@ class Learner {
   const Steps steps_;
   const OwnTime own_;
   std::string layout_ = "files";
-  double gpus_ = 1;  // of this node
+  double gpus_{};  // of this node
   double sample_size_ = 0, spread_ = 0;
   Confidence size_confidence_ = Confidence::guess;  // of sample_size_
   std::optional<Ahead> ahead_;

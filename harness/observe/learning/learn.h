@@ -1,4 +1,4 @@
-// The keys of the job file, each from what was seen of it.
+// The keys of the job file, each from its observed values.
 #pragma once
 
 #include "harness/observe/learning/steps.h"

@@ -1,8 +1,9 @@
-// What saves report on a job's checkpoints.
+// A job's checkpoints, learned from its saves.
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "harness/base/median.h"
 #include "harness/base/units.h"
 #include "harness/observe/learning/learned.h"
 #include "harness/observe/learning/shares.h"
@@ -25,15 +26,11 @@ void learn_saves(const Recording& recording, Observation& seen) {
     if (i > 0) gaps.push_back(std::max(1e-3, saves[i].begin_s - saves[i - 1].end_s));
     still += stands_still(saves[i]);
   }
-  const auto median = [](std::vector<double> values) {
-    std::nth_element(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2), values.end());
-    return values[values.size() / 2];
-  };
   const auto spread = [](const std::vector<double>& values, double middle) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
-    return middle > 0 ? std::max(*most - middle, middle - *least) / middle : 0;
+    return ratio(std::max(*most - middle, middle - *least), middle);
   };
-  const double size = median(bytes), length = median(lasted);
+  const double size = statistics::median(bytes), length = statistics::median(lasted);
   const bool sync = still * 2 > saves.size();
   learn_number(seen, "model.parameters", size / kBytesPerParameter, spread(bytes, size), Dimension::count,
                Confidence::guess,
@@ -43,8 +40,8 @@ void learn_saves(const Recording& recording, Observation& seen) {
     learn_number(seen, "checkpoint.interval", std::max(1.0, recording.elapsed_s), 0, Dimension::seconds,
                  Confidence::guess, "only one save was seen, so the interval is unknown");
   else
-    learn_number(seen, "checkpoint.interval", median(gaps), spread(gaps, median(gaps)), Dimension::seconds,
-                 gaps.size() > 1 ? Confidence::high : Confidence::medium,
+    learn_number(seen, "checkpoint.interval", statistics::median(gaps), spread(gaps, statistics::median(gaps)),
+                 Dimension::seconds, gaps.size() > 1 ? Confidence::high : Confidence::medium,
                  fmt::format("from the end of a save to the begin of the next, {} times", gaps.size()));
   learn_word(seen, "checkpoint.mode", sync ? "sync" : "async", saves.size() > 1 ? Confidence::high : Confidence::medium,
              sync ? "the thread that takes batches writes them, or waits while another does"

@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kSharp = 0.05;  // relative
 
-/// So many digits that the value is the same within a thousandth.
+/// Enough digits that the value is the same within a thousandth.
 std::string quantity(double value, Dimension dimension) {
   std::string text = compact_quantity(value, dimension, 4);
   std::erase(text, ' ');

@@ -17,14 +17,14 @@ constexpr double kStarving = 0.1;  // of the time: less is no starvation
 constexpr double kWorthReporting = 0.005;
 constexpr double kSaving = 0.05;  // of the time, lost to saves alone, where data is there else
 constexpr double kGpuBusy = 0.9, kGpuFree = 0.5;
-// Of what the main thread computes: less time without a processor does not decide.
+// The share of the main thread's computing: less time without a processor does not decide.
 constexpr double kQueued = 0.5;
-// Of the main thread's time beside waiting for data: as much is what limits, where it does not spin until its GPU is ready. It
-// does not where it is in that one's driver or pauses for kBlocks of it.
+// The share of the main thread's time, without waiting for data, that is the limit. It must not spin until its GPU is
+// ready. It does not where it is in the GPU's driver or pauses for kBlocks of it.
 constexpr double kOwnWork = 0.5, kBlocks = 0.2;
 constexpr double kSomeWork = 0.2;  // of the makers' time: less is waiting for each other
-// Waiting for the lock, times the processor time: more threads would compute no more. Where no processor is free, one that waits
-// for it keeps the lock meanwhile.
+// Waiting for the lock, times the processor time: more threads would compute no more. Where no processor is free, a
+// thread that waits for one keeps the lock.
 constexpr double kLockHeld = 0.5, kLockHeldBusy = 2;
 constexpr double kOneProcessor = 1.2;
 constexpr std::uint64_t kSomeReads = 8;
@@ -40,24 +40,24 @@ double seconds_between(double a_begin, double a_end, double b_begin, double b_en
 /// How much the loader was waited for while a checkpoint was written, and while none was.
 struct AroundSaves {
   Share within, without;
-  double saving = 0;  // share of the time
+  double saving{};  // share of the time
 };
 
 AroundSaves around_saves(const Recording& recording, const std::vector<const Slice*>& slices, const Roles& roles) {
   std::vector<const Slice*> within, without;
-  double saving = 0, all = 0;
+  double saving = 0, seconds = 0;
   for (const Slice* slice : slices) {
     double covered = 0;
     for (const SaveSeen& save : recording.saves)
       covered += seconds_between(slice->begin_s, slice->end_s, save.begin_s, save.end_s);
     saving += covered;
-    all += slice->seconds();
+    seconds += slice->seconds();
     (covered * 2 > slice->seconds() ? within : without).push_back(slice);
   }
   const auto of = [&roles](const Slice& slice) { return starving(slice, roles); };
   return {.within = share_over(within, "within", of),
           .without = share_over(without, "without", of),
-          .saving = all > 0 ? saving / all : 0};
+          .saving = ratio(saving, seconds)};
 }
 
 /// "the main thread waited for data 12 % [5, 18] of the time, and 6 % [3, 8] for a processor; ...".
@@ -80,19 +80,19 @@ std::string gpus_text(const Observation& seen, const Share& busy) {
 
 Limit consumer_limit(bool waits) {
   Limit limit{.id = "consumer",
-              .sentence = "Training itself limits: data is there when it is asked for",
+              .sentence = "Training itself is the limit: data is there when it is asked for",
               .advice = {"nothing of storage or loader: a faster step, or more GPUs, which then need more data "
                          "(headrace require job.yaml --set cluster.gpus_per_node=N)"},
               .command = "headrace rehearse job.yaml"};
-  if (waits) limit.sentence = "Training itself limits: its GPU computes while the main thread waits for data";
+  if (waits) limit.sentence = "Training itself is the limit: its GPU computes while the main thread waits for data";
   return limit;
 }
 
-/// What the main thread computes itself, beside waiting for data and for its GPU.
+/// The main thread's own computing, apart from waiting for data and for its GPU.
 Limit main_process_limit(const Observation& seen, bool makes) {
   Limit limit{
       .id = "main_process",
-      .sentence = "The main process limits: what its main thread computes between batches, and not its GPU",
+      .sentence = "The main process is the limit: its main thread computes between batches, while its GPU waits",
       .proof = {fmt::format("the main thread was on a processor {:.0f} % of the time between batches, and waited "
                             "for its GPU or paused {:.0f} %",
                             value_of(seen.training, "processor") * 100,
@@ -102,7 +102,7 @@ Limit main_process_limit(const Observation& seen, bool makes) {
                  "a larger batch, where memory allows"},
       .command = "headrace rehearse job.yaml --tune"};
   if (!makes) return limit;
-  limit.sentence = "The main process limits: it decodes and collates its batches itself, while training waits";
+  limit.sentence = "The main process is the limit: it decodes and collates its batches itself, while training waits";
   limit.proof = {fmt::format("the main thread was on a processor {:.0f} % of the time between reads of one batch",
                              value_of(seen.consumer, "making") * 100)};
   limit.advice = {"worker processes (num_workers; headrace rehearse job.yaml --tune finds how many)",
@@ -112,7 +112,7 @@ Limit main_process_limit(const Observation& seen, bool makes) {
 
 Limit lock_limit(const Makers& makers) {
   return {.id = "interpreter_lock",
-          .sentence = "Python's interpreter lock limits: one thread at a time computes",
+          .sentence = "Python's interpreter lock is the limit: one thread at a time computes",
           .proof = {fmt::format("{} for the interpreter lock {:.0f} % of the time, and computed {:.0f} %",
                                 makers.wait(), value_of(makers.shares, "interpreter_lock") * 100,
                                 value_of(makers.shares, "processor") * 100)},
@@ -160,7 +160,7 @@ bool lock_decides(const Observation& seen, double cpu, double lock) {
   return one_computes && lock >= (seen.idle_cpus >= kFreeProcessor ? kLockHeld : kLockHeldBusy) * cpu;
 }
 
-/// By those who make batches beside whoever takes them.
+/// By the processes that make batches in addition to the consumer.
 Limit makers_limit(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen,
                    const Makers& makers) {
   const auto value = [&](std::string_view name) { return value_of(makers.shares, name); };
@@ -176,12 +176,13 @@ Limit makers_limit(const Recording& recording, const std::vector<const Slice*>& 
              .advice = {"larger prefetch_factor", "no copies through pipes: shared memory, fewer and larger batches"},
              .command = "headrace rehearse job.yaml"};
   else if (pause > std::max(storage, cpu + queued + lock))
-    limit = {.id = "workers",
-             .sentence = fmt::format("The loader's {} limit: most of the time they pause by themselves", makers.who),
-             .proof = {fmt::format("{} paused {:.0f} % of the time, and no worker waited for room", makers.who,
-                                   pause * 100)},
-             .advice = {"no pauses in the loader: what they wait for is not seen", makers.more()},
-             .command = "headrace rehearse job.yaml --tune"};
+    limit = {
+        .id = "workers",
+        .sentence = fmt::format("The loader's {} are the limit: most of the time they pause by themselves", makers.who),
+        .proof = {fmt::format("{} paused {:.0f} % of the time, and no worker waited for room", makers.who,
+                              pause * 100)},
+        .advice = {"no pauses in the loader: what they wait for is not seen", makers.more()},
+        .command = "headrace rehearse job.yaml --tune"};
   else if (lock_decides(seen, cpu, lock) && cpu + lock > storage)
     limit = lock_limit(makers);
   else
@@ -197,14 +198,13 @@ Limit makers_limit(const Recording& recording, const std::vector<const Slice*>& 
 /// The main thread's own thread carries batches from workers that wait: it pins or copies them.
 std::optional<Limit> carrier_limit(const Recording& recording, const std::vector<const Slice*>& slices,
                                    const Observation& seen) {
-  if (seen.roles.threads.empty()) return std::nullopt;
   const std::vector<Share> carriers = thread_shares(slices, seen.roles);
   const double busy = value_of(carriers, "processor"), lock = value_of(carriers, "interpreter_lock");
   if (busy + lock < kOwnWork || value_of(seen.workers, "consumer") < kOwnWork) return std::nullopt;
   const std::string& name = recording.threads[seen.roles.threads.front()].name;
   return Limit{.id = "hand_over",
-               .sentence = fmt::format("A thread of the main process limits, which carries batches from workers to "
-                                       "training (pin_memory, collation): {}",
+               .sentence = fmt::format("A thread of the main process is the limit: it carries batches from workers "
+                                       "to training (pin_memory, collation): {}",
                                        name),
                .proof = {fmt::format("it computed {:.0f} % of the time, and waited for the interpreter lock {:.0f} %; "
                                      "workers waited {:.0f} % for room",
@@ -214,7 +214,7 @@ std::optional<Limit> carrier_limit(const Recording& recording, const std::vector
                .command = "headrace rehearse job.yaml --tune"};
 }
 
-/// Nobody makes batches in a process of its own.
+/// No process of its own makes batches.
 Limit in_process_limit(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen) {
   const auto own = [&](std::string_view name) { return value_of(seen.consumer, name); };
   const double others = own("waiting_for_loader"), lock = own("interpreter_lock");
@@ -261,8 +261,8 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
   const Share& still = seen.standing_still;
   Share queued_lead = *share_named(seen.training, "queued");
   for (double* one : {&queued_lead.value, &queued_lead.low, &queued_lead.high}) *one *= 1 - still.value;
-  // One that gets no processor can take no batch and start no step: what is lost by that, processors limit. Little beside what it
-  // computes is of other programs.
+  // A process without a processor can take no batch and start no step: processors limit that loss. A small one,
+  // compared with its computing, is of other programs.
   const double own = value_of(seen.training, "processor") + value_of(seen.training, "making");
   const double starved = waiting.value + (queued_lead.value >= kQueued * own ? queued_lead.value : 0);
   const std::string waited = starving_text(waiting, queued_lead);
@@ -274,20 +274,20 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
   };
   const double starved_in_saves = saves.within.value * saves.saving,
                starved_out = saves.without.value * (1 - saves.saving);
-  const bool interfere = !recording.saves.empty() && saves.saving < 0.9 && saves.within.low > saves.without.value &&
+  const bool interfere = saves.saving < 0.9 && saves.within.low > saves.without.value &&
                          saves.within.value > 2 * saves.without.value &&
                          (starved_in_saves > starved_out || saves.without.value < kStarving);
   const double lost = still.value + (interfere ? starved_in_saves : 0);
   if ((interfere || starved < kStarving) && lost >= kSaving) {
     if (still.value > starved_in_saves)
       return with({.id = "checkpoint_stall",
-                   .sentence = "Checkpoints limit: training pauses while they are written",
+                   .sentence = "Checkpoints are the limit: training pauses while they are written",
                    .proof = {fmt::format("training paused for saves {} of the time", percent(still))},
                    .advice = {"fewer saves, or asynchronous ones", "faster storage for checkpoints"},
                    .command = "headrace qualify job.yaml"});
     return with(
         {.id = "checkpoint_interference",
-         .sentence = "Checkpoints limit: while one is written, reads are too slow",
+         .sentence = "Checkpoints are the limit: while one is written, reads are too slow",
          .proof = {fmt::format("the main thread waited for data {} of the time while a checkpoint was written, and {} "
                                "while none was; one was written {:.0f} % of the time",
                                percent(saves.within), percent(saves.without), saves.saving * 100)},

@@ -11,14 +11,14 @@ namespace headrace::observe {
 namespace {
 
 constexpr double kSmallRequest = 64 << 10;  // [B]
-constexpr double kAtLimit = 0.85;           // of what a control group lets through
-constexpr double kGoodShare = 0.5;          // of what a device gave: less was the job's, and others decide
+constexpr double kAtLimit = 0.85;           // of a control group's limit
+constexpr double kGoodShare = 0.5;          // of a device's reads: less was the job's, and others decide
 constexpr double kThrottled = 0.05;         // processor seconds withheld per second
 constexpr double kSomeWait = 0.5;           // requests, on average
 constexpr double kBefore = 0.5;             // of a request's time: more is spent before it is sent
-constexpr double kMostlyOnStorage = 0.6;    // else the slice says little of what storage could give
+constexpr double kMostlyOnStorage = 0.6;    // else the slice does not show storage's possible rate
 
-/// What the client of a network file system, or of FUSE, counted.
+/// The counters of a network file system's client, or of FUSE.
 void report_client(const ClientSeen& client, std::vector<std::string>& proof) {
   if (client.reads > 0)
     proof.push_back(fmt::format(
@@ -36,17 +36,14 @@ void report_client(const ClientSeen& client, std::vector<std::string>& proof) {
         fmt::format("the file system's daemon (FUSE) had {:.1f} requests to answer on average", *client.at_daemon));
 }
 
-/// Of the looks at all processes but those that wait for others.
+/// The looks at all processes except those that wait for others.
 double on_storage(const Slice& slice) {
   double stored = 0, all = 0;
-  for (const ProcessSlice& one : slice.processes)
-    for (std::size_t w = 0; w < kWaits; ++w) {
-      const auto wait = static_cast<Wait>(w);
-      if (wait == Wait::hand_over || wait == Wait::sleep) continue;
-      all += one.lead[w];
-      stored += is_storage(wait) ? one.lead[w] : 0;
-    }
-  return all > 0 ? stored / all : 0;
+  for (const ProcessSlice& one : slice.processes) {
+    all += total(one.lead) - of(one.lead, Wait::hand_over) - of(one.lead, Wait::sleep);
+    for (const Wait wait : {Wait::read, Wait::name, Wait::write, Wait::fault}) stored += of(one.lead, wait);
+  }
+  return ratio(stored, all);
 }
 
 }  // namespace
@@ -64,19 +61,21 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
                              ? seen.data.file_system.empty() ? "storage" : "storage (" + seen.data.file_system + ")"
                              : "device " + s.device;
   limit.command = "headrace qualify job.yaml" + own;
+  const std::string tune = "headrace rehearse job.yaml" + own + " --tune";
   const std::string rates = fmt::format(
       "{} gave {} in {} of {} on average; each took {}, {:.0f} % of the time it had some to do", at,
       format_quantity(s.read_rate, Dimension::bytes_per_second), format_quantity(s.requests, Dimension::per_second),
       format_quantity(s.request_bytes, Dimension::bytes), format_quantity(s.wait_s, Dimension::seconds), s.busy * 100);
-  if (!s.device.empty() && s.requests > 0) limit.proof.push_back(rates);
+  const bool counted = !s.device.empty() && s.requests > 0;
+  if (counted) limit.proof.push_back(rates);
   if (s.client) report_client(*s.client, limit.proof);
   // Opens wait for the same slots.
   if (s.client && s.client->reads > 0 && s.client->queue_s > kBefore * s.client->took_s) {
     limit.id = "nfs_slots";
-    limit.sentence = fmt::format("The NFS client limits: of the {} that a read takes, {} go by before it is sent",
+    limit.sentence = fmt::format("The NFS client is the limit: a read takes {}, and {} of that pass before it is sent",
                                  format_quantity(s.client->took_s, Dimension::seconds),
                                  format_quantity(s.client->queue_s, Dimension::seconds));
-    // What waits for a slot of its session, as of NFSv4.1 and later, has not come as far as the connection's.
+    // A request that waits for a slot of its session (NFSv4.1 and later) has not reached the connection's queue.
     if (s.client->waiting < kSomeWait) {
       limit.proof.push_back("none waited for the connection: they wait for a slot of their session before");
       limit.advice = {
@@ -93,20 +92,21 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
   if (opening > reading) {
     limit.id = "slow_opens";
     limit.sentence =
-        fmt::format("Opening files limits: {} for names and attributes more than for bytes", makers.wait());
+        fmt::format("Opening files is the limit: {} for names and attributes longer than for bytes", makers.wait());
     limit.advice = {
-        "pack the samples into shards: fewer opens (headrace pack DIR --to SHARDS --rehearse measures the gain)",
         makers.more() + ": more opens at a time (headrace rehearse job.yaml --tune)",
+        "pack the samples into shards: fewer opens (headrace pack DIR --to SHARDS --rehearse measures the gain)",
         "a file system, or a metadata server, that opens faster"};
+    limit.command = tune;
     return limit;
   }
-  // What others read of the device is none of the job's.
-  const double of_job = s.read_rate > 0 ? std::min(1.0, s.own_rate.value_or(0) / s.read_rate) : 0;
+  // Other processes' reads of the device are not the job's.
+  const double of_job = std::min(1.0, ratio(s.own_rate.value_or(0), s.read_rate));
   const auto reached = [&](std::optional<double> most, double now) { return most && now * of_job >= kAtLimit * *most; };
   if (reached(s.limit_bytes, s.read_rate) || reached(s.limit_requests, s.requests)) {
     const bool bytes = reached(s.limit_bytes, s.read_rate);
     limit.id = "cgroup_io";
-    limit.sentence = fmt::format("The control group limits: it lets {} through to {}",
+    limit.sentence = fmt::format("The control group is the limit: it lets {} through to {}",
                                  bytes ? format_quantity(*s.limit_bytes, Dimension::bytes_per_second)
                                        : format_quantity(*s.limit_requests, Dimension::per_second) + " reads",
                                  at);
@@ -117,12 +117,11 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
                     "larger requests, where their number limits"};
     return limit;
   }
-  const bool counted = !s.device.empty() && s.requests > 0;
   if (!counted || of_job < kGoodShare) {
     limit.id = "storage_latency";
-    limit.sentence = fmt::format("Reads from {} limit: {} for them; {}", at, makers.wait(),
-                                 counted ? "most of what the device gave was read by others, or not counted for the job"
-                                         : "the device below has no counters here");
+    limit.sentence = fmt::format("Reads from {} are the limit: {} for them", at, makers.wait());
+    limit.command = tune;
+    if (!counted) limit.proof.emplace_back("the device below has no counters here");
     if (counted)
       limit.proof.push_back(s.own_rate ? fmt::format("the job read {} of the {} that {} gave",
                                                      format_quantity(*s.own_rate, Dimension::bytes_per_second),
@@ -136,9 +135,9 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
   const Scarce scarce = scarce_of(slices, s, why);
   limit.id = scarce == Scarce::bytes ? "storage_bandwidth" : "storage_requests";
   limit.sentence = scarce == Scarce::bytes
-                       ? fmt::format("Storage limits by its bandwidth: {} is all that {} gives",
+                       ? fmt::format("Storage bandwidth is the limit: {} is the most that {} gives",
                                      format_quantity(s.read_rate, Dimension::bytes_per_second), at)
-                       : fmt::format("Storage limits by its requests: {} is all that {} answers, of {} each",
+                       : fmt::format("Storage requests are the limit: {} is the most that {} answers, of {} each",
                                      format_quantity(s.requests, Dimension::per_second), at,
                                      format_quantity(s.request_bytes, Dimension::bytes));
   limit.proof.push_back(why);
@@ -163,7 +162,8 @@ Limit processor_limit(const Observation& seen, double cpu, double queued, bool m
   if (!machine_seen) {
     limit.id = "workers";
     limit.sentence = fmt::format(
-        "The loader's {} limit: each computes all the time; whether processors were free is not in the trace",
+        "The loader's {} are the limit: each computes all the time; the trace does not show whether processors were "
+        "free",
         makers.who);
     limit.advice = {"cheaper decoding",
                     makers.more() + ", where processors are free (headrace rehearse job.yaml --tune)"};
@@ -172,7 +172,7 @@ Limit processor_limit(const Observation& seen, double cpu, double queued, bool m
   const bool used_up = seen.quota_cpus && seen.used_cpus >= kAtLimit * *seen.quota_cpus;
   if (seen.throttled >= kThrottled || used_up) {
     limit.id = "cgroup_cpu";
-    limit.sentence = "The control group's quota of processor time limits";
+    limit.sentence = "The control group's quota of processor time is the limit";
     limit.proof.push_back(
         fmt::format("{:.2f} processor seconds were withheld each second, {:.2f} used{}", seen.throttled, seen.used_cpus,
                     seen.quota_cpus ? fmt::format(" of {:.2f} that are let through", *seen.quota_cpus) : ""));
@@ -182,14 +182,14 @@ Limit processor_limit(const Observation& seen, double cpu, double queued, bool m
   limit.proof.push_back(fmt::format("{:.1f} processors had nothing to do", seen.idle_cpus));
   if (seen.idle_cpus < kFreeProcessor || queued > 0.25 * (cpu + queued)) {
     limit.id = "processor";
-    limit.sentence = fmt::format("Processors limit: {} or wait for a free one",
+    limit.sentence = fmt::format("Processors are the limit: {} or wait for a free one",
                                  makers.one ? makers.who + " decodes," : makers.who + " decode,");
     limit.advice = {"cheaper decoding: smaller images, another library, decoding on the GPU",
                     "fewer other programs on this machine", "more cores for each GPU"};
   } else {
     limit.id = "workers";
     limit.sentence =
-        fmt::format("The loader's {} limit: each computes all the time, while processors are free", makers.who);
+        fmt::format("The loader's {} are the limit: each computes all the time, while processors are free", makers.who);
     limit.advice = {makers.more() + " (headrace rehearse job.yaml --tune finds how many)", "cheaper decoding"};
   }
   return limit;
@@ -204,8 +204,8 @@ Scarce scarce_of(const std::vector<const Slice*>& slices, const StorageSeen& sto
   const std::optional<PaceShares> shares = pace_shares(pace);
   if (shares) {
     why = fmt::format(
-        "of the time between its answers, {:.0f} % [{:.0f}, {:.0f}] goes with their bytes, the rest with their number "
-        "({:.0f} groups of requests)",
+        "{:.0f} % [{:.0f}, {:.0f}] of the service time depends on bytes, the rest on the number of requests ({:.0f} "
+        "groups of requests)",
         shares->bytes * 100, shares->low * 100, shares->high * 100, pace.groups);
     if (shares->low > 0.5) return Scarce::bytes;
     if (shares->high < 0.5) return Scarce::requests;

@@ -1,4 +1,4 @@
-// What storage, processors and locks limit, each with what says so and what would help.
+// Limits by storage, processors and locks, each with its proof and possible remedies.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace headrace::observe {
 
-/// Processors that nobody used, on average: with less, more threads would compute no more.
+/// Idle processors, on average: with fewer, more threads would compute no more.
 inline constexpr double kFreeProcessor = 0.5;
 
-/// Those who make batches: how sentences call them, and where their time went.
+/// The makers of batches: their name in sentences, and where their time went.
 struct Makers {
   std::string who;  // "workers"
   bool one = false;

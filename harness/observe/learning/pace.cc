@@ -18,9 +18,9 @@ namespace {
 // In a group: of those at its ends is not reported whether the time before or behind them is theirs.
 constexpr std::uint64_t kFewestRequests = 8;
 constexpr double kShortest = 0.05;  // [s]: looks are up to 0.01 s late
-constexpr double kLongest = 4.0;    // [s]: nobody asked for anything meanwhile
+constexpr double kLongest = 4.0;    // [s]: without any request in this time
 constexpr double kFewestRequestGroups = 8;
-constexpr double kSameMix = 1e-6;  // of the square: what is left of bytes that do not go with the number of requests
+constexpr double kSameMix = 1e-6;  // of the square: the rest of the bytes that do not go with the number of requests
 constexpr std::size_t kMostFollowed = 4;
 
 }  // namespace
@@ -52,7 +52,7 @@ void add_pace(Pace& to, const Pace& more) {
 }
 
 std::optional<PaceShares> pace_shares(const Pace& p) {
-  if (p.groups < kFewestRequestGroups || p.nn <= 0 || p.bb <= 0 || p.t <= 0) return std::nullopt;
+  if (p.groups < kFewestRequestGroups) return std::nullopt;
   const double determinant = p.nn * p.bb - p.nb * p.nb;
   if (determinant <= kSameMix * p.nn * p.bb) return std::nullopt;
   const double x = (p.tn * p.bb - p.tb * p.nb) / determinant, y = (p.tb * p.nn - p.tn * p.nb) / determinant;
@@ -79,7 +79,7 @@ std::optional<Answered> parse_answered(std::string_view text) noexcept {
 }
 
 void Grouping::look(double now_s, const Answered& now) {
-  // A group begins and ends when something was answered: what it waits for before belongs to it, whole.
+  // A group begins and ends with an answer: the whole wait before it belongs to it.
   const bool answered = now.reads != last_reads_;
   last_reads_ = now.reads;
   if (begun_ && (!answered || now_s - begin_s_ < kShortest || now.reads < begin_.reads + kFewestRequests)) {

@@ -1,5 +1,5 @@
-// What a device's time goes with: how many requests it answers, or how many bytes it gives. Reported from groups of neighbouring
-// requests that differ in size, as those of one file do: read-ahead begins small and grows.
+// The cause of a device's time: how many requests it answers, or how many bytes it gives. Reported from groups of
+// neighbouring requests of different size, such as those of one file: read-ahead begins small and grows.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace headrace::observe {
 
-/// Sums over groups of requests: t [s] how long one took, n how many requests it was, b [B] how large these were together.
+/// Sums over groups of requests: t [s] the time of one, n the number, b [B] their size together.
 struct Pace {
   double groups = 0, t = 0, n = 0, b = 0;
   double tt = 0, tn = 0, tb = 0, nn = 0, nb = 0, bb = 0;
@@ -19,7 +19,7 @@ struct Pace {
 void add_group(Pace& to, double seconds, double requests, double bytes);
 void add_pace(Pace& to, const Pace& more);
 
-/// Of a device's time, the share that goes with bytes; the rest goes with the number of requests. 95 % bounds.
+/// The share of a device's time that depends on bytes; the rest depends on the number of requests. 95 % bounds.
 struct PaceShares {
   double bytes = 0, low = 0, high = 1;
 };
@@ -30,10 +30,10 @@ std::optional<PaceShares> pace_shares(const Pace& pace);
 struct Answered {
   std::uint64_t reads = 0, bytes = 0;
 };
-/// Of the text of /sys/dev/block/N/stat.
+/// The counts in the text of /sys/dev/block/N/stat.
 std::optional<Answered> parse_answered(std::string_view text) noexcept;
 
-/// Makes groups of what is answered between looks: of some requests each, and as long as several looks.
+/// Makes groups of the answers between looks: of some requests each, and as long as several looks.
 class Grouping {
  public:
   void look(double now_s, const Answered& now);
@@ -48,13 +48,13 @@ class Grouping {
   Pace pace_;
 };
 
-/// The devices that most is read from, each by a file held open.
+/// The devices with the most reads, each by a file that is kept open.
 class DevicePaces {
  public:
-  /// `sys`: "/sys"; tests lay their own.
+  /// `sys`: "/sys"; tests set their own.
   explicit DevicePaces(std::string sys) : sys_(std::move(sys)) {}
   void look(double now_s);
-  /// Of "254:0", its groups since the last call.
+  /// The groups of "254:0" since the last call.
   Pace take(const std::string& device);
   /// Follows these from now on, and no others.
   void follow(const std::map<std::string, std::uint64_t>& reads);

@@ -7,16 +7,17 @@
 #include <numeric>
 
 #include "harness/observe/data_survey.h"
+#include "harness/observe/learning/shares.h"
 
 namespace headrace::observe {
 namespace {
 
-constexpr double kIdle = 0.02;  // who does something less often than that only waits for others
+constexpr double kIdle = 0.02;  // a process that is busy less often than that only waits for others
 constexpr unsigned kFewHandOvers = 5;
-constexpr double kReaders = 0.02;  // of what all read: less is no worker
-constexpr double kTogether = 1.0;  // workers that start, or are there, together for so long are one generation [s]
+constexpr double kReaders = 0.02;  // of all reads: less is no worker
+constexpr double kTogether = 1.0;  // workers that start, or are there, together within this time are one generation [s]
 constexpr std::uint64_t kPage = 4096;
-constexpr double kSomeJob = 0.1;       // of what is read for the one that most is read for: less is a launcher
+constexpr double kSomeJob = 0.1;       // of the bytes that are read for the main consumer: less is a launcher
 constexpr std::size_t kAlikeBins = 2;  // up to four times as long
 constexpr double kFewStretches = 8, kFewSteps = 4;
 constexpr double kApart = 3;         // times as many longer ones as in between
@@ -31,7 +32,7 @@ std::vector<std::uint64_t> hand_overs(const Recording& recording) {
   return sums;
 }
 
-/// Waits for others all the time, and nobody hands it anything: a shell, a launcher.
+/// Waits for others all the time, and no process hands it anything: a shell, a launcher.
 bool idle(const ProcessSlice& sum, std::uint64_t taken) {
   const std::uint64_t all = total(sum.lead);
   const std::uint64_t busy =
@@ -39,7 +40,7 @@ bool idle(const ProcessSlice& sum, std::uint64_t taken) {
   return taken < kFewHandOvers && static_cast<double>(busy) < kIdle * static_cast<double>(all);
 }
 
-/// By process: the nearest one above it that is not idle; -1: there is none. Logs may say of two processes that each
+/// By process: the nearest one above it that is not idle; -1: there is none. Logs may claim of two processes that each
 /// started the other.
 std::vector<int> busy_above(const Recording& recording, const std::vector<bool>& is_idle) {
   constexpr int kUnknown = -2;
@@ -80,7 +81,7 @@ double first_data_s(const Recording& recording) {
 
 /// When batches were taken.
 void find_times(const Recording& recording, Roles& roles) {
-  // What starts workers may read, too, before they hand anything over.
+  // The process that starts workers may read, too, before they hand anything over.
   unsigned all = 0;
   for (const Slice& slice : recording.slices)
     for (const ProcessSlice& one : slice.processes) all += roles.is_consumer(one.process) ? one.takes : 0;
@@ -99,30 +100,25 @@ void find_times(const Recording& recording, Roles& roles) {
                           : pauses         ? one.takes > 0
                                            : one.looked_calls > 0);
     }
-    const bool counts = roles.in_process ? takes : living > 0 && takes;
-    if (!begun && counts) {
-      begun = true;
-      // Until the first slice is over the pipeline fills.
-      roles.begin_s = roles.end_s = slice.end_s;
-      continue;
-    }
-    if (begun && counts) roles.end_s = slice.end_s;
+    if (!takes || (!roles.in_process && living == 0)) continue;
+    // Until the first slice is over the pipeline fills.
+    if (!begun) roles.begin_s = slice.end_s;
+    begun = true;
+    roles.end_s = slice.end_s;
   }
 }
 
 /// How many of them lived at a time, on average while batches were taken; 0: none were.
 double at_once(const Recording& recording, const Roles& roles, const std::vector<std::uint32_t>& processes) {
   double covered = 0, lived = 0;
-  for (const Slice& slice : recording.slices) {
-    if (slice.begin_s < roles.begin_s - 1e-9 || slice.end_s > roles.end_s + 1e-9) continue;
-    covered += slice.seconds();
+  for (const Slice* slice : slices_within(recording, roles.begin_s, roles.end_s)) {
+    covered += slice->seconds();
     for (const std::uint32_t process : processes) {
       const ProcessSeen& seen = recording.processes[process];
-      lived +=
-          std::clamp(std::min(slice.end_s, seen.last_s) - std::max(slice.begin_s, seen.first_s), 0.0, slice.seconds());
+      lived += std::max(0.0, std::min(slice->end_s, seen.last_s) - std::max(slice->begin_s, seen.first_s));
     }
   }
-  return covered > 0 ? lived / covered : 0;
+  return ratio(lived, covered);
 }
 
 /// Processes that read little, and not in the second half of their lives: a loader's helpers.
@@ -135,25 +131,24 @@ void drop_idle_workers(const Recording& recording, const std::vector<ProcessSlic
       read[one.process] += static_cast<double>(data_bytes(one));
       seconds[one.process] += slice.seconds();
     }
-  double all = 0, most = 0;
+  const auto rate = [&](std::uint32_t w) { return ratio(read[w], seconds[w]); };
+  double all = 0;
+  std::uint64_t most = 0;
   for (const std::uint32_t w : roles.workers) {
-    all += seconds[w] > 0 ? read[w] / seconds[w] : 0;
-    most = std::max(most, static_cast<double>(data_bytes(sums[w])));
+    all += rate(w);
+    most = std::max(most, data_bytes(sums[w]));
   }
-  if (all <= 0) return;
   const double each = all / static_cast<double>(roles.workers.size());
-  std::erase_if(roles.workers, [&](std::uint32_t w) {
-    return seconds[w] > 0 && read[w] / seconds[w] < kReaders * each &&
-           static_cast<double>(data_bytes(sums[w])) * 2 < most;
-  });
+  std::erase_if(roles.workers,
+                [&](std::uint32_t w) { return rate(w) < kReaders * each && data_bytes(sums[w]) * 2 < most; });
 }
 
-/// Those that little is read for beside another, and who reads it: a launcher, as a script that reads scripts.
+/// Processes with few reads compared with another, and its reader: a launcher, as a script that reads scripts.
 void drop_launchers(const std::vector<ProcessSlice>& sums, const std::vector<int>& above, Roles& roles) {
   std::vector<std::uint64_t> read_for(sums.size(), 0);
   for (const std::uint32_t worker : roles.workers)
     read_for[static_cast<std::size_t>(above[worker])] += data_bytes(sums[worker]);
-  const std::uint64_t most = read_for.empty() ? 0 : *std::max_element(read_for.begin(), read_for.end());
+  const std::uint64_t most = *std::max_element(read_for.begin(), read_for.end());
   const auto little = [&](std::uint32_t consumer) {
     return static_cast<double>(read_for[consumer]) < kSomeJob * static_cast<double>(most);
   };
@@ -161,14 +156,12 @@ void drop_launchers(const std::vector<ProcessSlice>& sums, const std::vector<int
   std::erase_if(roles.consumers, little);
 }
 
-/// Where a main thread reads many samples for each step, the stretches between them are shorter than those that hold a step, or
-/// those are ended by a pause.
+/// Where a main thread reads many samples for each step, pauses end the stretches, or they are short.
 std::size_t making_bins(const Recording& recording, const Roles& roles) {
   std::array<double, kStretches> count{};
   double pauses = 0, paused = 0, looks = 0, all = 0;
-  for (const Slice& slice : recording.slices) {
-    if (slice.begin_s < roles.begin_s - 1e-9 || slice.end_s > roles.end_s + 1e-9) continue;
-    for (const ProcessSlice& one : slice.processes) {
+  for (const Slice* slice : slices_within(recording, roles.begin_s, roles.end_s))
+    for (const ProcessSlice& one : slice->processes) {
       if (!roles.is_consumer(one.process)) continue;
       pauses += one.pauses;
       paused += of(one.lead, Wait::sleep) + of(one.lead, Wait::gpu);
@@ -176,16 +169,15 @@ std::size_t making_bins(const Recording& recording, const Roles& roles) {
       for (std::size_t i = 0; i < kStretches; ++i)
         count[i] += one.stretches[i] / (i == 0 ? 1 : 1.5 * std::exp2(static_cast<double>(i)));
     }
-  }
   for (const double one : count) all += one;
   const auto between = [&](std::size_t from, std::size_t to) {
     return std::accumulate(count.begin() + static_cast<std::ptrdiff_t>(from),
-                           count.begin() + static_cast<std::ptrdiff_t>(std::min(to, kStretches)), 0.0);
+                           count.begin() + static_cast<std::ptrdiff_t>(to), 0.0);
   };
   std::size_t median = 0;
-  while (median + 1 < kStretches && between(0, median + 1) * 2 < all) ++median;
+  while (between(0, median + 1) * 2 < all) ++median;
   const std::size_t bins = std::min(median + kAlikeBins + 1, kStretches);
-  const double shorter = between(0, bins), longer = between(bins, kStretches);
+  const double shorter = between(0, bins), longer = between(bins, count.size());
   // Few that are in between: those are no late ones of one kind.
   const bool two_kinds =
       longer >= kFewSteps && longer >= kApart * between(median + 2, bins) && shorter >= kOfEach * longer;
@@ -219,14 +211,15 @@ std::vector<Generation> generations_of(const Recording& recording, const std::ve
   std::stable_sort(sorted.begin(), sorted.end(),
                    [&](std::uint32_t a, std::uint32_t b) { return started_s(a) < started_s(b); });
   std::vector<Generation> all;
-  // Of the one before: when it was started; of its generation: when the last was noticed, and was last seen.
-  double before_s = 0, noticed_s = 0, ended_s = 0;
+  // The start of the one before; when its generation was last noticed, and last seen.
+  double before_s{}, noticed_s{}, ended_s{};
   for (const std::uint32_t worker : sorted) {
     const ProcessSeen& seen = recording.processes[worker];
     if (all.empty() || (started_s(worker) - before_s > kTogether && seen.first_s - noticed_s > kTogether &&
                         seen.first_s + kTogether > ended_s)) {
       all.push_back({.workers = {}, .begin_s = seen.first_s, .end_s = std::numeric_limits<double>::infinity()});
-      noticed_s = ended_s = 0;
+      noticed_s = seen.first_s;
+      ended_s = seen.last_s;
     }
     Generation& last = all.back();
     last.workers.push_back(worker);
@@ -258,7 +251,7 @@ Roles find_roles(const Recording& recording) {
   const std::vector<int> above = busy_above(recording, is_idle);
   for (std::uint32_t i = 0; i < n; ++i) {
     if (has_children[i] || data_bytes(sums[i]) == 0) continue;
-    // Of many workers each reads little.
+    // With many workers each reads little.
     if (static_cast<double>(data_bytes(sums[i])) < kReaders * static_cast<double>(all_read) / static_cast<double>(n))
       continue;
     if (above[i] < 0) continue;  // it works for itself
@@ -267,16 +260,16 @@ Roles find_roles(const Recording& recording) {
   }
   for (std::uint32_t i = 0; i < n; ++i)
     if (consumes[i]) roles.consumers.push_back(i);
-  drop_launchers(sums, above, roles);
-  if (roles.workers.empty()) {
-    roles.in_process = true;
+  roles.in_process = roles.workers.empty();
+  if (roles.in_process) {
     std::uint64_t most = 0;
     for (const ProcessSlice& sum : sums) most = std::max(most, data_bytes(sum));
     for (std::uint32_t i = 0; i < n; ++i)
-      if (most > 0 && data_bytes(sums[i]) * 2 > most) roles.consumers.push_back(i);
+      if (data_bytes(sums[i]) * 2 > most) roles.consumers.push_back(i);
+  } else {
+    drop_launchers(sums, above, roles);
+    drop_idle_workers(recording, sums, roles);
   }
-
-  drop_idle_workers(recording, sums, roles);
   find_times(recording, roles);
   drop_early_ones(recording, roles);
   for (std::uint32_t i = 0; i < recording.threads.size(); ++i)

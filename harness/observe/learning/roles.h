@@ -1,4 +1,4 @@
-// Who of the processes is what: those that take batches, the loader's workers, the rest.
+// The roles of processes: consumers of batches, the loader's workers, the rest.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ struct Roles {
   std::vector<std::uint32_t> workers;    // processes that read for them; ascending
   bool in_process = false;               // no process reads for another: the consumers do it themselves
   std::vector<std::uint32_t> threads;    // of consumers, that bring data in; into Recording::threads, ascending
-  // Of ProcessSlice::stretches, those in which a main thread that reads itself makes a batch; 0: not to be reported from its steps.
+  // Those of ProcessSlice::stretches in which a main thread that reads itself makes a batch. 0: not to be reported from
+  // its steps.
   std::size_t making = 0;
   double begin_s = 0, end_s = 0;        // while batches were taken; equal: never
   double workers_at_once = 0;           // on average, while batches were taken

@@ -13,20 +13,19 @@ namespace {
 
 constexpr std::size_t kGroups = 20, kFewestGroups = 3;
 
-/// Of looks at one process's first thread, in that many seconds: how many count.
+/// The looks that count among those at one process's first thread in that many seconds.
 using Part = std::function<double(const ProcessSlice&, double)>;
 
-/// Of the looks at a first thread that waited for others, those at which these were found so.
+/// The looks at which a waiting first thread's others were found so.
 double behind(const ProcessSlice& one, Wait wait) {
-  const double all = total(one.behind);
-  return all > 0 ? of(one.lead, Wait::hand_over) * of(one.behind, wait) / all : 0;
+  return ratio(of(one.lead, Wait::hand_over) * of(one.behind, wait), total(one.behind));
 }
-/// Of a first thread that waits while others of its own compute for it.
+/// For a first thread that waits while others of its own compute for it.
 double computed_for(const ProcessSlice& one) { return behind(one, Wait::other); }
 
-/// Of a thread that is ready the kernel's own count shows how long it got no processor.
+/// For a ready thread, the kernel's own count of the time without a processor.
 double queued(const ProcessSlice& one, double seconds) {
-  return seconds > 0 ? std::min(of(one.lead, Wait::running), one.counted.queued_s / seconds * total(one.lead)) : 0;
+  return std::min(of(one.lead, Wait::running), ratio(one.counted.queued_s, seconds) * total(one.lead));
 }
 double making(const ProcessSlice& one, const Roles& roles) {
   double periods = 0;
@@ -37,19 +36,15 @@ double on_processor(const ProcessSlice& one, double seconds) {
   return of(one.lead, Wait::running) - queued(one, seconds);
 }
 
-double found_at(const WaitCounts& waits, std::initializer_list<Wait> which) {
+double found_at(const WaitCounts& waits, const std::vector<Wait>& which) {
   double sum = 0;
   for (const Wait wait : which) sum += of(waits, wait);
   return sum;
 }
 Part found_in(std::initializer_list<Wait> waits) {
-  return [waits = std::vector<Wait>(waits)](const ProcessSlice& one, double) {
-    double sum = 0;
-    for (const Wait wait : waits) sum += of(one.lead, wait);
-    return sum;
-  };
+  return [waits = std::vector<Wait>(waits)](const ProcessSlice& one, double) { return found_at(one.lead, waits); };
 }
-/// The same, and what threads of its own are found at while it waits for them.
+/// The same, and the states of its own threads while it waits for them.
 Part found_through(Wait wait) {
   return [wait](const ProcessSlice& one, double) { return of(one.lead, wait) + behind(one, wait); };
 }
@@ -61,7 +56,7 @@ double waiting_alone(const ProcessSlice& one) {
 
 constexpr double kBusy = 0.5;  // of the busiest's share of the time: less is another loader, or a stage that waits
 
-/// Of what is numbered: those that are busy enough, by how much of their time they are not.
+/// The numbered items that are busy enough, by their idle share of the time.
 class Busiest {
  public:
   void add(std::uint32_t number, double idle, double all) {
@@ -71,15 +66,14 @@ class Busiest {
   /// Numbers, ascending.
   std::set<std::uint32_t> found() const {
     double most = 0;
-    for (const auto& [number, sum] : sums_) most = std::max(most, share(sum));
+    for (const auto& [number, sum] : sums_) most = std::max(most, ratio(sum.part, sum.whole));
     std::set<std::uint32_t> busy;
     for (const auto& [number, sum] : sums_)
-      if (share(sum) >= kBusy * most) busy.insert(number);
+      if (ratio(sum.part, sum.whole) >= kBusy * most) busy.insert(number);
     return busy;
   }
 
  private:
-  static double share(const PartAndWhole& sum) { return sum.whole > 0 ? sum.part / sum.whole : 0; }
   std::map<std::uint32_t, PartAndWhole> sums_;
 };
 
@@ -101,7 +95,7 @@ struct Sharing {
   }
 };
 
-/// Of the first threads of those, and of what they wait for in threads of their own.
+/// The shares of their first threads, and of their own threads that those wait for.
 std::vector<Share> process_shares(const std::vector<const Slice*>& slices, const std::set<std::uint32_t>& busy) {
   const Sharing share{slices, [&busy](std::uint32_t process) { return busy.contains(process); }};
   const Part computing = [](const ProcessSlice& one, double seconds) {
@@ -145,7 +139,7 @@ Share share_over(const std::vector<const Slice*>& slices, const std::string& nam
     all.whole += group.whole;
     if (group.whole > 0) shares.push_back(group.part / group.whole);
   }
-  share.value = all.whole > 0 ? std::clamp(all.part / all.whole, 0.0, 1.0) : 0;
+  share.value = std::clamp(ratio(all.part, all.whole), 0.0, 1.0);
   share.high = 1;
   if (shares.size() < kFewestGroups) return share;
   const double n = static_cast<double>(shares.size()), mean = std::accumulate(shares.begin(), shares.end(), 0.0) / n;

@@ -1,4 +1,4 @@
-// Where the time of those who take batches and of those who make them went.
+// Where the time of the consumers and makers of batches went.
 #pragma once
 
 #include <functional>
@@ -11,15 +11,15 @@ namespace headrace::observe {
 /// The slices while batches were taken.
 std::vector<const Slice*> slices_within(const Recording& recording, double begin_s, double end_s);
 
-/// Part over whole of what `of` reports on each slice; bounds over up to 20 groups of neighbours.
+/// Part over whole, both given by `of` for each slice; bounds over up to 20 groups of neighbours.
 struct PartAndWhole {
   double part = 0, whole = 0;
 };
 Share share_over(const std::vector<const Slice*>& slices, const std::string& name,
                  const std::function<PartAndWhole(const Slice&)>& of);
 
-/// Of the first thread of those: waiting_for_loader, interpreter_lock, reading, making (on a processor between reads of one batch),
-/// saving, processor, queued (ready, and no processor free), gpu, pause, other.
+/// The shares of the first thread of those: waiting_for_loader, interpreter_lock, reading, making, saving, processor,
+/// queued, gpu, pause, other. making: on a processor between reads of one batch; queued: ready, and no processor free.
 std::vector<Share> consumer_shares(const std::vector<const Slice*>& slices, const Roles& roles);
 /// reading, opening, faults, writing, interpreter_lock, processor, queued, consumer, pause, other: of the workers. Of several
 /// loaders, those count that are busy at least half as much as the busiest.
@@ -31,13 +31,13 @@ std::vector<Share> own_reading_shares(const std::vector<const Slice*>& slices, c
 
 /// Does the thread that takes batches write it, or wait while another does?
 bool stands_still(const SaveSeen& save);
-/// Those of `slices` in which training stands still for no save: what that computes or waits for is no part of a step. All of them
-/// where those are too few for bounds.
+/// Those of `slices` in which training waits for no save. Its computing or waiting then is no part of a step. All of
+/// them where those are too few for bounds.
 std::vector<const Slice*> beside_saves(const Recording& recording, const std::vector<const Slice*>& slices);
-/// How much of that time training stood still for saves.
+/// The share of that time in which training waited for saves.
 Share standing_still(const Recording& recording, const std::vector<const Slice*>& slices);
 
-/// How much of the time those who take batches waited for some, or made them, in one slice.
+/// The share of the time in which consumers waited for batches, or made them, in one slice.
 PartAndWhole starving(const Slice& slice, const Roles& roles);
 
 }  // namespace headrace::observe

@@ -26,7 +26,7 @@ StepShare find_step_share(const Observation& seen, const OwnTime& own, const Loo
   double taking = value(seen.training, "waiting_for_loader") + lock;
   if (seen.roles.in_process) taking += value(seen.training, "reading") + value(seen.training, "making");
   const double fed = std::max(kLeast, part * (1 - taking) - queued);
-  // What taking batches costs, where that is known, stands for itself.
+  // The known cost of taking batches is not part of the step.
   StepShare step{.value = std::max(kLeast, fed - (own.known ? own.value : 0)), .low = 0, .high = 0, .evidence = {}};
   const double missed =
       looks.unsure +

@@ -1,4 +1,4 @@
-// Of the time between two batches, what is the step: no waiting for data or a processor, no taking of batches, no saving.
+// The step's part of the time between two batches, without waiting for data or a processor, taking batches, or saving.
 #pragma once
 
 #include <string>
@@ -8,18 +8,18 @@
 
 namespace headrace::observe {
 
-/// At those who take batches.
+/// At the consumers of batches.
 struct LooksAtLead {
   double count = 0;
-  double unsure = 0;  // share of the time that lies between late ones which found different things
+  double unsure = 0;  // share of the time between late ones with different findings
 };
 
 struct StepShare {
   double value = 0, low = 0, high = 0;
   std::string evidence;
 };
-/// Bounds hold what cannot be distinguished: whether the main thread's own processor time is the step, whether it was the step that
-/// got no processor or interpreter lock, and what looks leave open.
+/// Bounds include the indistinguishable. The main thread's own processor time may be the step. So may time without a
+/// processor or interpreter lock; looks are uncertain.
 StepShare find_step_share(const Observation& seen, const OwnTime& own, const LooksAtLead& looks);
 
 }  // namespace headrace::observe

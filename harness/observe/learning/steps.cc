@@ -14,18 +14,18 @@ constexpr std::uint32_t kMostCalls = 64;  // for one batch
 constexpr double kSure = 0.97;
 constexpr double kLittleMore = 1.1;
 constexpr double kGapsLost =
-    3;  // between pauses that are seen: so much may be taken before the first and after the last
+    3;  // between pauses that are seen: this many may be taken before the first and after the last
 constexpr double kMostTogether = 4;  // batches between two pauses that were seen, on average
 constexpr double kSeldom = 0.5;      // of the batches that were counted are followed by a pause that was seen
 constexpr double kAlike = 0.05;
 constexpr double kAlone = 0.8;  // of the looks: else a look came in the midst of taking one
 
 constexpr double kPausesOfTwo = 1.5;      // for each batch that was counted, or more: two may have been taken for one
-constexpr std::uint32_t kLeastCalls = 2;  // for one batch: what is handed over has a head
+constexpr std::uint32_t kLeastCalls = 2;  // for one batch: data that is handed over has a head
 constexpr std::uint32_t kSomeOfHalf = 2;  // jumps, at least: one may be anything
 
 struct Counted {
-  double consumers = 1, taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
+  double consumers{}, taken = 0, looked = 0, firsts = 0, pauses = 0, takes = 0;
   double paused = 0;  // periods of looks
 };
 
@@ -34,7 +34,7 @@ double share_of(const std::map<std::uint32_t, std::uint32_t>& jumps, std::uint32
   double all = 0;
   for (const auto& [jump, times] : jumps) all += times;
   const auto found = jumps.find(exactly);
-  return all > 0 && found != jumps.end() ? found->second / all : 0;
+  return found != jumps.end() ? found->second / all : 0;
 }
 
 /// The share of the jumps that are a multiple of it.
@@ -44,7 +44,7 @@ double agreeing_with(const std::map<std::uint32_t, std::uint32_t>& jumps, std::u
     all += times;
     if (jump % calls == 0) fitting += times;
   }
-  return all > 0 ? static_cast<double>(fitting) / all : 0;
+  return ratio(fitting, all);
 }
 
 /// Is nearly all that is no multiple of `calls` one of its half?
@@ -59,16 +59,26 @@ bool rest_is_of_half(const std::map<std::uint32_t, std::uint32_t>& jumps, std::u
   return of_half >= kSomeOfHalf && of_half >= kAgreeing * rest;
 }
 
-/// Between two pauses a batch is taken, or now and then several. `looks`: the jumps between looks, which follow each other more
-/// closely: where batches always come in pairs, pauses alone would take two for one.
+/// Of pauses alone.
+Steps by_takes(const Counted& seen) {
+  return {
+      .count = seen.takes,
+      .uncertainty = 1,
+      .confidence = Confidence::low,
+      .evidence = fmt::format("the main thread paused at least {:.0f} times after it had taken something", seen.takes)};
+}
+
+/// Between two pauses a batch is taken, or now and then several. `looks`: the jumps between looks, which follow each
+/// other more closely. Where batches always come in pairs, pauses alone would take two for one.
 Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
                 const std::map<std::uint32_t, std::uint32_t>& looks, const Counted& seen) {
-  double agreeing = 0, looks_agreeing = 0;
+  double agreeing{}, looks_agreeing{};
   std::uint32_t calls = calls_per_batch(jumps, agreeing);
+  if (calls == 0) return by_takes(seen);
   const std::uint32_t closer = calls_per_batch(looks, looks_agreeing);
   if (closer > 1 && calls == 2 * closer && share_of(looks, closer) > kAlone) calls = closer;
-  // A batch that was read before its turn, with the one before it, is followed by a pause of its own, before which nothing is
-  // read; so is one batch where there are two pauses in each step.
+  // A batch that was read before its turn, with the one before it, has its own pause. Nothing is read before that. So
+  // is one batch where there are two pauses in each step.
   double fewest = 1, most = 1;
   if (calls >= 2 * kLeastCalls && seen.pauses >= kPausesOfTwo * (seen.taken / calls + seen.firsts)) {
     if (rest_is_of_half(jumps, calls)) {
@@ -79,11 +89,11 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
       most = std::min(seen.pauses * calls / seen.taken, static_cast<double>(calls) / kLeastCalls);
     }
   }
-  double by_calls = calls > 0 ? seen.taken / calls + seen.firsts : 0;
-  // Before the first pause several may have been taken, and after the last; looks between pauses count those, and whatever
-  // else is read. Where few pauses are seen, that is much.
+  double by_calls = seen.taken / calls + seen.firsts;
+  // Before the first pause several may have been taken, and after the last. Looks between pauses count those, and any
+  // other reads. Where few pauses are seen, that is much.
   double lost = 0, differ = 0;
-  if (const double looked = calls > 0 ? seen.looked / calls : 0; looked > by_calls) {
+  if (const double looked = seen.looked / calls; looked > by_calls) {
     if (looked < by_calls * kLittleMore) {
       differ = 1 - by_calls / looked;
       by_calls = looked;
@@ -97,7 +107,7 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
   } else if (looked > by_calls / kLittleMore) {
     differ = 1 - looked / by_calls;
   }
-  // One call each would say nothing: every number is a multiple of it.
+  // One call each would prove nothing: every number is a multiple of it.
   if (by_calls > seen.takes * (1 - kAlike) && (calls > 1 || by_calls < seen.takes * (1 + kAlike))) {
     // Pauses that follow each other closely look like one; where nearly all do, little is left to go by.
     const bool many = by_calls < seen.takes * kMostTogether;
@@ -117,25 +127,21 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
                 : fewest < 1 ? fmt::format(", most of them two at once, and it paused {:.0f} times", seen.pauses)
                              : "")};
   }
-  return {
-      .count = seen.takes,
-      .uncertainty = 1,
-      .confidence = Confidence::low,
-      .evidence = fmt::format("the main thread paused at least {:.0f} times after it had taken something", seen.takes)};
+  return by_takes(seen);
 }
 
 /// The jump that nine in ten are no larger than.
 std::uint32_t large_jump(const std::map<std::uint32_t, std::uint32_t>& jumps) {
   double all = 0, so_far = 0;
   for (const auto& [jump, times] : jumps) all += times;
-  for (const auto& [jump, times] : jumps)
-    if ((so_far += times) >= kAgreeing * all) return jump;
-  return 0;
+  auto jump = jumps.begin();
+  while ((so_far += jump->second) < kAgreeing * all) ++jump;
+  return jump->first;
 }
 
 /// One that never pauses.
 Steps by_looks(const std::map<std::uint32_t, std::uint32_t>& jumps, const Counted& seen) {
-  double agreeing = 0;
+  double agreeing{};
   const std::uint32_t calls = calls_per_batch(jumps, agreeing);
   if (calls == 0) return {};
   // Looks that come in the midst of taking a batch make its calls look like those of several.
@@ -157,15 +163,12 @@ std::uint32_t calls_per_batch(const std::map<std::uint32_t, std::uint32_t>& jump
   for (const auto& [jump, times] : jumps) all += times;
   agreeing = 0;
   if (all < kFewest) return 0;
-  for (std::uint32_t calls = kMostCalls; calls >= 1; --calls) {
-    agreeing = agreeing_with(jumps, calls);
-    if (agreeing >= kAgreeing) return calls;
-  }
-  return 0;
+  std::uint32_t calls = kMostCalls;
+  while ((agreeing = agreeing_with(jumps, calls)) < kAgreeing) --calls;
+  return calls;
 }
 
 Steps count_steps(const Recording& recording, const Roles& roles, const std::vector<const Slice*>& slices) {
-  if (roles.consumers.empty()) return {};
   const double consumers = std::max(1.0, roles.consumers_at_once);
   Counted seen{.consumers = consumers};
   for (const Slice* slice : slices)
@@ -186,11 +189,11 @@ Steps count_steps(const Recording& recording, const Roles& roles, const std::vec
     }
   Steps steps;
   if (!roles.in_process) steps = seen.takes >= kFewest ? by_pauses(by_pause, jumps, seen) : by_looks(jumps, seen);
-  if (steps.count < kFewest && seen.pauses >= kFewest)
+  if (steps.count < kFewest)
     steps = {
         .count = seen.pauses,
         .uncertainty = 0.1,
-        .most = std::max(1.0, seen.paused / seen.pauses),
+        .most = std::max(1.0, ratio(seen.paused, seen.pauses)),
         .confidence = Confidence::low,
         .evidence = fmt::format("the main thread paused {:.0f} times; if each was a step, and none followed the one "
                                 "before it between two looks",

@@ -1,4 +1,4 @@
-// How many steps there were: counted by what takes batches, not timed.
+// The number of steps: counted by taken batches, not timed.
 #pragma once
 
 #include <string>
@@ -20,8 +20,8 @@ struct Steps {
   bool distinguished() const { return fewest == 1 && most == 1; }
 };
 
-/// The number that counts of calls grow by for one batch: the largest of which nine in ten jumps are a multiple. 0: too
-/// few jumps. `agreeing`: the share of the jumps that are. What comes together looks like one batch.
+/// The growth of the counts of calls for one batch. It is the largest number of which nine in ten jumps are a multiple.
+/// 0: too few jumps. `agreeing`: the share of the jumps that are. Batches that come together look like one.
 std::uint32_t calls_per_batch(const std::map<std::uint32_t, std::uint32_t>& jumps, double& agreeing);
 
 /// `slices` of Recording, while batches were taken.

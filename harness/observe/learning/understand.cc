@@ -19,22 +19,25 @@ std::optional<ClientSeen> client_of(const std::vector<const Slice*>& slices) {
     add_client(sum, slice->machine.client);
     seconds += slice->seconds();
   }
-  if (seconds <= 0 || sum.read_bytes + sum.reads + sum.sent + sum.daemon_looks == 0) return std::nullopt;
+  if (sum.read_bytes + sum.reads + sum.sent + sum.daemon_looks == 0) return std::nullopt;
+  const auto reads = static_cast<double>(sum.reads), sent = static_cast<double>(sum.sent);
   ClientSeen client{.read_rate = static_cast<double>(sum.read_bytes) / seconds,
-                    .reads = static_cast<double>(sum.reads) / seconds,
+                    .reads = reads / seconds,
+                    .queue_s = ratio(sum.queue_s, reads),
+                    .round_trip_s = ratio(sum.round_trip_s, reads),
+                    .took_s = ratio(sum.execution_s, reads),
+                    .in_flight = ratio(static_cast<double>(sum.in_flight_sum), sent),
+                    .waiting = ratio(static_cast<double>(sum.waiting_sum), sent),
                     .at_daemon = {}};
-  if (sum.reads > 0) {
-    const double reads = static_cast<double>(sum.reads);
-    client.queue_s = sum.queue_s / reads;
-    client.round_trip_s = sum.round_trip_s / reads;
-    client.took_s = sum.execution_s / reads;
-  }
-  if (sum.sent > 0) {
-    client.in_flight = static_cast<double>(sum.in_flight_sum) / static_cast<double>(sum.sent);
-    client.waiting = static_cast<double>(sum.waiting_sum) / static_cast<double>(sum.sent);
-  }
-  if (sum.daemon_looks > 0) client.at_daemon = static_cast<double>(sum.daemon_sum) / sum.daemon_looks;
+  if (sum.daemon_looks != 0) client.at_daemon = static_cast<double>(sum.daemon_sum) / sum.daemon_looks;
   return client;
+}
+
+/// Of looks, the share that found storage awaited.
+double share_at_storage(const WaitCounts& waits) {
+  double stored = 0;
+  for (const Wait wait : {Wait::read, Wait::name, Wait::write, Wait::fault}) stored += of(waits, wait);
+  return ratio(stored, total(waits));
 }
 
 StorageSeen storage_of(const std::vector<const Slice*>& slices, const Observation& seen) {
@@ -47,17 +50,8 @@ StorageSeen storage_of(const std::vector<const Slice*>& slices, const Observatio
     storage.seconds += slice->seconds();
     for (const ProcessSlice& one : slice->processes) {
       if (!(seen.roles.in_process ? seen.roles.is_consumer(one.process) : seen.roles.is_worker(one.process))) continue;
-      double all = 0, stored = 0;
-      for (std::size_t w = 0; w < kWaits; ++w) {
-        all += one.lead[w];
-        if (is_storage(static_cast<Wait>(w))) stored += one.lead[w];
-      }
-      if (all > 0) waiting += stored / all * slice->seconds();
-      for (const ThreadSlice& thread : one.threads) {
-        const double looks = total(thread.waits);
-        for (const Wait wait : {Wait::read, Wait::name, Wait::write, Wait::fault})
-          if (looks > 0) waiting += of(thread.waits, wait) / looks * slice->seconds();
-      }
+      waiting += share_at_storage(one.lead) * slice->seconds();
+      for (const ThreadSlice& thread : one.threads) waiting += share_at_storage(thread.waits) * slice->seconds();
     }
     const auto device = slice->devices.find(storage.device);
     if (device == slice->devices.end()) continue;
@@ -68,17 +62,16 @@ StorageSeen storage_of(const std::vector<const Slice*>& slices, const Observatio
     sum.busy_s += device->second.busy_s;
     sum.queue_s += device->second.queue_s;
   }
-  if (storage.seconds <= 0) return storage;
-  storage.waiting_threads = waiting / storage.seconds;
-  storage.read_rate = static_cast<double>(sum.read_bytes) / storage.seconds;
-  storage.requests = static_cast<double>(sum.reads) / storage.seconds;
-  storage.write_rate = static_cast<double>(sum.written_bytes) / storage.seconds;
-  storage.busy = std::min(1.0, sum.busy_s / storage.seconds);
-  storage.queue = sum.queue_s / storage.seconds;
-  if (sum.reads > 0) {
-    storage.request_bytes = static_cast<double>(sum.read_bytes) / static_cast<double>(sum.reads);
-    storage.wait_s = sum.read_wait_s / static_cast<double>(sum.reads);
-  }
+  const auto each_second = [&](double sum_of) { return ratio(sum_of, storage.seconds); };
+  const auto read_bytes = static_cast<double>(sum.read_bytes), reads = static_cast<double>(sum.reads);
+  storage.waiting_threads = each_second(waiting);
+  storage.read_rate = each_second(read_bytes);
+  storage.requests = each_second(reads);
+  storage.write_rate = each_second(static_cast<double>(sum.written_bytes));
+  storage.busy = std::min(1.0, each_second(sum.busy_s));
+  storage.queue = each_second(sum.queue_s);
+  storage.request_bytes = ratio(read_bytes, reads);
+  storage.wait_s = ratio(sum.read_wait_s, reads);
   if (!storage.device.empty()) {
     const system::IoLimits limits = system::io_limits(system::cgroup_limits(), storage.device);
     if (std::isfinite(limits.read_bytes)) storage.limit_bytes = limits.read_bytes;
@@ -87,7 +80,7 @@ StorageSeen storage_of(const std::vector<const Slice*>& slices, const Observatio
   return storage;
 }
 
-/// Of all processes of the job, wrappers and readers alike.
+/// The rate of all processes of the job, wrappers and readers alike.
 std::optional<double> own_rate(const Recording& recording, const std::vector<const Slice*>& slices) {
   double bytes = 0, seconds = 0;
   for (const Slice* slice : slices) {
@@ -96,7 +89,7 @@ std::optional<double> own_rate(const Recording& recording, const std::vector<con
   }
   const bool refused = std::any_of(recording.processes.begin(), recording.processes.end(),
                                    [](const ProcessSeen& one) { return one.counters_refused; });
-  return refused || seconds <= 0 ? std::nullopt : std::optional(bytes / seconds);
+  return refused ? std::nullopt : std::optional(ratio(bytes, seconds));
 }
 
 }  // namespace
@@ -123,12 +116,8 @@ Observation understand(const Recording& recording, const std::string& root) {
     seen.throttled += slice->machine.throttled_s;
     for (const ProcessSlice& one : slice->processes) seen.used_cpus += one.counted.user_s + one.counted.system_s;
   }
-  if (seconds > 0) {
-    seen.idle_cpus /= seconds;
-    seen.throttled /= seconds;
-    seen.used_cpus /= seconds;
-    seen.quota_cpus = system::cgroup_limits().cores;
-  }
+  for (double* one : {&seen.idle_cpus, &seen.throttled, &seen.used_cpus}) *one = ratio(*one, seconds);
+  if (!slices.empty()) seen.quota_cpus = system::cgroup_limits().cores;
   learn(recording, slices, seen);
   seen.limit = find_limit(recording, slices, seen);
   seen.nccl = find_behind(recording.nccl, recording.elapsed_s);

@@ -21,10 +21,10 @@ std::optional<SyscallLine> parse_syscall(std::string_view line) noexcept {
   }
   const char* const end = line.data() + line.size();
   auto [at, error] = std::from_chars(line.data(), end, found.number);
-  if (error != std::errc{} || (at != end && *at != ' ' && *at != '\n')) return std::nullopt;
+  if (error != std::errc{}) return std::nullopt;
   if (found.number < 0) return found;  // followed by the stack's and the program's place alone
   for (std::uint64_t& argument : found.arguments) {
-    if (end - at < 4 || at[0] != ' ' || at[1] != '0' || at[2] != 'x') return std::nullopt;
+    if (!std::string_view(at, end).starts_with(" 0x")) return std::nullopt;
     const auto [next, wrong] = std::from_chars(at + 3, end, argument, 16);
     if (wrong != std::errc{}) return std::nullopt;
     at = next;
@@ -33,14 +33,13 @@ std::optional<SyscallLine> parse_syscall(std::string_view line) noexcept {
 }
 
 FdKind fd_kind(std::string_view link) noexcept {
-  if (link.empty()) return FdKind::unknown;
   for (const std::string_view ipc : {"pipe:", "socket:", "anon_inode:"})
     if (link.starts_with(ipc)) return FdKind::hand_over;
   if (!link.starts_with("/")) return FdKind::unknown;
   for (const std::string_view gpu : {"/dev/nvidia", "/dev/kfd", "/dev/dri/"})
     if (link.starts_with(gpu)) return FdKind::gpu;
   if (link.starts_with("/memfd:") || link.starts_with("/dev/zero")) return FdKind::memory;
-  if (link.starts_with("/dev/shm/")) return FdKind::file;  // a file system like others: data may lie there, too
+  if (link.starts_with("/dev/shm/")) return FdKind::file;  // a file system like others: data may be there, too
   if (link.starts_with("/dev/")) {
     for (const std::string_view disk : {"/dev/sd", "/dev/nvme", "/dev/vd", "/dev/xvd", "/dev/loop", "/dev/dm-",
                                         "/dev/mapper/", "/dev/md", "/dev/mmcblk"})
@@ -60,7 +59,7 @@ CallKind call_kind(long number) noexcept {
     case SYS_preadv:
     case SYS_preadv2:
 #ifdef SYS_sendfile
-    case SYS_sendfile:  // its second argument is what is read; what is written to is asked
+    case SYS_sendfile:  // its second argument is the source; the target is the requested one
 #endif
       return CallKind::read;
     case SYS_write:

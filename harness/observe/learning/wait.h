@@ -1,4 +1,4 @@
-// What a thread waits for, from what the kernel reports on it: /proc/PID/task/TID/syscall.
+// A thread's wait, by the kernel's /proc/PID/task/TID/syscall.
 #pragma once
 
 #include <array>
@@ -17,9 +17,9 @@ enum class Wait : std::uint8_t {
   name,       // opening, closing, asking for attributes, listing
   write,      // writing a file, syncing, renaming, removing
   fault,      // outside of any call and not running: a page of a mapped file, or of memory, is fetched
-  hand_over,  // a lock, pipe, socket or other process: what is to come, or to be taken, is another's
+  hand_over,  // a lock, pipe, socket or other process: another one gives or takes the data
   lock,       // Python's interpreter lock: another thread of the process computes
-  gpu,        // a call into a GPU's driver, or a wait for what it reports
+  gpu,        // a call into a GPU's driver, or a wait for its events
   sleep,      // a pause of its own
   other,      // any other call
 };
@@ -28,6 +28,9 @@ using WaitCounts = std::array<std::uint32_t, kWaits>;
 
 inline double of(const WaitCounts& counts, Wait wait) { return counts[static_cast<std::size_t>(wait)]; }
 inline double total(const WaitCounts& counts) { return std::accumulate(counts.begin(), counts.end(), 0.0); }
+
+/// 0: of nothing.
+inline double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 /// As it is in files: "running", "storage_read", "storage_names" ...
 std::string_view to_string(Wait wait);
@@ -42,14 +45,14 @@ struct SyscallLine {
   long number = -1;  // -1: not running, and in no call
   std::array<std::uint64_t, 6> arguments{};
 };
-/// Nothing for what is no such line (a thread that ended gives none).
+/// Nothing for another line (a thread that ended gives none).
 std::optional<SyscallLine> parse_syscall(std::string_view line) noexcept;
 
-/// What a file descriptor leads to, by its link in /proc/PID/fd.
+/// The target of a file descriptor, by its link in /proc/PID/fd.
 enum class FdKind : std::uint8_t { unknown, file, hand_over, gpu, memory, device };
 FdKind fd_kind(std::string_view link) noexcept;
 
-/// What decides of a call: some only say what they wait for together with their file descriptor.
+/// The deciding part of a call: some show what they wait for only together with their file descriptor.
 enum class CallKind : std::uint8_t { read, write, name, change, hand_over, sleep, ioctl, files_in_flight, other };
 CallKind call_kind(long number) noexcept;
 

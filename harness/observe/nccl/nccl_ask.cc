@@ -19,7 +19,7 @@ namespace {
 constexpr int kProtocol = 2;  // of NCCL 2.24 to 2.30
 constexpr std::size_t kLongestLine = 256;
 constexpr std::size_t kLongestAnswer = 32 << 20;  // [B]; 600 B for each rank of each communicator
-constexpr double kGlance = 0.1;                   // [s]: so often is looked whether anybody needs the answer
+constexpr double kGlance = 0.1;                   // [s]: interval between checks whether the answer is still needed
 
 enum class End { full, closed, late };
 
@@ -30,7 +30,7 @@ class Conversation {
       : fd_(fd), deadline_(deadline), over_(over) {}
 
   bool say(std::string_view line) { return system::send_all(fd_, line, deadline_); }
-  /// The next line without its end; `text` has what came of it.
+  /// The next line without its end; `text` has its received part.
   End line(std::string& text) {
     const End end = until([this] { return came_.find('\n') != came_.npos; }, kLongestLine);
     const std::size_t at = came_.find('\n');
@@ -72,7 +72,7 @@ NcclReply refused(std::string why, bool silent = false) {
   return {.json = {}, .refused = std::move(why), .silent = silent};
 }
 
-/// Its first word says what it is.
+/// Its first word is its kind.
 std::optional<NcclReply> greet(Conversation& with) {
   std::string line;
   const End end = with.say(fmt::format("CLIENT PROTOCOL {}\n", kProtocol)) ? with.line(line) : End::closed;
@@ -159,7 +159,7 @@ const json& list_of(const json& of, const char* key) {
   return one;
 }
 
-/// What ranks have launched, of kinds that are added to `operations`.
+/// The operations that ranks have launched, of kinds that are added to `operations`.
 void count_launched(const json& counts, std::vector<std::string>& operations, NcclRank& rank) {
   if (!counts.is_object()) throw NoAnswer("collective_counts has no counts");
   for (const auto& [kind, count] : counts.items()) {

@@ -19,7 +19,7 @@ struct NcclReply {
 
 inline constexpr double kNcclPatience = 10;  // [s], of a whole answer; NCCL itself waits 2 s for each of its ranks
 
-/// `over`: nobody needs the answer any more.
+/// `over`: the answer is no longer needed.
 NcclReply ask_nccl(const system::SocketAddress& at, const std::function<bool()>& over,
                    double patience_s = kNcclPatience);
 

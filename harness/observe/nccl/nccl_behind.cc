@@ -38,7 +38,7 @@ std::map<std::string, Course> courses_of(const NcclSeen& seen) {
       all[one.id].looks.push_back(&one);
       all[one.id].at_s.push_back(look.at_s);
     }
-  // One that is not there any more says nothing of now.
+  // One that is gone is no evidence of the present state.
   if (!seen.looks.empty())
     std::erase_if(all, [&](const auto& one) { return one.second.at_s.back() < seen.looks.back().at_s; });
   return all;
@@ -68,7 +68,7 @@ bool same_counts(const NcclCommunicator& a, const NcclCommunicator& b) {
       [](const NcclRank& x, const NcclRank& y) { return x.rank == y.rank && x.all_launched() == y.all_launched(); });
 }
 
-/// For how long nobody of it has launched anything, up to the last answer; 0: too few answers say so.
+/// For how long no rank of it has launched anything, up to the last answer. 0: too few answers show it.
 double standstill_s(const Course& course) {
   std::size_t first = course.looks.size() - 1;
   while (first > 0 && same_counts(*course.looks[first - 1], course.last())) --first;
@@ -89,7 +89,7 @@ std::string short_of(const NcclCommunicator& all, const NcclRank& rank) {
   return "";
 }
 
-/// Those who did not answer, twice.
+/// The ranks that did not answer, twice.
 void find_silent(const std::map<std::string, Course>& courses, std::vector<RankBehind>& found) {
   for (const auto& [id, course] : courses) {
     if (course.looks.size() < 2) continue;
@@ -107,7 +107,7 @@ void find_silent(const std::map<std::string, Course>& courses, std::vector<RankB
           break;
         since_s = course.at_s[i];
       }
-      // Where the others go on, it is its connection that is gone, and not the rank.
+      // Where the others continue, its connection is gone, and not the rank.
       const double still_s = std::min(course.at_s.back() - since_s, standstill_s(course));
       found.push_back(
           {.rank = one.rank,
@@ -126,7 +126,7 @@ void find_silent(const std::map<std::string, Course>& courses, std::vector<RankB
   }
 }
 
-/// Those who have not launched what others have, while nobody launches anything.
+/// The ranks that have not launched an operation that others have, while none launches anything.
 void find_stopped(const std::map<std::string, Course>& courses, double elapsed_s, std::vector<RankBehind>& found,
                   std::vector<std::string>& facts) {
   struct Stopped {
@@ -135,7 +135,7 @@ void find_stopped(const std::map<std::string, Course>& courses, double elapsed_s
     std::vector<const NcclRank*> behind;
   };
   std::vector<Stopped> all;
-  std::set<Where> waiting;  // has launched what others have not
+  std::set<Where> waiting;  // has launched one that others have not
   for (const auto& [id, course] : courses) {
     const double seconds = standstill_s(course);
     const NcclCommunicator& last = course.last();
@@ -186,7 +186,7 @@ void find_stopped(const std::map<std::string, Course>& courses, double elapsed_s
     }
 }
 
-/// Those who are behind in all answers between which operations went on, more often than chance has it.
+/// The ranks that are behind in all answers between which operations continued, more often than by chance.
 void find_later(const std::map<std::string, Course>& courses, std::vector<RankBehind>& found) {
   for (const auto& [id, course] : courses) {
     std::map<int, std::size_t> times;
@@ -224,7 +224,7 @@ void find_later(const std::map<std::string, Course>& courses, std::vector<RankBe
   }
 }
 
-/// Whoever comes last is in an operation for the shortest time: others wait in it for as much longer.
+/// The rank that comes last is in an operation for the shortest time. Others wait in it for as much longer.
 void find_waited_for(const std::vector<NcclTimed>& timed, std::vector<RankBehind>& found) {
   for (const NcclTimed& one : timed) {
     if (one.operations.size() < kFewestOperations) continue;
@@ -262,7 +262,7 @@ void find_waited_for(const std::vector<NcclTimed>& timed, std::vector<RankBehind
   }
 }
 
-/// The same process once, by what is surest, then of the largest communicator.
+/// Each process once, by its surest finding, then of the largest communicator.
 void keep_each_once(std::vector<RankBehind>& found) {
   std::stable_sort(found.begin(), found.end(), [](const RankBehind& a, const RankBehind& b) {
     return a.lag != b.lag ? a.lag < b.lag : a.size > b.size;

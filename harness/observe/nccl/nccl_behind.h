@@ -1,4 +1,4 @@
-// Which ranks others wait for, from what NCCL's services showed.
+// Which ranks others wait for, by NCCL's services.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace headrace::observe {
 
-/// From what was seen in `elapsed_s`.
+/// From the answers of `elapsed_s`.
 NcclSummary find_behind(const NcclSeen& seen, double elapsed_s);
 
-/// Puts what was found into the limit, its proof and the notes of `seen`, whose own limit was found before. A rank of the job's own
-/// processes that others wait for is limited by what limits this job: that stays, unless it is training itself, or not known.
+/// Adds the finding to the limit, its proof and the notes of `seen`, whose own limit was found before. A rank of this
+/// job that others wait for keeps this job's limit, unless that is training, or unknown.
 void apply_nccl(Observation& seen);
 
 }  // namespace headrace::observe

@@ -115,8 +115,8 @@ void gather_inspector(const std::vector<InspectorLine>& lines, const std::set<in
     }
     NcclTimed timed{.id = id, .ranks = {}};
     for (const auto& [rank, who] : of.ranks) timed.ranks.push_back(who);
-    // A rank's first lines may be of operations from long before: time counts from where each has written once. What was
-    // written in one go at the end does not say when it was.
+    // A rank's first lines may be of operations from long before: time counts from where each has written once. Lines
+    // written in one go at the end do not show their times.
     std::map<int, double> first_s;
     double last_s = 0;
     for (const auto& [key, by_rank] : of.operations)

@@ -1,5 +1,5 @@
-// The files that NCCL's Inspector writes, a line of JSON for each operation of each rank: foreign text, of which what is needed
-// is taken.
+// The files of NCCL's Inspector, a line of JSON for each operation of each rank. Only the needed part of this foreign
+// text is taken.
 #pragma once
 
 #include <set>
@@ -21,8 +21,8 @@ struct InspectorLine {
 /// False: another operation, or no such line.
 bool parse_inspector_line(std::string_view line, InspectorLine& into);
 
-/// What became of the lines: the communicators that a process of `own` is a member of, and of these the operations that all
-/// ranks have a line of. Lines from before `since_s` are left out. Adds to `seen`.
+/// The result of the lines. It has the communicators with a process of `own`, and their operations that all ranks have
+/// a line of. Lines from before `since_s` are left out. Adds to `seen`.
 void gather_inspector(const std::vector<InspectorLine>& lines, const std::set<int>& own, double since_s,
                       NcclSeen& seen);
 

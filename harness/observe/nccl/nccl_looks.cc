@@ -42,7 +42,7 @@ double wall_s() {
 
 }  // namespace
 
-/// Of both threads.
+/// Belongs to both threads.
 struct NcclLooks::Found {
   const std::string proc;
   const std::uint64_t began_ns;
@@ -53,7 +53,7 @@ struct NcclLooks::Found {
   NcclSeen seen;
   system::UniqueFd folder;  // of Inspector's files
   std::set<std::string> reported;
-  bool absent = false;  // the job has settings of NCCL's, and nobody listens
+  bool absent = false;  // the job sets NCCL's variables, and no server listens
 
   Found(std::string at, std::uint64_t began) : proc(std::move(at)), began_ns(began) {}
   /// Each once.
@@ -63,7 +63,7 @@ struct NcclLooks::Found {
   }
 };
 
-/// What the thread does.
+/// The thread's work.
 class NcclLooks::Asking {
  public:
   explicit Asking(std::shared_ptr<Found> found) : found_(std::move(found)) {}
@@ -107,7 +107,7 @@ class NcclLooks::Asking {
     system::SocketAddress at;
   };
 
-  /// The first process that listens for RAS; on the way, what Inspector writes.
+  /// The first process that listens for RAS; also finds Inspector's files.
   std::optional<Place> search() {
     std::vector<int> pids;
     {
@@ -161,7 +161,7 @@ class NcclLooks::Asking {
 
   void refuse(const Place& place, const std::string& why, bool silent, bool over) {
     if (silent && over) return;
-    if (!silent && answers_ > 0) return;  // what answered before goes away with its job
+    if (!silent && answers_ > 0) return;  // a service that answered before ends with its job
     if (silent && ++silent_ < kPatientAsks) return;
     refused_ = true;
     found_->report(

@@ -1,4 +1,4 @@
-// Asks NCCL again and again how far the ranks of a job are, in a thread of its own, wherever a watched process answers for it.
+// Asks NCCL again and again about the progress of a job's ranks, in its own thread. Any watched process may answer.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@ namespace headrace::observe {
 
 class NcclLooks {
  public:
-  /// `proc`: "/proc". `began_ns`: what times are counted from (CLOCK_MONOTONIC).
+  /// `proc`: "/proc". `began_ns`: the zero of times (CLOCK_MONOTONIC).
   NcclLooks(const std::string& proc, std::uint64_t began_ns);
   NcclLooks(const NcclLooks&) = delete;
 
   /// A process of the job.
   void watch(int pid);
-  /// What was seen until now. Files of Inspector are read here: a few seconds at most.
+  /// The answers until now. Files of Inspector are read here: a few seconds at most.
   NcclSeen take();
   double cpu_s() const { return thread_.cpu_s(); }
 

@@ -41,7 +41,7 @@ std::optional<std::vector<std::uint32_t>> words_of(std::string_view hex) {
   return words;
 }
 
-/// Who listens everywhere is asked at the own host's address.
+/// A listener on all addresses is asked at the own host's address.
 system::SocketAddress address_of(const std::vector<std::uint32_t>& words, std::uint16_t port) {
   const bool everywhere = std::all_of(words.begin(), words.end(), [](std::uint32_t word) { return word == 0; });
   if (words.size() == 1) {

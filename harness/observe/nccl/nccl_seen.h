@@ -1,4 +1,4 @@
-// What NCCL's own services showed of the ranks of a job, and nothing judged.
+// The reports of NCCL's own services on the ranks of a job, and nothing judged.
 #pragma once
 
 #include <array>
@@ -66,11 +66,11 @@ struct NcclTimed {
 };
 
 struct NcclSeen {
-  std::string address{};          // of RAS; "": nobody was asked
+  std::string address{};          // of RAS; "": RAS was not asked
   std::vector<NcclLook> looks{};  // the newest
   std::size_t answers = 0;        // all of them
   std::vector<NcclTimed> timed{};
-  std::vector<std::string> facts{};  // a sentence each: what was not asked, or not answered, and why
+  std::vector<std::string> facts{};  // a sentence each: a missing question or answer, and why
 };
 
 }  // namespace headrace::observe

@@ -1,5 +1,5 @@
-// The memory that traced processes write their calls into: shared by all of them, so that whatever ends one (os._exit, a kill)
-// loses nothing. Threads take chunks of it by one atomic addition, and have each alone.
+// The shared memory into which traced processes write their calls. No end of a process (os._exit, a kill) loses calls.
+// Threads take chunks of it by one atomic addition, each for one thread.
 #pragma once
 
 #include <atomic>
@@ -27,8 +27,8 @@ struct Chunk {
 
 enum class Op : std::uint8_t { open, read, write, seek, stat, close, sync, rename, remove, map, duplicate };
 
-/// What follows a call's head, in this order, 8 bytes each where nothing else is said. Most calls need little of it: what a job
-/// pays for a trace is mostly memory that is not in its caches.
+/// The parts after a call's head, in this order, 8 bytes each unless noted. Most calls need little of it: a trace costs
+/// a job mostly memory that is not in its caches.
 enum Part : std::uint8_t {
   kLater = 1,    // begin: nanoseconds since the one before, where the head has no room for it
   kWide = 2,     // result and descriptor, where the head has no room for them (16 bytes)
@@ -39,7 +39,7 @@ enum Part : std::uint8_t {
       32,  // nanoseconds that the thread had since it was asked for last, this call's among it; none: not asked
 };
 
-/// One call's head. Behind its parts lies the path (of rename: two, with a zero between), padded to 8.
+/// One call's head. Behind its parts is the path (of rename: two, with a zero between), padded to 8.
 struct Call {
   Op op;
   std::uint8_t parts;

@@ -1,5 +1,5 @@
-// Notes calls in the memory that headrace shares with a traced process: in this thread's chunk, so that nobody waits for another.
-// Of the shim alone, and no library's: it allocates nothing, and all that it has is here.
+// Notes calls in the memory that headrace shares with a traced process. Each thread has its own chunk, so that none
+// waits. For the shim alone, not for a library: it allocates nothing, and this is its only state.
 #pragma once
 
 #include <errno.h>
@@ -73,7 +73,8 @@ inline std::uint64_t now(clockid_t clock = CLOCK_MONOTONIC) {
   return static_cast<std::uint64_t>(t.tv_sec) * 1000000000u + static_cast<std::uint64_t>(t.tv_nsec);
 }
 
-/// Room for that many bytes, in this thread's chunk or one that begins with a call at `begin_ns`; nullptr: there is none left.
+/// Room for that many bytes, in this thread's chunk or one that begins with a call at `begin_ns`. nullptr: there is
+/// none left.
 inline char* room(std::uint32_t bytes, std::uint64_t begin_ns) {
   char* const base = memory.load(std::memory_order_relaxed);
   if (base == nullptr) return nullptr;
@@ -176,7 +177,7 @@ inline void note(const Noted& what, std::uint64_t begin, std::int64_t returned) 
       rest.put('\0');
       rest.text(what.second, second - 1);
     }
-    // Nobody else writes here: no locked addition.
+    // Only this thread writes here: no locked addition.
     chunk->used.store(chunk->used.load(std::memory_order_relaxed) + bytes, std::memory_order_release);
   }
   errno = code;

@@ -1,4 +1,4 @@
-# What `headrace observe --trace` loads into the command: one shared object beside the plugins, of the C library alone.
+# `headrace observe --trace` loads it into the command: one shared object next to the plugins; needs only the C library.
 add_library(headrace_trace MODULE ${CMAKE_CURRENT_LIST_DIR}/shim.cc)
 target_include_directories(headrace_trace PRIVATE ${PROJECT_SOURCE_DIR})
 target_compile_options(headrace_trace PRIVATE -Wall -Wextra -Wpedantic $<$<BOOL:${HEADRACE_WERROR}>:-Werror> -O2 -fno-exceptions -fno-rtti)

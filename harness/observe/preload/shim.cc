@@ -1,5 +1,5 @@
-// Loaded into a traced process by LD_PRELOAD: each call that concerns a file is made as it was asked for, timed, and noted in the
-// memory that headrace shares with it. It allocates nothing, takes no lock, and says nothing. Built alone, without the library.
+// Loaded into a traced process by LD_PRELOAD. Each call on a file is made unchanged, timed, and noted in memory that
+// headrace shares. It allocates, locks and prints nothing. Built alone, without the library.
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kDescriptors = 65536;
 
-std::atomic<bool> of_a_file[kDescriptors];  // opened by a path: others are pipes, sockets, what stood open before
+std::atomic<bool> of_a_file[kDescriptors];  // opened by a path: others are pipes, sockets, inherited ones
 
 bool noted(int fd) {
   return fd >= 0 && fd < kDescriptors && of_a_file[fd].load(std::memory_order_relaxed) &&

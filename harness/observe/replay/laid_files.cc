@@ -19,7 +19,7 @@ namespace headrace::observe::replay {
 namespace {
 
 constexpr std::size_t kPiece = 1 << 20;  // of one write
-constexpr std::size_t kProof = 4096;     // of a file's beginning, which says whose it is
+constexpr std::size_t kProof = 4096;     // of a file's beginning, which shows its owner
 
 std::string bytes_text(std::uint64_t bytes) { return format_quantity(static_cast<double>(bytes), Dimension::bytes); }
 
@@ -57,7 +57,7 @@ std::optional<std::uint64_t> file_named(const std::string& name) {
   return end != name.data() && name == name_of(file) ? std::optional(file) : std::nullopt;
 }
 
-/// Its beginning says so; of what is empty, the maker's mark.
+/// Its beginning proves it; an empty file has the maker's mark.
 bool is_ours(const files::Folder& folder, const std::string& name, const struct stat& status) {
   const auto file = file_named(name);
   if (!file || !S_ISREG(status.st_mode) || !files::bears_mark(status)) return false;
@@ -78,7 +78,7 @@ CleanReport remove_files(const files::Folder& folder) {
 /// Saves, too.
 CleanReport remove_all(const files::Folder& folder) {
   CleanReport report = checkpoint::remove_left_over(folder), rest = remove_files(folder);
-  // What is left of the saves was reported already.
+  // The rest of the saves was reported already.
   if (!report.left.empty())
     std::erase_if(rest.left, [](const std::string& one) { return one.starts_with("checkpoint:"); });
   report.add(rest);
@@ -132,7 +132,7 @@ LaidFiles::LaidFiles(const Plan& plan, const std::string& folder, std::uint64_t 
       make(folder_.folder(), f, plan.files[f].bytes, stop);
       paths_.push_back(folder_.folder().path_of(name_of(f)));
     }
-    // The kernel forgets only what is on disk.
+    // The kernel forgets only pages that are on disk.
     if (::syncfs(folder_.folder().fd()) != 0) throw system_error("sync", folder_.path(), errno);
   } catch (...) {
     saves_.reset();

@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using calls::Call;
 using calls::Kind;
 
-/// The deepest folder that all of them lie below.
+/// The deepest folder above all of them.
 fs::path common_folder(const std::vector<PlannedFile>& files) {
   fs::path common = fs::path(files.front().path).parent_path();
   for (const PlannedFile& file : files)
@@ -46,15 +46,15 @@ Op op_of(Kind kind) {
                               : Op::close;
 }
 
-/// What one thread does, as its calls come.
+/// One thread's work, as its calls come.
 struct Following {
   double end_s = -1;                              // of its last call
   double think_s = 0;                             // since its last access
   double gaps_s = 0;                              // between calls, since its processor time was asked for last
-  std::map<std::uint32_t, std::uint64_t> places;  // where descriptors stand, by file
+  std::map<std::uint32_t, std::uint64_t> places;  // the descriptors' offsets, by file
 };
 
-/// Why it is not done again; "" where it is, or where nobody misses it.
+/// Why it is not repeated; "" where it is, or where it makes no difference.
 std::string left_out(const Call& call, bool data, bool writes) {
   if (call.kind == Kind::write && call.bytes > 0 && call.file != calls::kNoFile)
     return writes ? "writes to files of less than 1 MiB" : "writes";
@@ -70,7 +70,7 @@ bool is_access(Kind kind) {
   return kind == Kind::open || kind == Kind::read || kind == Kind::seek || kind == Kind::stat || kind == Kind::close;
 }
 
-/// What was written, each file by a number; a rename leads to the same one.
+/// The written files, each by a number; a rename leads to the same one.
 class Saves {
  public:
   Saves(const calls::Log& log, bool wanted) : numbers_(log.files.size(), UINT32_MAX) {

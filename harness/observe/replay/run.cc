@@ -28,7 +28,7 @@ using system::UniqueFd;
 constexpr std::chrono::seconds kPatience{2};
 constexpr double kShortestPause = 2e-6;  // [s]: shorter ones are taken together
 
-/// What all threads share.
+/// Shared by all threads.
 struct Stage {
   const Plan& plan;
   const std::vector<std::string>& paths;
@@ -56,7 +56,7 @@ class Player {
     std::uint64_t most = 0;
     for (const Step& step : planned_.steps) most = std::max(most, step.bytes);
     buffer_.resize(std::min<std::uint64_t>(most, std::uint64_t{64} << 20));
-    // What is written says whose it is.
+    // A written file proves its owner.
     if (planned_.writes)
       fill_range(data_set_key("replay"), thread, 0, reinterpret_cast<unsigned char*>(buffer_.data()), buffer_.size());
   }
@@ -152,7 +152,7 @@ class Player {
   void read(const Step& step) {
     const int fd = descriptor(step).get();
     std::uint64_t done = 0;
-    while (done < step.bytes) {  // what is larger than the buffer goes through it piece by piece
+    while (done < step.bytes) {  // a step larger than the buffer goes through it piece by piece
       const std::size_t size = std::min<std::uint64_t>(step.bytes - done, buffer_.size());
       const ssize_t got = step.offset >= 0
                               ? ::pread(fd, buffer_.data(), size, step.offset + static_cast<std::int64_t>(done))

@@ -25,10 +25,10 @@ struct Replayed {
   std::uint64_t short_reads = 0;  // that gave less than was asked for, and no less than the trace's
 };
 
-/// `paths`: of each file of the plan, where it lies now; `saves`: where its saves are written, each at the time at which it was,
-/// while others read; nullptr: the plan has none. Asks the kernel to forget the files first. A thread begins when those
-/// have ended that had ended before it began as it was observed; nobody waits for others' batches. Throws RunError: an access
-/// failed, or `stop` came true. Where storage does not let go then, `let_go` is called, which does not come back.
+/// `paths`: the present place of each file of the plan. `saves`: where its saves are written, each at its observed
+/// time, while others read. nullptr: the plan has none. Asks the kernel to forget the files first. A thread begins when
+/// those have ended that had ended before its observed begin; no thread waits for others' batches. Throws RunError: an
+/// access failed, or `stop` came true. Where storage does not return then, `let_go` is called, which does not return.
 Replayed run(const Plan& plan, const std::vector<std::string>& paths, const checkpoint::Folder* saves,
              const std::function<bool()>& stop, const std::function<void()>& let_go);
 

@@ -14,7 +14,7 @@
 namespace headrace::observe::replay {
 namespace {
 
-/// Nothing where it is no file of ours. Whatever else may lie there: a pipe would be waited for.
+/// Nothing where it is no file of headrace. Other kinds are refused: a pipe would be waited for.
 nlohmann::json observation_at(const std::filesystem::path& path) {
   std::error_code none;
   if (!std::filesystem::is_regular_file(path, none)) return {};
@@ -66,7 +66,7 @@ std::optional<Fed> observed_fed(const calls::Log& log, const std::string& trace)
     if (share == waiting->end() || !share->is_number()) return std::nullopt;
     shares[i] = share->get<double>();
   }
-  // What is none was damaged, or is of another program.
+  // Other values were damaged, or are of another program.
   if (shares[0] < 0 || shares[2] > 1 || !std::is_sorted(shares.begin(), shares.end())) return std::nullopt;
   return fed(shares[1], shares[0], shares[2]);
 }

@@ -9,7 +9,7 @@
 namespace headrace::observe {
 namespace {
 
-/// What grew, each time that it did.
+/// The growth, each time.
 class Growing {
  public:
   void add(double at_s, std::uint64_t more) {
@@ -29,7 +29,7 @@ class Growing {
   std::vector<Step> steps_;
 };
 
-/// Of one process.
+/// The calls of one process.
 struct Read {
   Growing data_bytes;          // of data files
   Growing first_thread_calls;  // reads of any file by its first thread

@@ -1,4 +1,5 @@
-// What lay ready at moments, counted by traced calls: looks from outside cannot show a sample from a library that is loaded.
+// The batches that were ready at moments, counted by traced calls. Looks from outside cannot distinguish a sample from
+// a loaded library.
 #pragma once
 
 #include "harness/observe/calls/call_log.h"
@@ -6,8 +7,8 @@
 
 namespace headrace::observe {
 
-/// In the moments and in what was taken: of bytes those of data files alone, of calls those on files left out. Nothing where
-/// calls are missing in the trace, or its time is not the recording's.
+/// Puts exact counts into stills and taken batches: bytes of data files alone, calls on other files left out. Nothing
+/// where calls are missing in the trace, or its time is not the recording's.
 void make_exact(const calls::Log& traced, Recording& recording);
 
 }  // namespace headrace::observe

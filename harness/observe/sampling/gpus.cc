@@ -90,7 +90,7 @@ std::optional<Share> lone_gpu_busy(const Observation& seen) {
 
 namespace {
 
-constexpr std::size_t kMostLooks = 1000;  // that are kept until somebody takes them
+constexpr std::size_t kMostLooks = 1000;  // that are kept until take()
 constexpr double kMostCpu = 0.01;         // of one processor
 
 GpuUserSeen& user_of(GpuSeen& gpu, int pid) {

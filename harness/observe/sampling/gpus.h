@@ -13,27 +13,27 @@
 
 namespace headrace::observe {
 
-/// `slices` of Recording, while batches were taken. Where GPUs are here, and none is asked to be the job's, a note says so.
+/// `slices` of Recording, while batches were taken. A note reports present GPUs if none is the job's.
 void find_gpus(const Recording& recording, const std::vector<const Slice*>& slices, Observation& seen);
 
-/// Of the job's GPUs together; nothing where the driver reports it of none.
+/// The share for the job's GPUs together; nothing where the driver reports none.
 std::optional<Share> gpus_busy(const Observation& seen);
 
-/// Of the GPU of the one process that takes batches, which nobody else uses: only of such a one it is known that it does not
-/// wait for other GPUs while it is busy.
+/// The share for a GPU with only one process, which takes batches. Only such a GPU surely does not wait for other GPUs
+/// while it is busy.
 std::optional<Share> lone_gpu_busy(const Observation& seen);
 
-// Asks the GPUs' driver again and again what they do, in a thread of its own: a driver may take long to answer.
+// Asks the GPUs' driver for their state again and again, in its own thread: a driver may take long.
 
 class GpuLooks {
  public:
   using Begin = std::function<std::unique_ptr<GpuActivity>()>;
-  /// `begin` is called in the thread; where it gives nothing, nobody is asked. A driver that takes more than a hundredth of a
-  /// processor is asked less often.
+  /// `begin` is called in the thread; where it gives nothing, no driver is asked. A driver that takes more than a
+  /// hundredth of a processor is asked less often.
   GpuLooks(const Begin& begin, double every_s);
   GpuLooks(const GpuLooks&) = delete;
 
-  /// What was seen since the last call; GPUs and users that are new are added to `gpus`.
+  /// The looks since the last call; new GPUs and users are added to `gpus`.
   std::vector<GpuSlice> take(std::vector<GpuSeen>& gpus);
   /// Processor time of the thread so far [s].
   double cpu_s() const { return thread_.cpu_s(); }

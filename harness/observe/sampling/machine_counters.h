@@ -1,4 +1,4 @@
-// What the machine as a whole counts: devices, pressure, processors, network, and the client of a network file system.
+// Counters of the whole machine: devices, pressure, processors, network, and the client of a network file system.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ std::map<std::string, DeviceSlice> parse_diskstats(std::string_view text);
 class MachineCounters {
  public:
   explicit MachineCounters(std::string proc);
-  /// What was counted since the last call, or since the object was made. `file`: one that was read, "" = not known yet: of
-  /// its file system the client is asked.
+  /// The counts since the last call, or since the object was made. `file`: one that was read, "" = not known yet: the
+  /// client of its file system is asked.
   MachineSlice next(double seconds, const std::string& file, std::map<std::string, DeviceSlice>& devices);
-  /// Counts what waits for a FUSE daemon just now; many times between two calls of next().
+  /// Counts the requests that wait for a FUSE daemon just now; many times between two calls of next().
   void look() noexcept;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 constexpr double kTick = 0.01;  // processor time is reported in [s]
 constexpr double kClose = 0.1;  // of the processor time: what the GPU's computing leaves open is no matter
 
-/// What the kernel counted of all threads of those who take batches. Those that run beside the first are in it, too.
+/// The kernel's counts of all threads of the processes that take batches. Threads next to the first are included.
 Share counted(const std::vector<const Slice*>& slices, const Roles& roles) {
   double seconds = 0;
   Share share = share_over(slices, "processor", [&](const Slice& slice) {
@@ -37,8 +37,8 @@ Share counted(const std::vector<const Slice*>& slices, const Roles& roles) {
 }  // namespace
 
 OwnTime find_own_time(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen) {
-  // Looks find one running that only just got ready; counts have threads that nobody waits for,
-  // and calls that were written down have none.
+  // A look may find a thread running that only just got ready. Counts include threads that none waits for, and recorded
+  // calls have none.
   const Share* const looked = share_named(seen.training, "processor");
   if (looked == nullptr) return {};
   const Share count = counted(beside_saves(recording, slices), seen.roles);

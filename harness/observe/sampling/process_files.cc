@@ -23,8 +23,8 @@ UniqueFd open_in(const UniqueFd& folder, const char* path, int flags = 0) {
   return UniqueFd(::openat(folder.get(), path, O_RDONLY | O_CLOEXEC | flags));
 }
 
-/// The numbers that are names in a folder: none where the process has ended or is another user's, nothing where a limit of
-/// this process is in the way.
+/// The numbers that are names in a folder. None where the process has ended or is another user's, nothing where a limit
+/// of this process prevents it.
 std::optional<std::vector<int>> numbers_in(const UniqueFd& folder, const char* path) {
   std::vector<std::string> names;
   const int code = system::list_names(folder.get(), path, names);
@@ -169,14 +169,17 @@ void each_mapping(std::string_view maps, const Each& each) {
 
 AddressRange python_data(std::string_view maps) noexcept {
   AddressRange found;
+  bool library = false;  // it has the data, where the program is linked with it
   each_mapping(maps, [&](const Mapping& one) {
+    if (!one.rights.starts_with("rw")) return;
     const std::string_view name = one.path.substr(one.path.rfind('/') + 1);
-    const bool python = name.starts_with("python") || name.starts_with("libpython");
-    if (python && one.rights.starts_with("rw"))
-      found = found.end == 0 ? one.range : AddressRange{found.begin, one.range.end};
-    // What is not written down in the file follows it.
-    if (one.path.empty() && one.rights.starts_with("rw") && found.end != 0 && one.range.begin == found.end)
+    const bool python = name.starts_with("python"), of_library = name.starts_with("libpython");
+    // Data without a place in the file follows it.
+    if ((python || of_library || one.path.empty()) && found.end != 0 && one.range.begin == found.end)
       found.end = one.range.end;
+    else if (of_library ? !library || one.range.size() > found.size() : python && !library)
+      found = one.range;
+    library |= of_library;
   });
   return found;
 }
@@ -298,7 +301,7 @@ std::string_view ProcessFiles::working_folder(std::span<char> buffer) const noex
 }
 
 std::string_view ProcessFiles::text_at(std::uint64_t address, std::span<char> buffer) const noexcept {
-  // No further than the page's end: what lies behind may not be there.
+  // No further than the page's end: the memory behind may not exist.
   const std::size_t room = std::min<std::size_t>(buffer.size(), 4096 - address % 4096);
   const iovec here{.iov_base = buffer.data(), .iov_len = room};
   // An address of the other process.

@@ -1,4 +1,5 @@
-// The files of /proc that a process is watched by, held open: read again and again without a path, an allocation or a lock.
+// The files of /proc by which a process is watched, kept open. They are read again without a path, an allocation or a
+// lock.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@ std::string_view read_at_start(int fd, std::span<char> buffer) noexcept;
 
 /// Counters of /proc/PID/io, added to `into`. False: no such text.
 bool parse_io(std::string_view text, ProcessCounters& into) noexcept;
-/// What /proc/PID/stat reports. False: no such text. `ticks_per_s`: sysconf(_SC_CLK_TCK).
+/// The values of /proc/PID/stat. False: no such text. `ticks_per_s`: sysconf(_SC_CLK_TCK).
 struct Stat {
   char state = '?';
   int parent = 0;
@@ -48,21 +49,22 @@ struct ThreadFiles {
 struct AddressRange {
   std::uint64_t begin = 0, end = 0;
   bool holds(std::uint64_t address) const { return address >= begin && address < end; }
+  std::uint64_t size() const { return end - begin; }
 };
-/// Of the text of /proc/PID/maps: where Python keeps what there is once for each process, its interpreter lock among it. Empty
-/// for other programs.
+/// The place of Python's per-process state, with the interpreter lock, in the text of /proc/PID/maps. Empty for other
+/// programs.
 AddressRange python_data(std::string_view maps) noexcept;
-/// Of the same text, the files that it maps and may not run.
+/// The files in the same text that it maps and may not run.
 std::vector<std::string> mapped_files(std::string_view maps);
 
-/// One process's, below `proc` ("/proc"; tests lay their own).
+/// One process's, below `proc` ("/proc"; tests set their own).
 class ProcessFiles {
  public:
   ProcessFiles(const std::string& proc, int pid);
 
   int pid() const { return pid_; }
   bool there() const { return static_cast<bool>(folder_); }
-  /// errno of what opening syscall of its first thread, or reading it, gave: EACCES, EPERM ... 0 = it can be read.
+  /// errno of opening or reading `syscall` of its first thread: EACCES, EPERM ... 0 = it can be read.
   int refused() const { return refused_; }
   /// The first thread is threads().front().
   std::vector<ThreadFiles>& threads() { return threads_; }
@@ -75,7 +77,7 @@ class ProcessFiles {
   bool read_io(ProcessCounters& into) const noexcept;
   std::optional<Stat> read_stat() const noexcept;
   std::optional<Scheduled> read_schedstat() const noexcept;
-  /// Of its first thread alone: nothing of children is in it.
+  /// The counters of its first thread alone, without children.
   bool read_lead_io(ProcessCounters& into) const noexcept;
   std::vector<int> children() const;
   std::string name() const;
@@ -91,15 +93,15 @@ class ProcessFiles {
   std::string_view text_at(std::uint64_t address, std::span<char> buffer) const noexcept;
   /// Is any of the descriptors that a poll() with these arguments waits for a GPU's?
   bool polls_gpu(std::uint64_t address, std::uint64_t count) const noexcept;
-  /// Of the regular files that it has open for writing, the one whose place is the furthest on.
+  /// The file that it has open for writing with the largest position.
   std::string written_file() const;
-  /// The files that it has open to read them, its standard input left out, and how far each was read [B].
+  /// The files that it has open for reading, except its standard input, and how far each was read [B].
   struct OpenFile {
     std::string path;
     std::uint64_t place = 0;
   };
   std::vector<OpenFile> open_files() const;
-  /// 0, or errno of reading what its first thread waits for.
+  /// 0, or errno of reading its first thread's wait.
   int look_refused() const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// What was seen of a process tree and its machine while it was watched: numbers as the kernel gave them, and nothing judged.
+// A process tree and its machine over time: numbers as the kernel gave them, and nothing judged.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@
 
 namespace headrace::observe {
 
-/// What the kernel counts for a process, and for children of it that ended and were waited for.
+/// The kernel's counts of a process, and of its children that ended and were waited for.
 struct ProcessCounters {
   std::uint64_t read_calls_bytes = 0,
                 write_calls_bytes = 0;  // of read() and write() of anything: files, pipes, sockets
   std::uint64_t read_calls = 0, write_calls = 0;
-  std::uint64_t storage_read_bytes = 0, storage_written_bytes = 0;  // what storage was asked for
+  std::uint64_t storage_read_bytes = 0, storage_written_bytes = 0;  // the requests to storage
   std::uint64_t major_faults = 0;
   double user_s = 0, system_s = 0;  // processor time of all its threads
   double queued_s = 0;              // its first thread was ready, and no processor was free
@@ -35,8 +35,8 @@ struct ProcessSeen {
   bool counters_refused = false;   // /proc/PID/io may not be read
 };
 
-/// A thread beside its process's first one that brings data in: it was seen reading, fetching pages, or computing while the
-/// first one paused.
+/// A thread other than the process's first that brings data in. It was seen reading, fetching pages, or computing while
+/// the first one paused.
 struct ThreadSeen {
   std::uint32_t process = 0;
   int tid = 0;
@@ -56,11 +56,11 @@ struct ProcessSlice {
   std::uint32_t process = 0;
   // Its first thread: for how many periods of looks it was found so; samples of all others together.
   WaitCounts lead{}, others{};
-  // At looks at which its first thread waited for others, what those were found at: running, a thread that brings data in;
-  // other, one that brings none; hand_over, none did anything.
+  // At looks at which its first thread waited for others, their state: running, or bringing data in. Other, one that
+  // brings none. hand_over, none did anything.
   WaitCounts behind{};
   std::vector<ThreadSlice> threads{};
-  // Periods of processor time that its first thread had between two of its reads, without a pause: by the logarithm of how many.
+  // Periods of processor time of its first thread between two reads, without a pause, by the logarithm of their number.
   std::array<std::uint32_t, kStretches> stretches{};
   std::uint32_t looks = 0;   // at its first thread
   std::uint32_t unsure = 0;  // of its periods: between looks that came late, and found different things
@@ -82,7 +82,7 @@ struct DeviceSlice {
   Pace pace{};                               // of reads; of the devices that most is read from
 };
 
-/// What the client of the file system that files were read from counted in one slice, of all processes of this machine.
+/// The counters of the client of the read files' file system in one slice, of all processes of this machine.
 struct ClientSlice {
   std::uint64_t read_bytes = 0, name_requests = 0;  // from servers
   // NFS: times are of all READs together, from when they were asked for; queue: until they were sent.
@@ -98,7 +98,7 @@ struct ClientSlice {
 /// The machine in one slice.
 struct MachineSlice {
   double idle_cpus = 0;                                  // processors that had nothing to do
-  double io_stall = 0, cpu_stall = 0, memory_stall = 0;  // pressure: share of the time in which somebody waited
+  double io_stall = 0, cpu_stall = 0, memory_stall = 0;  // pressure: share of the time in which some task waited
   double throttled_s = 0;  // withheld by a quota of processor time, summed over processors
   std::uint64_t page_cache_bytes = 0;
   std::uint64_t network_read_bytes = 0, network_written_bytes = 0;
@@ -139,7 +139,7 @@ struct FileSeen {
 };
 
 inline constexpr std::uint64_t kLeastSave = 1 << 20;  // less is a log [B]
-inline constexpr double kSaveOver = 0.3;              // nothing written for so long ends a save [s]
+inline constexpr double kSaveOver = 0.3;              // a time without writes that ends a save [s]
 /// Many bytes written in one go by one process.
 struct SaveSeen {
   std::uint32_t process = 0;
@@ -151,7 +151,7 @@ struct SaveSeen {
 };
 
 inline constexpr std::uint64_t kMostJump = 4096;  // more calls at once are no batches
-/// How one process takes what others hand over, while it has children: how often the count of its read() calls had grown by
+/// How one process with children takes batches from others. It counts how often the number of its read() calls grew by
 /// that many.
 struct HandOvers {
   std::uint32_t process = 0;
@@ -173,8 +173,8 @@ struct GpuSeen {
   std::vector<GpuUserSeen> users{};
 };
 
-inline constexpr std::size_t kStillProcesses = 12;  // of more, nobody looks at all of them at once
-/// A moment at which no process without children did anything but wait for another: what there was room for lay ready.
+inline constexpr std::size_t kStillProcesses = 12;  // of more, not all are looked at at once
+/// A moment when all processes without children waited for another: all batches that there was room for were ready.
 struct Still {
   struct Count {
     std::uint32_t process = 0;
@@ -202,7 +202,7 @@ struct Recording {
   std::vector<SaveSeen> saves;
   std::vector<HandOvers> hand_overs;
   std::vector<Still> stills;   // of few processes; those in which anything had changed
-  std::vector<TakenBy> taken;  // likewise
+  std::vector<TakenBy> taken;  // of few processes, too
   std::vector<GpuSeen> gpus;
   NcclSeen nccl;
   std::uint64_t paths_left_out = 0;  // there was no more room for
@@ -214,8 +214,8 @@ struct Recording {
   std::uint32_t most_processes = 0;
   unsigned cpus = 0;
   bool machine_seen = true;          // devices, processors and the rest of the machine were looked at
-  bool waits_known = true;           // what threads wait for when they are in no call on a file
-  std::vector<std::string> refused;  // what could not be read, and why: a sentence each
+  bool waits_known = true;           // the waits of threads that are in no call on a file
+  std::vector<std::string> refused;  // unreadable files, and why: a sentence each
 };
 
 }  // namespace headrace::observe

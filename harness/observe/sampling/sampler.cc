@@ -24,7 +24,7 @@ constexpr std::size_t kOpenFilesEvery = 5;  // looks at the tree
 constexpr std::size_t kFewProcesses = 12;   // all of which are looked at as often as those that take batches
 constexpr std::size_t kMostPaths = 20000;   // that are kept
 constexpr std::size_t kMostSizes = 4096;    // of reads, that are kept
-constexpr std::uint64_t kSavePiece = 64 << 10;  // so much written between two looks may begin a save [B]
+constexpr std::uint64_t kSavePiece = 64 << 10;  // a write of this size between two looks may begin a save [B]
 
 /// How long a process runs already.
 double age_s(const Stat& stat) {
@@ -112,7 +112,7 @@ void Sampler::adopt(int pid, int parent) {
 void Sampler::look_for_processes() {
   // Those that have none rarely begin to have children.
   const bool everybody = trees_++ % 8 == 0;
-  for (std::size_t i = 0; i < watched_.size(); ++i) {  // grows meanwhile
+  for (std::size_t i = 0; i < watched_.size(); ++i) {  // grows in the loop
     Watched& one = *watched_[i];
     const auto stat = one.files.read_stat();
     if (!stat || stat->state == 'Z' || stat->state == 'X') {
@@ -132,7 +132,7 @@ void Sampler::look_for_processes() {
     if ((i + trees_) % std::max<std::size_t>(kOpenFilesEvery, watched_.size() / 4) == 0) note_files(one);
     if (!everybody && !one.has_children && watched_.size() > kFewProcesses) continue;
     const std::vector<int> children = one.files.children();
-    if (!one.has_children && !children.empty()) {  // what it read before was not handed over
+    if (!one.has_children && !children.empty()) {  // its earlier reads were not handed over
       ProcessCounters lead;
       one.files.read_lead_io(lead);
       one.lead_calls = lead.read_calls;
@@ -148,7 +148,7 @@ void Sampler::look_for_processes() {
     if (!one->gone) continue;
     if (one->saving) end_save(*one);
     recording_.processes[one->index].last_s = seconds(now_ns());
-    // What it counted is its parent's now.
+    // Its counts are its parent's now.
     for (const auto& parent : watched_)
       if (parent->files.pid() == one->parent_pid) {
         add_counters(parent->ended, one->last);
@@ -235,7 +235,7 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
       }
     }
   } else if (kind == CallKind::change || kind == CallKind::name) {
-    // fsync, close, fstat: what the descriptor leads to; other calls' first argument leads nowhere.
+    // fsync, close, fstat: the descriptor's target; other calls' first argument has none.
     path = one.files.link(line->arguments[0], link);
     if (fd_kind(path) == FdKind::hand_over) return Wait::other;
   }
@@ -245,8 +245,8 @@ Wait Sampler::wait_of_thread(Watched& one, std::size_t thread, std::string_view&
 bool Sampler::is_often_looked_at(const Watched& one) const { return one.has_children || lone_leaf_; }
 
 void Sampler::count_lead(Watched& one, Wait now_found) {
-  // Looks come late where processors are busy, or a quota is used up, which goes with what the thread does: time decides, and no
-  // number of looks. When a late one finds something else, it may have changed at any time since.
+  // Looks come late where processors are busy, or a quota is used up, which depends on the thread's work. So time
+  // decides, not the number of looks. When a late one finds something else, it may have changed at any time since.
   constexpr double kPeriod = kLeadsEvery;
   const double every = (is_often_looked_at(one) ? kLeadsEvery : kAllEvery) * scale_;
   const std::uint64_t periods = system::grown(now_ns(), one.counted_ns) / ns(kPeriod),

@@ -1,5 +1,5 @@
-// Looks at a tree of processes from outside, over and over: its threads' calls up to 500 times a second, its counters, and the
-// machine's. It takes no more than a share of one processor: what there is more of to look at is looked at less often.
+// Looks at a tree of processes from outside. It reads its threads' calls up to 500 times a second, its counters, and
+// the machine's. It takes no more than a share of one processor: with more processes it looks less often.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace headrace::observe {
 struct SamplerOptions {
   std::string proc = "/proc", sys = "/sys";
   double most_cpu = 0.03;  // of one processor
-  GpuLooks::Begin gpus{};  // who reports on GPUs; empty: nobody is asked
+  GpuLooks::Begin gpus{};  // the reporter on GPUs; empty: none is asked
   bool nccl = false;       // NCCL's services are asked, where the job has them
 };
 
@@ -30,33 +30,33 @@ class Sampler {
   explicit Sampler(SamplerOptions options);
   ~Sampler();
 
-  /// The first process of the tree. False: it is not there, or may not be looked at: refused() says why.
+  /// The first process of the tree. False: it does not exist, or may not be looked at: refused() has the reason.
   bool watch(int pid);
   const std::string& refused() const { return refused_; }
 
-  /// Does what is due at `now_ns`, and returns when something will be.
+  /// Does the work due at `now_ns`, and returns when the next is due.
   std::uint64_t look(std::uint64_t now_ns);
   /// No process of the tree is there any more.
   bool all_gone() const { return watched_.empty(); }
   std::size_t processes() const { return watched_.size(); }
 
-  /// What was recorded so far; its last slice is the newest that is whole.
+  /// The recording so far; its last slice is the newest that is whole.
   const Recording& recorded() const { return recording_; }
-  /// Ends the last slice, and hands over what was recorded.
+  /// Ends the last slice, and hands over the recording.
   Recording finish(std::uint64_t now_ns);
 
  private:
   struct Watched;
   bool is_often_looked_at(const Watched& one) const;
   void look_at_lead(Watched& one);
-  /// Puts the time since the last look down to what was found then and now.
+  /// Adds the time since the last look to the waits found then and now.
   void count_lead(Watched& one, Wait now_found);
   void look_at_others(Watched& one);
   /// Does the thread, which waits for a word in memory, wait for Python's interpreter lock?
   bool waits_for_python(Watched& one, std::uint64_t address);
   /// Ends the stretch of computing, if the first thread has read since, or pauses.
   void follow_stretch(Watched& one, Wait now_found);
-  /// Puts down what was found of threads, and which of them bring data in.
+  /// Stores the findings about threads, and which of them bring data in.
   void end_threads(Watched& one);
   void note_files(Watched& one);
   /// It has become another program, which begins with nothing.
@@ -65,12 +65,12 @@ class Sampler {
   /// The calls that it read by since it last began to pause.
   void note_taken(Watched& one);
   std::uint64_t lead_written(const Watched& one) const;
-  /// read() of those that take what others hand over.
+  /// read() of processes that take data from others.
   std::uint64_t taken_calls(Watched& one) const;
   HandOvers& hand_overs_of(Watched& one);
   /// Does every process without children wait for another just now?
   bool all_wait() const;
-  /// Keeps what it has taken, while it pauses.
+  /// Keeps its taken data, while it pauses.
   void note_taken_by(Watched& one, double now_s);
   /// Keeps the moment, if they all do, before and after it is looked at.
   void note_still(double now_s);

@@ -1,4 +1,4 @@
-// What the sampler has counted since the last slice of time, made into one.
+// The sampler's counts since the last slice of time, made into one.
 #include <algorithm>
 #include <utility>
 
@@ -15,8 +15,8 @@ constexpr std::size_t kMostProcessSlices = 200000;  // then slices become twice 
 
 }  // namespace
 
-/// Since the last slice, of one that is gone: bytes and calls as of the last look, and as much processor time for those as for
-/// what it read before.
+/// Since the last slice of a process that has ended: bytes and calls as of the last look. Their processor time is that
+/// of its earlier reads.
 ProcessCounters Sampler::last_counted(const Watched& one) const {
   ProcessCounters counted = difference(one.last_quick, one.last);
   if (one.last.read_calls_bytes > 0) {

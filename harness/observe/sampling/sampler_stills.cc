@@ -44,7 +44,7 @@ void Sampler::note_still(double now_s) {
         .value = one->has_children ? one->lead_calls - one->calls_before : one->last_quick.read_calls_bytes};
   }
   if (!recording_.stills.empty() && same_counts(recording_.stills.back(), still)) return;
-  // Those that began to read meanwhile make it none.
+  // A process that began to read in between makes it no still moment.
   for (const auto& one : watched_) {
     if (one->has_children || recording_.processes[one->index].parent < 0) continue;
     std::string_view path;

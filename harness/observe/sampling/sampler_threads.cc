@@ -1,4 +1,4 @@
-// What threads beside the first of their process do, what that itself does between its reads, and which files they all read.
+// Further threads of a process: their work, the first thread's work between its reads, and which files they all read.
 #include <algorithm>
 #include <bit>
 
@@ -18,7 +18,7 @@ constexpr std::uint32_t kBesideLooks = 5;   // at which it ran while the first t
 constexpr double kBeside = 0.05;            // ... of all looks while that paused
 constexpr std::uint64_t kSomeBytes = 512;   // that the first thread reads: less is a word
 constexpr std::size_t kMostThreads = 4096;  // that are kept
-constexpr double kBecoming = 0.5;           // younger ones are about to become what was asked for [s]
+constexpr double kBecoming = 0.5;           // younger processes are about to run the requested program [s]
 
 constexpr std::size_t at(Wait wait) { return static_cast<std::size_t>(wait); }
 
@@ -49,7 +49,7 @@ void Sampler::look_at_others(Watched& one) {
     thread.on_storage += reads;
     if (wait == Wait::running && pauses) ++thread.beside;
     if (wait == Wait::running && thread.seen == UINT32_MAX) computes = true;
-    // Storage before computing, and both before a lock: what is the furthest from the first thread.
+    // Storage before computing, and both before a lock: the one furthest from the first thread.
     const bool further =
         reads || (wait == Wait::running && !is_storage(behind)) || (wait == Wait::lock && behind == Wait::hand_over);
     if (further) behind = wait;

@@ -12,7 +12,7 @@ namespace headrace::observe {
 inline constexpr double kLeadsEvery = 0.002;      // [s]
 inline constexpr std::size_t kMostCommand = 400;  // bytes of a command that are kept
 
-/// Of the thread that looks [s].
+/// The processor time of the looking thread [s].
 inline double thread_cpu_s() {
   timespec t;
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
@@ -46,7 +46,7 @@ struct Sampler::Watched {
   std::uint64_t calls_at_pause = 0, calls_at_look = 0, lead_calls = 0;
   std::uint64_t calls_before = 0;     // by its first thread, when it began to have children
   bool lead_reads = false;            // since it has children
-  bool taken_anew = false;            // it has read since what it had taken was kept
+  bool taken_anew = false;            // it has read since its taken data was kept
   std::size_t hand_overs = SIZE_MAX;  // into recording_.hand_overs
 
   bool saving = false;

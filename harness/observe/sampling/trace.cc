@@ -28,7 +28,7 @@ struct Trace {
   std::uint64_t calls = 0, dropped = 0;
 };
 
-/// Of each file what was done with it.
+/// Sums up the calls on each file.
 Trace summed(const calls::Log& log) {
   Trace trace;
   trace.calls = log.calls.size();

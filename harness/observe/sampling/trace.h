@@ -1,4 +1,4 @@
-// What follows for the data set where every call on a file was written down.
+// The data set by a trace of every call on a file.
 #pragma once
 
 #include "harness/observe/calls/call_log.h"
@@ -6,7 +6,7 @@
 
 namespace headrace::observe {
 
-/// Puts what was counted in place of what was estimated.
+/// Replaces estimates by counts.
 void apply_trace(const calls::Log& log, Observation& seen);
 
 }  // namespace headrace::observe

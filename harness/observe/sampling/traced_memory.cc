@@ -132,7 +132,7 @@ class Follower {
 
   void take(const Entry& entry) {
     auto own = descriptors_.find(entry.pid);
-    if (own == descriptors_.end()) {  // a child has what its parent had
+    if (own == descriptors_.end()) {  // a child has its parent's descriptors
       const auto parent = descriptors_.find(entry.parent);
       if (parent != descriptors_.end()) builder_.started(builder_.process(entry.pid), entry.parent);
       if (parent != descriptors_.end()) inherited_ += parent->second.size();
@@ -203,7 +203,7 @@ class Follower {
  private:
   using Table = std::map<int, std::uint32_t>;
 
-  /// As it was given, behind the folder that it lies in where that is known.
+  /// As it was given, behind its folder where that is known.
   std::string whole(const Entry& entry, const Table& table) const {
     const std::string path(entry.path);
     if (path.starts_with("/") || entry.fd == AT_FDCWD) return fs::absolute(path).lexically_normal().string();

@@ -18,9 +18,9 @@ class TraceMemory {
   TraceMemory(const TraceMemory&) = delete;
   TraceMemory& operator=(const TraceMemory&) = delete;
 
-  /// What the command's environment has to say.
+  /// The variables for the command's environment.
   std::vector<std::pair<std::string, std::string>> environment() const;
-  /// Of all processes that wrote; of one that still runs, what it wrote so far.
+  /// The calls of all processes; of a running one, its calls so far.
   calls::Log read() const;
 
  private:

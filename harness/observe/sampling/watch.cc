@@ -11,7 +11,7 @@
 namespace headrace::observe {
 namespace {
 
-/// Five files of each process are held open. Not before the command was started: it gets the limit that we got.
+/// Five files of each process are kept open. Not before the command was started: it gets this process's own limit.
 void raise_open_files() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -26,7 +26,7 @@ void sleep_until_due(std::uint64_t due_ns) {
   ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, nullptr);
 }
 
-/// Looks until `over` says so.
+/// Looks until `over`.
 template <class Over>
 void look_until(Sampler& sampler, const WatchOptions& options, const OnRecording& reported, const Over& over) {
   const auto step = static_cast<std::uint64_t>(options.report_every_s * 1e9);

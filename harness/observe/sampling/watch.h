@@ -1,4 +1,4 @@
-// Watches until what is watched ends, or somebody ends the watching.
+// Watches until the watched processes end, or the watching is stopped.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@ namespace headrace::observe {
 
 struct WatchOptions {
   SamplerOptions sampler;
-  std::optional<double> most_s;  // of a process of somebody else's: for so long
+  std::optional<double> most_s;  // of a process that headrace did not start: for this time
   double report_every_s = 0;     // how often `reported` is called; 0: never
 };
 
@@ -23,7 +23,7 @@ Recording watch(Command& command, const WatchOptions& options, const OnRecording
 struct WatchedProcess {
   Recording recording;
   int signal = 0;     // that ended the watching
-  bool gone = false;  // the process ended meanwhile
+  bool gone = false;  // the process has ended
 };
 /// Until the process ends, the time is over, or a signal comes. Throws UsageError where it may not be looked at.
 WatchedProcess watch(int pid, const WatchOptions& options, const OnRecording& reported);

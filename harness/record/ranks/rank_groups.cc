@@ -10,7 +10,7 @@ namespace {
 
 using Groups = std::vector<std::vector<unsigned>>;
 
-/// Of each key, its ranks.
+/// The ranks of each key.
 template <class Key>
 Groups by(const std::vector<unsigned>& order, Key key) {
   std::map<unsigned, std::vector<unsigned>> found;

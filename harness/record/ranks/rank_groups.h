@@ -1,5 +1,5 @@
-// Ranks of a collective split into groups that all work at the same time: those of a node, those of
-// a rail, or every n-th, as a job's tensor, pipeline and data groups lie.
+// Ranks of a collective split into groups that all work at the same time. They are those of a node, those of a rail, or
+// every n-th. A job's tensor, pipeline and data groups are placed so.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace headrace {
 
-/// What a point's groups were, for fits and for needs of the job's groups.
+/// A point's groups, for fits and for needs of the job's groups.
 struct GroupShape {
   unsigned ranks = 0;   // of one group, the smallest where they differ
-  unsigned nodes = 1;   // that one group lies on, the fewest
+  unsigned nodes = 1;   // of one group, the fewest
   unsigned groups = 1;  // at the same time
 };
 
@@ -33,16 +33,16 @@ struct RankGrouping {
   /// The keys group, group_size and group_stride.
   static RankGrouping declare(Params& p);
 
-  /// Groups of indices into `places`, each in the order node by node; groups of one rank are left
-  /// out. Where there are fewer ranks than `size` of them `stride` apart, the stride is reduced to
-  /// half of the ranks, then the size to what fits. A rank is in at most one group.
+  /// Groups of indices into `places`, each in the order node by node; groups of one rank are left out. With fewer ranks
+  /// than `size` of them `stride` apart, the stride is reduced to half of the ranks. Then the size is reduced until it
+  /// fits. A rank is in at most one group.
   std::vector<std::vector<unsigned>> split(std::span<const RankPlace> places) const;
 
   /// Why no group has two ranks: "intra_node: no node has two ranks".
   std::string why_none() const;
 };
 
-/// Of the groups that split() gave; at least one.
+/// The shape of the groups from split(); at least one.
 GroupShape shape_of(const std::vector<std::vector<unsigned>>& groups, std::span<const RankPlace> places);
 /// On how many nodes these ranks are.
 unsigned nodes_of(const std::vector<unsigned>& group, std::span<const RankPlace> places);

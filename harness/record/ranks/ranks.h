@@ -1,6 +1,5 @@
-// Processes that run one plan together: who and where they are, and words between them. Every
-// exchange has a deadline, and one that fails names who was missing. For set-up and results: never
-// part of a timed region.
+// Processes that run one plan together: their numbers and places, and messages between them. Every exchange has a
+// deadline, and one that fails names the missing rank. For set-up and results: never part of a timed region.
 #pragma once
 
 #include <cstdint>
@@ -27,24 +26,22 @@ class RanksError : public RunError {
   using RunError::RunError;
 };
 
-/// The processes of a run. Every call below is made by all of its members, in the same order, each
-/// from one thread at a time. Strings stand for bytes. `what` says what for, in messages. All throw
-/// RanksError when `timeout_s` is over, or at once when a member ended; calls after that fail the
-/// same way as soon as they need that member.
+/// The processes of a run. All of its members make every call below in the same order, each from one thread at a time.
+/// Strings are bytes. `what` is the purpose, for messages. All throw RanksError when `timeout_s` is over, or at once
+/// when a member ended. Calls after that fail the same way as soon as they need that member.
 class Ranks {
  public:
   virtual ~Ranks() = default;
   virtual unsigned rank() const = 0;
   /// One per rank.
   virtual const std::vector<RankPlace>& places() const = 0;
-  /// What every member of `group` (rank numbers, ascending) says, in the group's order; with a
-  /// `root` among the group only that rank gets it, and the others nothing. The caller is a member.
-  /// Groups that do not overlap do not wait for each other.
+  /// The messages of every member of `group` (rank numbers, ascending), in the group's order. With a `root` among the
+  /// group only that rank gets it, and the others nothing. The caller is a member. Groups that do not overlap do not
+  /// wait for each other.
   virtual std::vector<std::string> gather(std::string_view what, const std::vector<unsigned>& group,
                                           std::string_view own, double timeout_s, int root = -1) = 0;
-  /// Who ended, or fell silent, of all the ranks: "rank 3 (node4) ended without a word"; "" =
-  /// nobody. Asked at any time, from any thread, while others are in an exchange or in a timed
-  /// region.
+  /// The rank that ended or fell silent: "rank 3 (node4) ended without a word"; "" = none. Callable at any time, from
+  /// any thread, while others are in an exchange or in a timed region.
   virtual std::string lost() const { return ""; }
 
   unsigned size() const { return static_cast<unsigned>(places().size()); }
@@ -65,12 +62,12 @@ class Ranks {
   std::vector<std::string> all_gather(std::string_view what, std::string_view own, double timeout_s) {
     return gather(what, everyone(), own, timeout_s);
   }
-  /// What `root` says; the others' `own` is not looked at.
+  /// The message of `root`; the others' `own` is ignored.
   std::string broadcast(std::string_view what, unsigned root, std::string_view own, double timeout_s) {
     return gather(what, everyone(), rank() == root ? own : std::string_view(), timeout_s).at(root);
   }
   void barrier(std::string_view what, double timeout_s) { gather(what, everyone(), "", timeout_s, 0); }
-  /// What `peer` says, who calls this with this rank: connection data of a pair.
+  /// The message of `peer`, which calls this with this rank: connection data of a pair.
   std::string exchange(std::string_view what, unsigned peer, std::string_view own, double timeout_s) {
     const bool first = rank() < peer;
     const std::vector<unsigned> pair =
@@ -79,7 +76,7 @@ class Ranks {
   }
 };
 
-/// One process alone: what there is where no MPI launched this one.
+/// One process alone: where no MPI launched this one.
 std::unique_ptr<Ranks> make_solo_ranks();
 
 }  // namespace headrace

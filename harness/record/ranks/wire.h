@@ -1,5 +1,5 @@
-// Values as bytes between processes of one build on machines of one kind: numbers as they lie in
-// memory, strings and vectors behind their length.
+// Values as bytes between processes of one build on equal machines. Numbers are as in memory, strings and vectors
+// follow their length.
 #pragma once
 
 #include <cstdint>

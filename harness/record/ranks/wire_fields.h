@@ -29,7 +29,7 @@ inline constexpr bool kIsVector<std::vector<T>> = true;
 
 }  // namespace detail
 
-/// Adds `value` to what `out` holds.
+/// Appends `value` to `out`.
 template <class T>
 void pack(Writer& out, const T& value) {
   if constexpr (Described<T>) {
@@ -49,7 +49,7 @@ void pack(Writer& out, const T& value) {
   }
 }
 
-/// Takes from `in` what pack() added. Throws RunError where the bytes end too early.
+/// Takes the bytes of pack() from `in`. Throws RunError where the bytes end too early.
 template <class T>
 void unpack(Reader& in, T& value) {
   if constexpr (Described<T>) {
@@ -68,7 +68,7 @@ void unpack(Reader& in, T& value) {
   } else if constexpr (detail::kIsVector<T>) {
     value.clear();
     for (auto n = in.get<std::uint64_t>(); n > 0; --n) {
-      typename T::value_type one{};  // item by item: a length that lies ends with the bytes
+      typename T::value_type one{};  // item by item: a wrong length ends with the bytes
       unpack(in, one);
       value.push_back(std::move(one));
     }

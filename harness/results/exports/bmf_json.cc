@@ -1,5 +1,5 @@
-// Bencher metric format: {"benchmark": {"measure": {"value", "lower_value", "upper_value"}}}. Every
-// metric is a measure of its own, so that rates survive beside latencies.
+// Bencher metric format: {"benchmark": {"measure": {"value", "lower_value", "upper_value"}}}. Every metric is a measure
+// of its own, so that rates and latencies both survive.
 #include <nlohmann/json.hpp>
 
 #include "harness/results/exports.h"

@@ -1,4 +1,4 @@
-// Google Benchmark's JSON format: what its stock tools/compare.py and others that read it expect.
+// Google Benchmark's JSON format, as its stock tools/compare.py and other readers expect it.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -17,8 +17,8 @@ double value_of(const StoredRepetition& r, const std::string& metric) {
   return found == r.metrics.end() ? 0 : found->second;
 }
 
-/// One repetition. The time is per operation, so that less is better whatever the workload does;
-/// everything else, rates too, is a counter. Iterations are operations.
+/// One repetition. The time is per operation, so that less is better for any workload; everything else, rates too, is a
+/// counter. Iterations are operations.
 Json entry(const StoredPoint& p, const StoredRepetition& r, std::size_t family, std::size_t number) {
   const std::uint64_t operations = std::max<std::uint64_t>(1, r.operations);
   const auto per = static_cast<double>(operations);

@@ -1,5 +1,5 @@
-// JUnit: one suite per workload, one case per need, so that continuous integration shows verdicts
-// as test results. What failed beside them is a case of its own: no run that did is green.
+// JUnit: one suite per workload, one case per need, so that continuous integration shows verdicts as test results.
+// Another failure is a case of its own: no failed run is green.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -75,7 +75,7 @@ struct Suite {
                     xml_escaped(name), xml_escaped(j.id), xml_escaped(j.scope), seconds, properties(j), result(j, as));
   }
 
-  /// What went wrong, and no need reports on.
+  /// Errors that no need reports.
   void add_error(std::string_view workload, std::string_view name, double seconds, std::string_view message) {
     ++tests;
     ++errors;

@@ -1,4 +1,4 @@
-// The schedule of an open loop: when requests are meant to start, whoever is free to send them.
+// The schedule of an open loop: when requests should start, independent of free workers.
 #pragma once
 
 #include <atomic>
@@ -11,10 +11,9 @@ namespace headrace {
 
 enum class Spacing { constant, poisson };
 
-/// One schedule for all workers. Whoever is free takes the next intended start, so that a request
-/// waits only while every worker is busy, and the order of the queue is kept. Costs one atomic
-/// addition; the gaps of a Poisson process are independent, so whoever takes one may draw the next
-/// from random numbers of its own.
+/// One schedule for all workers. A free worker takes the next intended start. So a request waits only while every
+/// worker is busy, and the order of the queue stays. Costs one atomic addition. The gaps of a Poisson process are
+/// independent. Each worker draws the next from its own random numbers.
 class Arrivals {
  public:
   /// `rate` [1/s].

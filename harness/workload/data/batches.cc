@@ -17,8 +17,8 @@ Batches::Batches(unsigned workers, unsigned ahead)
 
 Batches::Lane Batches::lane(unsigned index, std::uint64_t operations) { return {*this, index, operations}; }
 
-// Whoever has read a batch says so and then looks for the next to be delivered; whoever has delivered one looks again.
-// As all of it is in one order (seq_cst), one of two at the same time sees what the other has done.
+// A worker that has read a batch publishes it and then looks for the next to be delivered. After a delivery it looks
+// again. As all of it is in one order (seq_cst), one of two workers sees what the other has done.
 
 void Batches::read(std::uint64_t batch) noexcept {
   read_[batch % read_.size()].store(batch + 1);

@@ -1,5 +1,5 @@
-// Batches that workers read side by side and that are delivered in order, as a data loader hands them to its consumer:
-// a slow one holds back those behind it, and a worker reads no further ahead than it may.
+// Batches that workers read in parallel and that are delivered in order, as by a data loader. A slow one holds back
+// those behind it, and a worker reads no further ahead than it may.
 #pragma once
 
 #include <atomic>
@@ -10,8 +10,8 @@
 
 namespace headrace {
 
-/// The batches of one phase. Batch i is worker i mod workers'; it is delivered when it and all before it have been read,
-/// by whoever finds that so. The consumer is always ready: it never is what is waited for.
+/// The batches of one phase. Batch i is worker i mod workers'. It is delivered when it and all before it have been
+/// read, by the worker that sees it first. The consumer is always ready: no worker waits for it.
 class Batches {
  public:
   class Lane;
@@ -24,7 +24,7 @@ class Batches {
  private:
   static constexpr std::uint64_t kOpen = UINT64_MAX;
 
-  /// Of one worker, on cache lines of its own.
+  /// The seat of one worker, on its own cache lines.
   struct alignas(128) Seat {
     std::atomic<std::uint32_t> delivered{0};    // of its batches; others wake it here
     std::atomic<std::uint64_t> batches{kOpen};  // that it has in all, once it knows
@@ -40,15 +40,15 @@ class Batches {
   alignas(128) std::atomic<std::uint64_t> next_{0};  // to be delivered
 };
 
-/// One worker's end. Takes what a Recorder takes; operations are written down once their batch is delivered, so that what
-/// was read and never handed over is no throughput. Nothing here allocates or locks while it is used.
+/// One worker's end. Takes the calls of a Recorder. Operations are written down once their batch is delivered, so that
+/// undelivered reads are no throughput. Nothing here allocates or locks while it is used.
 class alignas(128) Batches::Lane {
  public:
   Lane(Batches& all, unsigned index, std::uint64_t operations);
   /// On the worker's thread, first thing in its timed region.
   void begin(Recorder& recorder) noexcept { recorder_ = &recorder; }
 
-  /// Waits until another batch may be read. False: the time is over, or somebody asked to stop.
+  /// Waits until another batch may be read. False: the time is over, or a stop was requested.
   bool next() noexcept;
   /// The same for another operation of this batch, whose last one ended at `now_ns`. Does not wait.
   bool goes_on(std::uint64_t now_ns) const noexcept {
@@ -74,7 +74,7 @@ class alignas(128) Batches::Lane {
     std::uint64_t begin_ns, end_ns, bytes;
   };
 
-  /// Writes down what was delivered since the last call; how many of this worker's batches that is in all.
+  /// Writes down the deliveries since the last call; returns the number of this worker's delivered batches.
   std::uint32_t write_down() noexcept;
   Seat& seat() noexcept { return all_.seats_[index_]; }
 

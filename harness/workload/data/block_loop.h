@@ -1,5 +1,5 @@
-// The hot loop of every workload that reads or writes blocks: keep the queue full, or send what is
-// due, and write down what comes back.
+// The hot loop of every workload that reads or writes blocks. It keeps the queue full, or sends due requests, and
+// records completions.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,9 @@ class BlockLoop {
     free_.reserve(queue_depth);
   }
 
-  /// While next(request) fills in another block (file, offset, length), one is asked for whenever a
-  /// buffer is free; take(completion) sees every one that comes back. Ends when nothing is left in
-  /// flight, and detaches `io`.
-  /// `io`: a BlockReader or BlockWriter.
+  /// While next(request) fills in another block (file, offset, length), one is asked for whenever a buffer is free.
+  /// take(completion) sees every one that comes back. Ends when nothing is left in flight, and detaches `io`. `io`: a
+  /// BlockReader or BlockWriter.
   template <class Io, class Next, class Take>
   void run(Io& io, Next&& next, Take&& take) {
     free_all();
@@ -87,7 +86,7 @@ class BlockLoop {
   std::vector<std::uint64_t> due_;      // by slot: the intended start in an open loop
 };
 
-/// What a block of the data set's `file` met that did not come whole: where it failed, or the file ended.
+/// The error of an incomplete block of the data set's `file`: where it failed, or the file ended.
 inline OperationError failed_block(const BlockCompletion& block, std::uint32_t file) noexcept {
   const bool failed = block.result < 0;
   const auto got = static_cast<std::uint64_t>(failed ? 0 : block.result);
@@ -98,8 +97,8 @@ inline OperationError failed_block(const BlockCompletion& block, std::uint32_t f
           .offset = block.offset + got};
 }
 
-/// Records a block of which `wanted` bytes were to come; less is an error at the place where the
-/// file ended. `file` is the index in the data set. True when all came. `recorder`: a Recorder or a Batches::Lane.
+/// Records a block of which `wanted` bytes were to come. Less is an error at the place where the file ended. `file` is
+/// the index in the data set. True when all came. `recorder`: a Recorder or a Batches::Lane.
 template <class Record>
 bool record_block(const BlockCompletion& block, std::uint64_t wanted, std::uint32_t file, Record& recorder) noexcept {
   if (block.result >= static_cast<std::int64_t>(wanted)) {

@@ -25,9 +25,9 @@ namespace headrace {
 namespace {
 
 constexpr std::uint64_t kChunk = 1 << 20;
-constexpr double kReadAhead_s = 3;                         // that is waited for what is read ahead, at most
+constexpr double kReadAhead_s = 3;                         // wait for pages that are read ahead, at most
 constexpr double kLittle = CacheProof::kMostOfOther / 10;  // of the bytes, which need not be waited for
-constexpr double kMuch = 0.5;                              // so much is kept, and not on its way
+constexpr double kMuch = 0.5;                              // this share is resident, and not on its way
 
 /// Enough to keep storage busy while each thread waits for its own file.
 unsigned threads() { return std::clamp(std::thread::hardware_concurrency(), 8u, 32u); }
@@ -49,8 +49,8 @@ void for_each_file(const FileTable& files, const DataProgress& progress, const c
       });
 }
 
-/// Drops all clean pages, names and inodes of the whole machine; only root may. False: the kernel refused. Twice: the first
-/// time the journal lets go of inode blocks only after the page cache was dropped, so that they would stay.
+/// Drops all clean pages, names and inodes of the whole machine; only root may. False: the kernel refused. Twice: the
+/// first time the journal releases inode blocks only after the page cache was dropped, so they would stay.
 bool drop_all_caches() {
   const system::UniqueFd file(::open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC));
   return file && ::write(file.get(), "3", 1) == 1 && ::write(file.get(), "3", 1) == 1;
@@ -92,12 +92,12 @@ constexpr const char* kNamesStay = "names and inodes may be in memory: only root
 constexpr const char* kNamesRefused = "names and inodes may be in memory: the kernel refused to drop them";
 
 void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& proof, const DataProgress& progress) {
-  // Dirty pages cannot be dropped; what fails here shows as resident. A device is not even synced.
+  // Dirty pages cannot be dropped; a failure shows as resident pages. A device is not even synced.
   if (!files.is_device()) ::syncfs(files.root_fd());
   const bool dropped = options.drop_caches && drop_all_caches();
   if (dropped) proof.resident_before = resident_share(files, proof.method, options.seed);
-  // Where opens are slow it takes long to open each file: only where pages may be left. What is still read ahead for the
-  // repetition before, a small part of the data, cannot be dropped until it came.
+  // Where opens are slow it takes long to open each file: only where pages may be left. Pages still read ahead for the
+  // repetition before, a small part of the data, cannot be dropped before they arrive.
   const Deadline patience(kReadAhead_s);
   while (proof.resident_before != 0) {
     for_each_file(files, progress, "dropping from the page cache",
@@ -121,7 +121,7 @@ void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& 
 
 /// Names and attributes can be dropped only together with all others of the machine.
 void make_names_cold(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
-  ::syncfs(files.root_fd());  // what is dirty stays
+  ::syncfs(files.root_fd());  // dirty pages stay
   if (!options.drop_caches) {
     proof.obstacle = kNamesStay;
   } else if (!drop_all_caches()) {
@@ -159,7 +159,7 @@ std::string compression_of(const system::StorageStack& stack, const CacheOptions
                      stack.compresses.empty() ? "the file system" : stack.compresses, percent(share), asked);
 }
 
-/// Empties the caches of loop devices' images, and looks what stays there.
+/// Empties the caches of loop devices' images, and measures the rest.
 void empty_second_cache(const system::StorageStack& stack, CacheProof& proof) {
   const std::string why = system::why_buffered(stack);
   if (!why.empty() && proof.declared != CacheState::cold) proof.obstacle = why;
@@ -172,7 +172,7 @@ void empty_second_cache(const system::StorageStack& stack, CacheProof& proof) {
   }
 }
 
-/// What lies below files that are to come from storage.
+/// The layers below files that must come from storage.
 void examine_storage(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
   std::vector<std::string> places{files.place()};
   if (options.survey != nullptr && !options.survey->places.empty()) places = options.survey->places;
@@ -185,7 +185,7 @@ void examine_storage(const FileTable& files, const CacheOptions& options, CacheP
   if (proof.declared == CacheState::cold && proof.use.whole_files) proof.rounding = options.survey->rounding;
 }
 
-/// Who counts what is read from beyond this machine's page cache.
+/// The counter of reads from beyond this machine's page cache.
 void find_counter(const FileTable& files, bool from_storage, CacheProof& proof) {
   const auto mount = system::mount_of(files.root());
   const std::string type = mount ? mount->type : "";
@@ -196,7 +196,7 @@ void find_counter(const FileTable& files, bool from_storage, CacheProof& proof) 
     proof.caveat = "the server's own cache is not seen";
 }
 
-/// What the file system, what is below it and the files themselves let be proven.
+/// The possible proofs for the file system, the layers below it and the files themselves.
 void examine_files(const FileTable& files, const CacheOptions& options, CacheProof& proof) {
   const bool from_storage = proof.declared == CacheState::cold || proof.declared == CacheState::bypassed;
   if (!files.is_device()) find_counter(files, from_storage, proof);
@@ -209,7 +209,7 @@ void establish(CacheState state, const FileTable& files, const CacheOptions& opt
                const DataProgress& progress) {
   proof = nothing_proven(state);
   proof.use = options.use;
-  if (files.holds_objects()) {  // this side keeps nothing of them: what is read is counted as it comes over connections
+  if (files.holds_objects()) {  // this side keeps nothing of them: reads are counted as they come over connections
     proof.counter = "connections";
     proof.method = "no cache on this side";
     proof.caveat = "the store's own caches are not seen";

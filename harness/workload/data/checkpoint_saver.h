@@ -1,5 +1,5 @@
-// Saving a checkpoint as training frameworks do: each rank writes its shard beside the old one,
-// makes it durable, and puts it in the old one's place.
+// Saves a checkpoint as training frameworks do. Each rank writes its shard next to the old one, makes it durable, and
+// replaces the old one.
 #pragma once
 
 #include <cstdint>
@@ -29,23 +29,23 @@ struct SaveParams {
   std::uint32_t queue_depth = 1;
   bool direct = false, preallocate = false, shared_file = false, async = false;
   Durability durability = Durability::fsync;
-  double save_within_s = 0;  // shards are cut to what is saved in so long; 0: never
+  double save_within_s = 0;  // shards are cut to the size that is saved in this time; 0: never
 
   /// Declares its keys, each with `prefix` in front, so that a workload can have others of the same
   /// name.
   static SaveParams declare(Params& params, const std::string& prefix = "");
   std::optional<Skip> check(Node& node) const;
-  /// What cannot be of objects.
+  /// Reports combinations that objects do not allow.
   void check_parts(Params& params, const std::string& prefix) const;
   std::uint64_t total_bytes() const { return ranks * shard_size; }
   /// State, and the staging copy of asynchronous saves [B].
   std::uint64_t memory_bytes() const { return total_bytes() * (async ? 2 : 1); }
 };
 
-/// When a rank's save reached what [ns, CLOCK_MONOTONIC]; 0 = it did not.
+/// When a rank's save reached each stage [ns, CLOCK_MONOTONIC]; 0 = it did not.
 struct SaveTimes {
   std::uint64_t begin_ns = 0;
-  std::uint64_t staged_ns = 0;   // asynchronous: training can go on
+  std::uint64_t staged_ns = 0;   // asynchronous: training can continue
   std::uint64_t written_ns = 0;  // the last write returned
   std::uint64_t durable_ns = 0;  // synced, renamed, and the folder synced
 };
@@ -53,7 +53,7 @@ struct SaveTimes {
 /// Latency channels that save() fills, besides the writes themselves: opening, syncing, renaming.
 std::vector<std::string> save_parts();
 
-/// Is reported on a rank's thread, before its asynchronous save is written, that training can go on.
+/// Called on a rank's thread when training can continue, before its asynchronous save is written.
 class Staged {
  public:
   virtual void staged() noexcept = 0;
@@ -71,23 +71,21 @@ class Saver {
 
   /// As they were asked for, but with shards as large as they are.
   const SaveParams& params() const { return params_; }
-  /// What smaller shards than were asked for leave open; "" = they are as asked for.
+  /// The open question of shards smaller than requested; "" = they are as requested.
   const std::string& unproven() const { return unproven_; }
 
-  /// Untimed, before each save: gives the state new content, which says its rank, offset and
-  /// generation.
+  /// Untimed, before each save: gives the state new content, which has its rank, offset and generation.
   void fill(std::uint64_t generation);
   /// On the rank's thread, untimed.
   void attach(unsigned rank) { place_->attach(rank); }
-  /// On the rank's thread, timed. All ranks must take part. Throws RunError that names the file;
-  /// then, and when the recorder says stop, nothing of this save stays but what was already
-  /// published.
+  /// On the rank's thread, timed. All ranks must take part. Throws RunError that names the file. Then, and when the
+  /// recorder stops it, only the already published files of this save stay.
   SaveTimes save(unsigned rank, Recorder& recorder, Staged* staged = nullptr);
   /// After all ranks saved, so that they can once more: the same content. Lets go of the checkpoint before the last.
   void again() noexcept;
-  /// What could not be done as asked.
+  /// Requests that could not be met.
   const std::vector<std::string>& notes() const { return notes_; }
-  /// Reads back what the last fill() and save() left, and shows what differs.
+  /// Reads back the content of the last fill() and save(), and reports differences.
   std::vector<WrongBlock> verify(const DataProgress& progress, std::size_t most = 8) const;
 
  private:

@@ -29,13 +29,13 @@
 namespace headrace {
 namespace {
 
-constexpr double kLargestFile = 0x1p44;  // 16 TiB, what ext4 holds
+constexpr double kLargestFile = 0x1p44;  // 16 TiB, the limit of ext4
 constexpr std::uint64_t kLeastSample = 4096, kLeastTarSample = 8192, kLargestSample = 16_MiB,
                         kLargestArray = 512_MiB;  // that are generated [B]
 
-/// A data set in its folder below `parent`, which is made first if need be. It is locked for others than readers for as
-/// long as it is open, so that nobody removes it meanwhile; file systems without locks do without. `whole`: files, from
-/// the first on, that are there: all of them, where the node sets no limit to the time of making them.
+/// A data set in its folder below `parent`, which is made first if necessary. While it is open it is locked for all but
+/// readers, so that no process removes it. File systems without locks work without. `whole`: the number of existing
+/// files, from the first on. It is all of them where the node sets no limit to the time of making them.
 files::Folder open_generated(const DataSetLayout& layout, const files::Folder& parent, Node& node,
                              const DataProgress& progress, std::uint64_t& whole) {
   for (unsigned waited = 0;; ++waited) {
@@ -45,7 +45,7 @@ files::Folder open_generated(const DataSetLayout& layout, const files::Folder& p
       const auto left_s = node.making_left();
       whole = whole_files(layout, root, node);
       const bool will_do = left_s && whole > 0;
-      // What the first of several processes has made is not made longer by the others, who share it.
+      // The others of several processes share the first one's set, and do not extend it.
       if (whole == layout.files() || (will_do && (*left_s <= 0 || node.team_index() > 0))) return root.again();
       if (set.try_hold()) {
         const auto start = std::chrono::steady_clock::now();

@@ -19,9 +19,9 @@ class ObjectStore;
 class OpenedFile;
 class Workload;
 
-/// What a workload wants to read. Filled by declare(), which every storage workload calls in its constructor, so
-/// that the keys mean the same everywhere: `path`, `allow_device` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
-/// `data_seed`, and of workloads that read samples `content`, `content_sample`.
+/// A workload's data. Filled by declare(), which every storage workload calls in its constructor, so that the keys mean
+/// the same everywhere. They are `path`, `allow_device` | `files`, `file_size`, `file_size_spread`, `files_per_folder`,
+/// `data_seed`. Workloads that read samples also have `content` and `content_sample`.
 struct DataSetSpec {
   std::string path;           // the user's data, files or s3://bucket/prefix; "" = generate where the node makes data
   bool allow_device = false;  // `path` may be a block device: read as one file, never written
@@ -31,7 +31,7 @@ struct DataSetSpec {
   std::uint64_t file_size_spread = 0;  // standard deviation [B], normal, cut at +-3 sigma and at 1 block
   std::uint64_t files_per_folder = 1000;
   std::uint64_t seed = 1;
-  std::string content = kBlocks;     // of generated files: blocks that say where they belong, or samples of that codec
+  std::string content = kBlocks;     // of generated files: blocks with their place, or samples of that codec
   std::uint64_t content_sample = 0;  // 0: a sample in each file; else files are tar shards of samples so large [B]
 
   static constexpr const char* kBlocks = "blocks";
@@ -51,7 +51,7 @@ struct DataSetSpec {
   static std::optional<DataSetSpec> of_id(const std::string& id);
 };
 
-/// Opened files plus what is known of them. Throws RunError (disk full, unreadable, empty), names the file.
+/// Opened files plus facts on them. Throws RunError (disk full, unreadable, empty), names the file.
 class DataSet {
  public:
   /// Generates below `node.scratch()` (reused when a complete one with the same id is there), or walks spec.path. With
@@ -75,11 +75,11 @@ class DataSet {
              WrongBlock* wrong) const;
   /// Reads and checks every byte (untimed). Returns at most `most` wrong blocks.
   std::vector<WrongBlock> verify(const DataProgress& progress, std::size_t most = 8) const;
-  /// For a look at what it holds; `advice`: of posix_fadvise.
+  /// For a look at its content; `advice`: of posix_fadvise.
   OpenedFile opened(std::uint32_t file, int advice) const;
   /// All of its bytes. Throws RunError.
   std::vector<unsigned char> whole(std::uint32_t file) const;
-  /// Of a file that holds samples, reads one (by its number modulo theirs) and checks it. Generated data only.
+  /// Reads one sample (its number modulo theirs) of a file with samples, and checks it. Generated data only.
   std::optional<WrongBlock> wrong_sample(std::uint32_t file, std::uint64_t number) const;
 
  private:
@@ -95,12 +95,12 @@ class DataSet {
   std::vector<std::string> empty_files_;
 };
 
-/// Generated data sets lie in this folder of the scratch folder, each in a marked folder of its own named by its id().
+/// Generated data sets are in this folder of the scratch folder. Each is in its own marked folder, named by its id().
 inline constexpr const char* kDataFolder = "data";
 
-/// Removes every generated data set below `scratch`: only files that are proven to be headrace's (data_set/proof.h),
-/// then its folders where nothing else lies in them. A set that another process has open is left. `scratch` itself
-/// stays. Throws RunError when the system refuses.
+/// Removes every generated data set below `scratch`. It removes only files that are proven to be headrace's
+/// (data_set/proof.h), then empty folders. A set that another process has open is left. `scratch` itself stays. Throws
+/// RunError when the system refuses.
 CleanReport remove_data_sets(const MarkedFolder& scratch);
 
 /// The files that a workload reads: its own, or those of its data set; nullptr = none.

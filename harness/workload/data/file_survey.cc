@@ -21,7 +21,7 @@ namespace {
 constexpr unsigned kThreads = 16;        // each waits for its own file
 constexpr unsigned kMostExtents = 4096;  // looked at in one file
 
-/// What is known of one file.
+/// Facts on one file.
 struct Seen {
   dev_t device = 0;
   ino_t inode = 0;
@@ -59,7 +59,7 @@ std::uint64_t holes_in(int fd, std::uint64_t size) {
   return holes;
 }
 
-/// Whole blocks, as far as the file has them on storage: what lies in the inode itself takes none.
+/// Whole blocks, as far as the file has them on storage: data in the inode itself takes none.
 std::uint64_t least_on_storage(const struct stat& s) {
   const auto size = static_cast<std::uint64_t>(s.st_size);
   const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));

@@ -1,5 +1,5 @@
-// What the files of a data set are made of, asked of the file system: whether there is as much to
-// read as their names and sizes promise, and whether they stay the same ones.
+// The storage of a data set's files, by the file system. Is there as much to read as their names and sizes promise, and
+// do they stay the same ones?
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace headrace {
 
 struct FileSurvey {
   std::uint64_t bytes = 0;               // by the files' sizes
-  std::uint64_t distinct_bytes = 0;      // those of different inodes: what several names share counts once
+  std::uint64_t distinct_bytes = 0;      // those of different inodes: shared ones count once
   std::uint64_t hole_bytes = 0;          // holes and extents that were never written: no storage is asked for them
   std::string shared_file, sparse_file;  // the first of which that holds; "" = none
   std::uint64_t compressed_bytes = 0;    // stored compressed, or of squashfs: perhaps

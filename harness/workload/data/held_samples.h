@@ -1,4 +1,4 @@
-// Samples that lie in memory, for what decodes them: those of a folder, a file each, or images that are drawn.
+// Samples in memory for decoding: those of a folder, a file each, or images that are drawn.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ class HeldSamples {
  public:
   struct Sample {
     std::vector<unsigned char> stored;
-    std::uint64_t pixels = 0;  // of the image; of what is none, its decoded bytes
+    std::uint64_t pixels = 0;  // of the image; otherwise its decoded bytes
   };
 
-  /// Declares the parameters that say which.
+  /// Declares the parameters that select them.
   explicit HeldSamples(Params& p);
 
   std::uint64_t memory_bytes() const;
-  /// Untimed: each was decoded once as a whole by `decoder`, a `codec`'s, so that what is broken anywhere is known. Throws
-  /// RunError where none can be, and at the first that cannot unless such are left out.
+  /// Untimed: `decoder`, a `codec`'s, decodes each once as a whole, so that any broken part is known. Throws RunError
+  /// where none can be decoded, and at the first broken one unless such are left out.
   void hold(Node& node, const DataProgress& progress, const Codec& codec, decode::SampleDecoder& decoder);
   /// Leaves sample `index` out, for another reason: "gpu0 cannot decode it". Throws RunError as hold() does.
   void leave_out(std::size_t index, const std::string& why);

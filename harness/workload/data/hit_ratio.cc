@@ -14,10 +14,10 @@
 namespace headrace {
 namespace {
 
-constexpr double kMuchMemory = 0.05;  // a change of so much of it shifts the hit ratio visibly
+constexpr double kMuchMemory = 0.05;  // a change of this share of it shifts the hit ratio visibly
 
 /// How often the whole machine's page cache was dropped since it started.
-std::uint64_t drops() {
+std::uint64_t drops_so_far() {
   return system::number_field(system::read_text("/proc/vmstat").value_or(""), "drop_pagecache").value_or(0);
 }
 
@@ -38,24 +38,20 @@ HitRatios predict_hit_ratios(double cache_bytes, double data_bytes) {
   return ratios;
 }
 
-void CacheWatch::start(const Node& node) {
-  first_ = least_ = most_ = node.memory_available();
-  drops_before_ = drops_ = drops();
-}
+CacheLook CacheLook::now(const Node& node) { return {.available = node.memory_available(), .drops = drops_so_far()}; }
 
-void CacheWatch::look(const Node& node) {
-  const std::uint64_t now = node.memory_available();
-  least_ = std::min(least_, now);
-  most_ = std::max(most_, now);
-  drops_ = drops();
+void CacheWatch::look(const CacheLook& now) {
+  least_ = std::ranges::min(least_, now, {}, &CacheLook::available);
+  most_ = std::ranges::max(most_, now, {}, &CacheLook::available);
+  last_ = now;
 }
 
 std::vector<std::string> CacheWatch::oddities(const HitRatios& predicted) const {
   std::vector<std::string> odd;
-  if (drops_ != drops_before_) odd.push_back("another program dropped all caches");
-  if (static_cast<double>(most_ - least_) > kMuchMemory * static_cast<double>(first_)) {
-    const auto bytes = [](std::uint64_t value) {
-      return format_quantity(static_cast<double>(value), Dimension::bytes);
+  if (last_.drops != first_.drops) odd.push_back("another program dropped all caches");
+  if (static_cast<double>(most_.available - least_.available) > kMuchMemory * static_cast<double>(first_.available)) {
+    const auto bytes = [](const CacheLook& look) {
+      return format_quantity(static_cast<double>(look.available), Dimension::bytes);
     };
     odd.push_back(fmt::format("the memory available changed between {} and {}", bytes(least_), bytes(most_)));
   }

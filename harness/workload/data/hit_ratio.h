@@ -1,4 +1,4 @@
-// What share of its reads a page cache should serve, by the formulas of the reference.
+// The share of reads that a page cache should serve, by the formulas of the reference.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace headrace {
 
 class Node;
 
-/// Of one node that reads the whole data set again and again. Shares, 0..1.
+/// For one node that reads the whole data set again and again. Shares, 0..1.
 struct HitRatios {
   double cache_ratio = 0;  // C1: cache / data set, at most 1
   double lru = 0;          // C2: least recently used, a new order every epoch
@@ -20,23 +20,26 @@ struct HitRatios {
 /// `cache_bytes`: memory that the page cache may take; `data_bytes` > 0.
 HitRatios predict_hit_ratios(double cache_bytes, double data_bytes);
 
-/// What happens to the page cache while epochs run: why a measured hit ratio may differ from a
-/// predicted one.
+/// The memory that the page cache may take now [B], and how often it was dropped since the machine started.
+struct CacheLook {
+  std::uint64_t available = 0, drops = 0;
+  static CacheLook now(const Node& node);
+};
+
+/// Events of the page cache while epochs run: why a measured hit ratio may differ from a predicted one.
 class CacheWatch {
  public:
   /// Before the first epoch, when the cache is empty and all buffers are there.
-  void start(const Node& node);
+  void start(const CacheLook& now) { first_ = least_ = most_ = last_ = now; }
   /// Before each later epoch.
-  void look(const Node& node);
+  void look(const CacheLook& now);
   /// Memory that the cache might take at start() [B].
-  std::uint64_t cache_bytes() const { return first_; }
-  /// What holds on this machine or was seen meanwhile, as clauses: "another program dropped all
-  /// caches".
+  std::uint64_t cache_bytes() const { return first_.available; }
+  /// Facts on this machine or observed events, as clauses: "another program dropped all caches".
   std::vector<std::string> oddities(const HitRatios& predicted) const;
 
  private:
-  std::uint64_t first_ = 0, least_ = 0, most_ = 0;
-  std::uint64_t drops_before_ = 0, drops_ = 0;
+  CacheLook first_, least_, most_, last_;
 };
 
 }  // namespace headrace

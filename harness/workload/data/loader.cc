@@ -19,7 +19,7 @@ Loader Loader::declare(Params& params, Kind fallback) {
   Loader loader;
   const std::string kind = params.choice(
       "loader", kKinds[static_cast<std::size_t>(fallback)], {kKinds.begin() + (consumer ? 1 : 0), kKinds.end()},
-      std::string("as whose loader it reads. ") + (consumer ? "" : "none: any free worker takes the next; ") +
+      std::string("which data loader it imitates. ") + (consumer ? "" : "none: any free worker takes the next; ") +
           "pytorch: batch i by worker i mod workers, delivered in order, each worker prefetch_factor batches ahead. "
           "pytorch_iterable: the same, each worker its own share. tfdata: samples one by one, in order. in_flight: "
           "each worker keeps queue_depth requests in flight");

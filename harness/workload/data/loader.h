@@ -1,5 +1,5 @@
-// `loader` - as which training framework's loader a workload reads: who takes which samples, how far ahead, in which
-// order they are handed over.
+// `loader`: which training framework's loader a workload imitates. It determines the samples of each worker, how far
+// ahead, and the order of delivery.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace headrace {
 class Loader {
  public:
   enum class Kind {
-    none,              // whoever is free takes the next; nothing waits for an order
+    none,              // a free worker takes the next; nothing waits for an order
     pytorch,           // DataLoader: batch i by worker i mod workers, sample after sample, delivered in order
     pytorch_iterable,  // the same, each worker out of its own share
     tfdata,            // samples delivered in order, the parallel calls of map() and interleave()
@@ -26,11 +26,11 @@ class Loader {
 
   /// Declares `loader`, `batch_size` and `prefetch_factor`. Before StorageParams::declare, whose engine follows from it.
   static Loader declare(Params& params) { return declare(params, Kind::none); }
-  /// Of a workload that has a consumer: there is a loader, and it gives batches, in whichever order.
+  /// For a workload with a consumer: there is a loader, which delivers batches in any order.
   static Loader declare_with_consumer(Params& params) { return declare(params, Kind::pytorch); }
-  /// What the workers of such a loader read with, unless asked otherwise; "" = what all read with.
+  /// The default engine of such a loader's workers; "" = that of all workloads.
   std::string engine() const { return kind_ == Kind::in_flight ? queueing_engine() : ""; }
-  /// Reports what cannot be together with this loader: other engines, an open loop, tuning.
+  /// Reports options that exclude this loader: other engines, an open loop, tuning.
   void check(Params& params, const StorageParams& io, const OpenLoop& open_loop, bool tuned) const;
 
   Kind kind() const { return kind_; }
@@ -40,11 +40,11 @@ class Loader {
   unsigned prefetch_factor() const { return prefetch_factor_; }
   /// How many operations a batch is, when one gives that many samples; at least 1.
   std::uint64_t operations_per_batch(double samples_per_operation) const;
-  /// So, too, what a worker hands over at once: a batch; of tfdata a sample.
+  /// The same for the unit that a worker hands over: a batch; of tfdata a sample.
   std::uint64_t operations(double samples_per_operation) const;
 
-  /// Untimed. A batch is that many operations; `most`: that one worker can ever do. `buffered`: does what lies between the
-  /// reading and the order keep samples that are ready (tfdata: interleave() does, map() does not)?
+  /// Untimed. A batch is that many operations; `most`: operations of one worker at most. `buffered`: does a step
+  /// between reading and ordering keep ready samples (tfdata: interleave() does, map() does not)?
   void before_phase(unsigned workers, std::uint64_t operations, std::uint64_t most, bool buffered);
   /// The worker's lane, begun.
   Batches::Lane& begin(const Worker& worker) noexcept;

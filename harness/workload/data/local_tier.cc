@@ -20,15 +20,15 @@ constexpr const char* kTierKind = "local_cache";  // and the folder's name
 
 std::string name_of(std::uint32_t file) { return fmt::format("copy-{:08}.bin", file); }
 
-/// A copy says nothing of its own: it has the bytes of somebody's file. What proves it is the maker's mark, which no other
-/// program gives to files, on a file of such a name in a folder that only headrace writes.
+/// A copy has the bytes of a user's file, which prove nothing. Its proof is the maker's mark, which no other program
+/// gives to files. The file must have such a name, in a folder that only headrace writes.
 bool is_ours(std::string_view name, const struct stat& status) {
   if (!name.starts_with("copy-") || !name.ends_with(".bin") || name.size() < 17) return false;
   if (name.substr(5, name.size() - 9).find_first_not_of("0123456789") != std::string_view::npos) return false;
   return S_ISREG(status.st_mode) && files::bears_mark(status);
 }
 
-/// Every copy; what else lies there is named.
+/// Every copy; others are named.
 CleanReport remove_copies(const files::Folder& folder) {
   CleanReport report;
   for (const std::string& name : folder.entries()) {
@@ -72,7 +72,7 @@ LocalTier::LocalTier(const std::string& path, const FileTable& source)
 LocalTier::~LocalTier() {
   try {
     remove_tier(marked_);
-  } catch (const RunError&) {  // what cannot be removed stays for `clean`
+  } catch (const RunError&) {  // files that cannot be removed stay for `clean`
   }
 }
 
@@ -124,7 +124,7 @@ LocalTier::Kept LocalTier::keep(std::uint32_t file, std::span<const unsigned cha
       held_[file].store(1, std::memory_order_release);
       return Kept::yes;
     }
-    files::remove_name(folder.fd(), files_.path(file));  // made above, and nobody else's: create() takes no name twice
+    files::remove_name(folder.fd(), files_.path(file));  // made above by this process: create() takes no name twice
   }
   used_ -= bytes.size();
   errno = why;

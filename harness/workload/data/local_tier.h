@@ -1,4 +1,4 @@
-// A cache tier on a device of this node: copies of a data set's files, in a marked folder of their own.
+// A cache tier on a device of this node: copies of a data set's files, in a marked folder.
 #pragma once
 
 #include <atomic>
@@ -13,12 +13,12 @@
 
 namespace headrace {
 
-/// Held by one process at a time. What it once holds stays until clear(): nothing is evicted (formula C5). Its files go away
-/// with it.
+/// Locked by one process at a time. Its content stays until clear(): nothing is evicted (formula C5). Its files are
+/// removed with it.
 class LocalTier {
  public:
-  /// Makes `path` or takes the scratch folder that is there, and the tier's folder in it. Removes what a run that was
-  /// killed left. Throws RunError that names what is in the way.
+  /// Makes `path` or takes the existing scratch folder, and the tier's folder in it. Removes the rest of a killed run.
+  /// Throws RunError that names the obstacle.
   LocalTier(const std::string& path, const FileTable& source);
   ~LocalTier();
   LocalTier(const LocalTier&) = delete;
@@ -26,9 +26,9 @@ class LocalTier {
   static void require_usable(const std::string& path);
   LocalTier& operator=(const LocalTier&) = delete;
 
-  /// The copies: numbers and sizes are the source's. A reader may open those that are held.
+  /// The copies: numbers and sizes are the source's. A reader may open those that exist.
   const FileTable& files() const { return files_; }
-  /// Free on its device, for who is not root [B].
+  /// Free on its device, for users other than root [B].
   std::uint64_t free_bytes() const;
 
   /// Untimed: removes every copy; from now on it holds `capacity` bytes at most. Throws RunError.
@@ -38,8 +38,8 @@ class LocalTier {
 
   bool holds(std::uint32_t file) const noexcept { return held_[file].load(std::memory_order_acquire) != 0; }
   enum class Kept : std::uint8_t { yes, full, failed };
-  /// On one of several threads, each file once: writes a copy and closes it; it is not synced, as such tiers do not.
-  /// failed: errno says why, and nothing of it stays.
+  /// On one of several threads, each file once: writes a copy and closes it. It is not synced, as such tiers do not.
+  /// failed: errno has the reason, and nothing of it stays.
   Kept keep(std::uint32_t file, std::span<const unsigned char> bytes) noexcept;
   std::uint64_t held_bytes() const noexcept { return used_.load(); }
 
@@ -53,8 +53,7 @@ class LocalTier {
   std::atomic<std::uint64_t> used_{0};
 };
 
-/// Removes what a run that was killed left of a tier in `scratch` and is proven to be headrace's, unless a living one holds
-/// it.
+/// Removes the provable files of a killed run's tier in `scratch`, unless a living one has locked it.
 CleanReport remove_left_over_tier(const files::Folder& scratch);
 
 }  // namespace headrace

@@ -19,7 +19,7 @@ namespace {
 constexpr std::uint64_t kLargestIndex = 64 << 20;  // [B]
 constexpr std::string_view kIndex = "index.json";
 
-/// What an index says of one file.
+/// An index's entry for one file.
 struct Reported {
   std::string name;
   std::uint64_t bytes = 0;

@@ -27,7 +27,7 @@ bool is_file_name(std::string_view name) {
   return !name.empty() && (name[0] == NameTree::kFile || name[0] == NameTree::kRenamed) && is_number(name.substr(1), 8);
 }
 
-/// Everything below a folder that has the name and kind of what is made here, and bears its mark.
+/// Everything below a folder that has the name, kind and mark of headrace's own entries.
 void remove_below(const files::Folder& folder, bool is_root, CleanReport& report) {
   for (const std::string& name : folder.entries()) {
     const auto status = folder.look(name);
@@ -141,7 +141,7 @@ void NameTree::require_in_place() const {
 NameTree::~NameTree() {
   try {
     remove_tree(marked_);
-  } catch (const RunError&) {  // what cannot be removed stays for `clean`
+  } catch (const RunError&) {  // entries that cannot be removed stay for `clean`
   }
 }
 

@@ -1,5 +1,5 @@
-// A tree of folders for files that are made, renamed and removed again: marked, below the scratch
-// folder, held by one process, and gone with it.
+// A tree of folders for files that are made, renamed and removed again. It is marked, below the scratch folder, locked
+// by one process, and removed with it.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +24,16 @@ struct NameTreeShape {
   std::uint64_t leaves() const;   // width ^ depth; saturates above kMostFolders
   std::uint64_t folders() const;  // of all levels
   std::uint64_t files() const { return leaves() * files_per_folder; }
-  /// What the names and attributes take, roughly [B].
+  /// The rough size of the names and attributes [B].
   std::uint64_t disk_bytes() const { return folders() * 4096 + files() * 512; }
 };
 
 class NameTree {
  public:
-  /// Makes the folders below `scratch`/metadata; what a killed run left there goes first. Throws
-  /// RunError when another process holds them or the system refuses.
+  /// Makes the folders below `scratch`/metadata; the rest of a killed run is removed first. Throws RunError when
+  /// another process holds them or the system refuses.
   NameTree(const NameTreeShape& shape, const files::Folder& scratch);
-  /// Removes every file and folder of the tree; what cannot be removed stays for `clean`.
+  /// Removes every file and folder of the tree; entries that cannot be removed stay for `clean`.
   ~NameTree();
   NameTree(const NameTree&) = delete;
   NameTree& operator=(const NameTree&) = delete;
@@ -63,8 +63,8 @@ class NameTree {
   FileTable files_, folders_;
 };
 
-/// Removes what a run that was killed left in `scratch`/metadata, unless a living one holds it.
-/// Whatever else lies there stays and is named.
+/// Removes the rest of a killed run in `scratch`/metadata, unless a living one has locked it. Other entries stay and
+/// are named.
 CleanReport remove_left_over_names(const files::Folder& scratch);
 
 }  // namespace headrace

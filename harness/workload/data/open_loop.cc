@@ -50,8 +50,8 @@ OpenLoopResult judge_open_loop(const LatencyTrend& trend, double rate, double el
   const auto requests = static_cast<double>(trend.count());
   const double schedule_s = trend.last_s() + 1 / rate;
   result.offered_rate = requests / schedule_s;
-  // A queue that makes each second's requests end `slope` seconds later than those before serves
-  // 1 / (1 + slope) of what comes.
+  // A queue may end each second's requests `slope` seconds later than those before. It serves 1 / (1 + slope) of the
+  // arriving requests.
   const double slope = std::max(trend.slope(), -0.5);
   result.queue_growth = result.offered_rate * slope / (1 + slope);
   const double served = requests / std::max(schedule_s, elapsed_s - trend.mean_s());
@@ -61,7 +61,7 @@ OpenLoopResult judge_open_loop(const LatencyTrend& trend, double rate, double el
 }
 
 OpenLoop OpenLoop::declare(Params& params, std::span<const PerOperation> need, double fallback) {
-  constexpr double kSlowest = 0.1;  // what stands still longer than minutes is taken for hung
+  constexpr double kSlowest = 0.1;  // a loop that does not move for minutes is taken for hung
   OpenLoop loop;
   std::vector<PerOperation> enough(need.begin(), need.end());
   for (PerOperation& one : enough) one.amount *= kEnough;  // when 99 % are served, that is the need
@@ -124,7 +124,7 @@ void OpenLoop::ramp(const RunTrial& trial) {
   if (!ramp_ || !ramp_note_.empty()) return;
   constexpr double kRequests = 300, kShortest_s = 1, kLongest_s = 5;  // of one trial
   double start = rate_;
-  if (start == 0) {  // a closed loop finds what there is at most
+  if (start == 0) {  // a closed loop finds the maximum
     const auto closed = trial(kShortest_s, "ramp: as fast as can be");
     if (!closed) throw RunError("ramp: the first trial failed: try without a ramp");
     start = closed->operations_per_s() / 8;

@@ -1,6 +1,6 @@
-// Open loop: requests are sent when they are due, not when the one before has come back, as a
-// training job does not read less because storage is slow. Latency counts from the intended start,
-// so that a stall is reported with all the requests that it kept waiting (no coordinated omission).
+// Open loop: requests are sent when they are due, not when the one before has returned. A training job does not read
+// less because storage is slow. Latency counts from the intended start. A stall counts for all the requests that it
+// delayed (no coordinated omission).
 #pragma once
 
 #include <algorithm>
@@ -26,8 +26,8 @@
 
 namespace headrace {
 
-/// Least squares of a latency [s] over the intended start [s], in windows that double: the first
-/// requests, which storage may serve differently, can be left out afterwards.
+/// Least squares of a latency [s] over the intended start [s], in windows that double. The first requests, which
+/// storage may serve differently, can be left out afterwards.
 class LatencyTrend {
  public:
   void add(double at_s, double latency_s) noexcept {
@@ -66,7 +66,7 @@ class alignas(128) Lane {
   /// On the worker's thread, first thing in its timed region.
   void begin(Recorder& recorder) noexcept;
 
-  /// Is a request to be sent now? If so, use() reports its intended start and goes on to the next.
+  /// Is a request to be sent now? If so, use() returns its intended start and moves to the next.
   bool due(std::uint64_t now_ns) noexcept {
     if (!open()) return false;
     if (next_ns_ == 0) next_ns_ = arrivals_.take(random_);
@@ -77,16 +77,14 @@ class alignas(128) Lane {
     next_ns_ = 0;
     return due;
   }
-  /// False when nothing more is to be sent: the time is over, somebody asked to stop, or close()
-  /// was called.
+  /// False when nothing more is to be sent: the time is over, a stop was requested, or close() was called.
   bool open() noexcept {
     if (open_ && (!recorder_->running() || next_ns_ >= recorder_->deadline_ns())) open_ = false;
     return open_;
   }
   /// There is nothing more to send.
   void close() noexcept { open_ = false; }
-  /// How long to wait for completions when nothing is due: until the next request, or a while, to
-  /// look whether to stop.
+  /// The wait for completions when nothing is due: until the next request, or a while to check for a stop.
   std::uint64_t wait_until(std::uint64_t now_ns) const noexcept {
     return open_ && next_ns_ != 0 ? std::min(next_ns_, now_ns + kLook) : now_ns + kLook;
   }
@@ -109,7 +107,7 @@ class alignas(128) Lane {
   LatencyTrend trend_;
 };
 
-/// What an open loop did in one phase.
+/// The result of an open loop in one phase.
 struct OpenLoopResult {
   double offered_rate = 0;   // requests sent over the length of their schedule [1/s]
   double achieved_rate = 0;  // requests served [1/s]
@@ -117,9 +115,9 @@ struct OpenLoopResult {
   bool sustained = false;
 };
 
-/// Of a phase that took `elapsed_s`; `rate` as asked.
-/// Sustained: at least 99 % of the offered rate was served (the time of one mean latency, which the
-/// last requests take, not counted), and latency grew by at most 1 % of the time.
+/// The result of a phase that took `elapsed_s`; `rate`: the requested one. Sustained: at least 99 % of the offered rate
+/// was served, and latency grew by at most 1 % of the time. The time of one mean latency, for the last requests, is not
+/// counted.
 OpenLoopResult judge_open_loop(const LatencyTrend& trend, double rate, double elapsed_s);
 
 /// The keys of an open loop, and the lanes of its workers.
@@ -164,11 +162,11 @@ class OpenLoop {
   void before_phase(unsigned workers, std::size_t parts, std::uint64_t seed);
   /// The worker's lane, begun; nullptr in a closed loop.
   Lane* begin(const Worker& worker) noexcept;
-  /// What the lanes of the last phase saw, all together.
+  /// The results of the last phase's lanes, all together.
   LatencyTrend trend() const;
   /// Puts kMetrics; nothing in a closed loop.
   void report(const PhaseResult& phase, MetricSink& sink) const;
-  /// Reports what a ramp found and, once, that a rate was not sustained.
+  /// Reports a ramp's result and, once, that a rate was not sustained.
   std::vector<std::string> notes();
 
  private:

@@ -1,4 +1,4 @@
-// A file or object of a data set, read for a look at what it holds: nobody measures that.
+// A file or object of a data set, read to inspect its content: unmeasured.
 #pragma once
 
 #include <cstdint>

@@ -183,7 +183,7 @@ void Pipeline::train(Recorder& recorder, unsigned first_part) noexcept {
     sleep_until(next_ns);
   }
   gpus_bell_.leave();
-  // What is cut off at the end is as good as what came before; but not where storage stalled, and that is why no step ends.
+  // The part cut off at the end is as good as the rest. But not where a storage stall keeps the step from ending.
   if (const std::uint64_t starved_ns = clock.starved_ns(now_ns()); together && !out_of_data_ && starved_ns > kStall) {
     recorder.part(first_part + kWait, starved_ns);
     account_.starved(starved_ns);

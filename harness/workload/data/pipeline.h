@@ -1,5 +1,5 @@
-// A training job's input pipeline on one node: each emulated GPU has a loader with workers of its own, and all GPUs step
-// together. Who reads and decodes is the caller's; here is who may read how far ahead, who waits for whom, and for how long.
+// A training job's input pipeline on one node. Each emulated GPU has a loader with its own workers, and all GPUs step
+// together. The caller reads and decodes; this part decides how far each worker may read ahead, and records the waits.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@
 
 // Copies of batches to the GPUs that compute with them, as a training loop makes them before each batch.
 namespace headrace::pipeline {
-/// On the one thread that hands batches over. Nothing here waits, allocates or throws; what fails is the implementer's to keep.
+/// On the one thread that hands batches over. Nothing here waits, allocates or throws; the implementer keeps its
+/// errors.
 class BatchCopies {
  public:
   virtual ~BatchCopies() = default;
@@ -38,20 +39,20 @@ class BatchCopies {
 
 namespace headrace {
 
-/// Of one phase; made untimed.
+/// For one phase; made untimed.
 class Pipeline {
  public:
   struct Shape {
     unsigned gpus = 1;
     unsigned workers = 1;           // of each GPU
-    unsigned ahead = 2;             // what each worker may have begun and the GPU not taken: batches, or pieces of them
-    std::uint64_t pieces = 1;       // of what workers hand over make a batch
+    unsigned ahead = 2;             // begun and untaken batches of each worker, or pieces
+    std::uint64_t pieces = 1;       // handed-over pieces make a batch
     unsigned batches_per_step = 1;  // of each GPU
     std::uint64_t compute_ns = 0;   // of one batch; 0 = batches are taken as fast as they come
     std::uint64_t taking_ns = 0;    // of a processor, that a GPU's own process takes for each batch; 0 = there is none
     std::uint64_t growing = 0;      // of what each worker hands over first comes while a buffer of its own still grows
     pipeline::Order order = pipeline::Order::by_turns;
-    std::size_t kept_steps = 0;  // that are reported one by one, beside the first and the slowest
+    std::size_t kept_steps = 0;  // that are reported one by one, in addition to the first and the slowest
   };
   /// `saves`: checkpoints on the way; `others`: the nodes that step with this one; `copies`: of each batch to its GPU. They
   /// outlive it; nullptr: none.
@@ -60,19 +61,19 @@ class Pipeline {
 
   // Reader `number` of gpus * workers, on its own thread: worker number / gpus of GPU number % gpus.
 
-  /// Waits until another batch may be begun. False: nobody wants more.
+  /// Waits until another batch may be begun. False: no more are wanted.
   bool begin(unsigned number, const Recorder& recorder) noexcept;
   /// May one be begun without waiting? If so, it is.
   bool begin_now(unsigned number) noexcept;
   void ready(unsigned number) noexcept { queue(number).ready(number / shape_.gpus, now_ns()); }
   /// There is no more data for it.
   void end(unsigned number) noexcept { queue(number).end(number / shape_.gpus); }
-  /// Nobody wants more: not even the batch at hand.
+  /// No more are wanted: not even the current batch.
   bool over() const noexcept { return over_.load(std::memory_order_relaxed); }
 
   /// The process of `gpu`, on its own thread, where taking a batch takes time.
   void take_batches(unsigned gpu, const Recorder& recorder) noexcept;
-  /// After they ended: their mean share of the time in which they were busy taking batches; 0 where there are none.
+  /// After they ended: their mean share of the time in which they were busy taking batches. 0 where there are none.
   double taking_share() const noexcept;
 
   /// The GPUs, on one thread, until data, time or patience end. Reports `recorder` the latencies kWait, kStep and kLate of
@@ -81,7 +82,7 @@ class Pipeline {
   static constexpr unsigned kWait = 0, kStep = 1, kLate = 2;
 
   const pipeline::StepAccount& account() const noexcept { return account_; }
-  /// Of the steps, after train().
+  /// The trace of the steps, after train().
   PipelineTrace trace() const { return steps_.trace(account_); }
   /// Batches that are prepared while the first one is waited for or while buffers grow, in steps.
   std::uint64_t settling() const noexcept;
@@ -90,7 +91,7 @@ class Pipeline {
 
  private:
   pipeline::BatchQueue& queue(unsigned number) noexcept { return *queues_[number % shape_.gpus]; }
-  /// Of a step whose own end is known: when it ends for all nodes. False: it ends for none.
+  /// For a step whose own end is known: when it ends for all nodes. False: it ends for none.
   bool end_together(pipeline::StepClock& clock, pipeline::StepClock::Step& step, const Recorder& recorder) noexcept;
   enum class Given { some, none, over };
   enum class Had { batch, none, copying, over };

@@ -35,11 +35,11 @@ Climb climb(double start, const std::function<Rung(double)>& attempt) {
       rate = std::max(rate / 2, kLowest);
     }
   }
-  while (held > 0 && failed > held * kClose) {
+  while (held != 0 && failed > held * kClose) {
     const double middle = std::sqrt(held * failed);
     (holds(middle) ? held : failed) = middle;
   }
-  found.held = held > 0;
+  found.held = held != 0;
   found.rate = found.held ? held : failed;
   return found;
 }

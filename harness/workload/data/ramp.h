@@ -7,7 +7,7 @@
 
 namespace headrace {
 
-/// A rate that was tried, and what it gave.
+/// A rate that was tried, and its result.
 struct Rung {
   double rate = 0;  // [1/s]
   bool held = false;
@@ -21,9 +21,9 @@ struct Climb {
   std::vector<Rung> rungs;  // in the order in which they were tried
 };
 
-/// From `start` on, doubles the rate until one does not hold (or halves it until one does), and
-/// then tries the geometric middle until what held and what did not are less than 5 % apart. A rate
-/// is given up only after it failed twice: the first may have met a neighbour.
+/// From `start` on, doubles the rate until one does not hold (or halves it until one does). Then tries the geometric
+/// middle until the highest rate that holds is within 5 % of the lowest that does not. A rate is given up only after it
+/// failed twice: the first may have met a neighbour.
 Climb climb(double start, const std::function<Rung(double rate)>& attempt);
 
 /// "125/s (p99 3 ms), 250/s (p99 5 ms), 500/s (no: the queue grew)".

@@ -1,5 +1,4 @@
-// How much of a data set is in the page cache: cachestat(2), or mincore(2) where the kernel has no
-// such call.
+// The share of a data set in the page cache: cachestat(2), or mincore(2) in kernels without it.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -53,8 +52,7 @@ std::optional<std::uint64_t> by_cachestat(int fd, std::uint64_t size) {
   return answer.cached;
 }
 
-/// Since Linux 5.2 mincore calls every page of a file resident unless the caller owns it or may
-/// write to it.
+/// Since Linux 5.2 mincore calls every page of a file resident, unless the caller owns or may write it.
 bool mincore_is_true(int folder, const char* path, const struct stat& status) {
   const uid_t user = ::geteuid();
   return user == 0 || user == status.st_uid || ::faccessat(folder, path, W_OK, AT_EACCESS) == 0;
@@ -112,8 +110,7 @@ double resident_share(const FileTable& files, std::string& method, std::uint64_t
   std::vector<Seen> seen(kOpeners);
   for (Seen& one : seen) one.looks.mincore = on_overlay(files.root_fd());
   parallel_for(looked_at, kOpeners, [&](unsigned worker, std::uint64_t item) {
-    // One file, at a seeded place, from each of equal stretches: files made one after another lie
-    // together.
+    // One file, at a seeded place, from each of equal stretches: files made one after another are stored together.
     const std::uint64_t first = item * files.count() / looked_at;
     const std::uint64_t next = (item + 1) * files.count() / looked_at;
     const auto file = static_cast<std::uint32_t>(first + mix(seed + item) % (next - first));
@@ -146,7 +143,7 @@ std::optional<std::uint64_t> drop_file(const std::string& path) {
   if (!fd || ::fstat(fd.get(), &status) != 0) return std::nullopt;
   auto size = static_cast<std::uint64_t>(status.st_size);
   if (S_ISBLK(status.st_mode) && ::ioctl(fd.get(), BLKGETSIZE64, &size) != 0) return std::nullopt;
-  ::fdatasync(fd.get());  // what is dirty stays
+  ::fdatasync(fd.get());  // dirty pages stay
   ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
   Looks looks{.mincore = on_overlay(fd.get()), .pages = {}};
   const auto pages = looks.resident_pages(AT_FDCWD, path.c_str(), fd.get(), status, size);

@@ -18,7 +18,7 @@ struct ShardFiles {
   formats::Format format = formats::Format::none;
   std::vector<std::uint32_t> files;  // those of the format; all where it is none
   std::uint32_t others = 0;          // files next to them
-  formats::Foreign foreign;          // what they are where the format is none, if that is known
+  formats::Foreign foreign;          // their kind where the format is none, if that is known
   std::set<std::string> shapes;      // of the shards' names, where the content decides
 
   /// Would a file of that name be one of them?
@@ -28,8 +28,8 @@ struct ShardFiles {
 /// Looks into a file.
 using LookInto = std::function<formats::BytesAt(std::uint32_t file)>;
 
-/// By the files' names. Where no name says it, by their content: names that differ only in digits are of one kind, of which a
-/// few are opened. `local`: shards are files of this machine, of which StreamingDataset alone reads MDS.
+/// By the files' names. Where no name shows it, by their content. Names that differ only in digits are of one kind, of
+/// which a few are opened. `local`: shards are files of this machine, of which StreamingDataset alone reads MDS.
 ShardFiles shard_files(const FileTable& files, const LookInto& look);
 
 }  // namespace headrace

@@ -1,4 +1,4 @@
-// Some of the samples that a data set holds, as they are stored, for what decodes them elsewhere.
+// Some of the samples that a data set holds, as they are stored, for other decoders.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace headrace {
 
-/// By the names of its files or objects; where those do not report, by what the first one begins with.
+/// By the names of its files or objects. Where those do not show it, by the begin of the first one.
 formats::Format format_of(const DataSet& data);
 
-/// Up to `most`, from all over it. Of shards (tar, TFRecord, MDS) the part of each sample that begins as one of `beginnings`, out of
-/// the first 16 MiB of up to eight of them; else whole files or objects. What is damaged or begins otherwise is left out. Throws
-/// RunError where one cannot be read.
+/// Up to `most`, from all over it. For shards (tar, TFRecord, MDS) the part of each sample that begins as one of
+/// `beginnings`. It reads the first 16 MiB of up to eight of them. Else whole files or objects. Samples that are
+/// damaged or begin otherwise are left out. Throws RunError where one cannot be read.
 std::vector<std::vector<unsigned char>> some_samples(const DataSet& data, std::vector<std::string_view> beginnings,
                                                      std::size_t most);
 
@@ -27,7 +27,7 @@ struct OwnSamples {
   double stored_size = 0;  // of a sample, with its headers and padding [B]; 0: it is not known
 };
 
-/// Of tar, TFRecord and MDS files that this machine reads: of a few of them, the first 16 MiB of each.
+/// The first 16 MiB of a few tar, TFRecord and MDS files that this machine reads.
 OwnSamples own_samples(const FileTable& files);
 
 }  // namespace headrace

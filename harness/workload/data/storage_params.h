@@ -1,5 +1,5 @@
-// The keys that storage workloads share, so that they mean the same everywhere: who reads, how, how
-// much in flight.
+// The common keys of storage workloads, with the same meaning everywhere: the readers, their engine, their requests in
+// flight.
 #pragma once
 
 #include <cstdint>
@@ -41,17 +41,17 @@ struct StorageParams {
   bool poll_submission = false, poll_completion = false;
   unsigned retries = 0;  // of objects: how often a request is sent again whose failure may pass
 
-  /// The key `retries` of what reads or writes objects, with `prefix` in front.
+  /// The key `retries` of workloads that read or write objects, with `prefix` in front.
   static unsigned declare_retries(Params& params, bool objects, const std::string& prefix = "");
   static StorageParams declare(Params& params, const Defaults& defaults);
-  /// What the engine can do.
+  /// The abilities of the engine.
   const StorageTraits& traits() const { return storage_traits(engine); }
   /// Why the engine cannot be used on this machine.
   std::optional<Skip> check(Node& node) const;
   ReaderOptions reader_options() const;
   /// Those that reads like these can keep.
   std::vector<CacheState> cache_states() const;
-  /// Of a repetition that reads `read_bytes` of this data.
+  /// The footprint of a repetition that reads `read_bytes` of this data.
   Footprint footprint(const DataSetSpec& data, std::uint64_t read_bytes) const;
   /// All buffers of all workers [B].
   std::uint64_t buffer_bytes() const { return workers * queue_depth * block_size; }

@@ -61,12 +61,12 @@ std::vector<Way> Tuning::ways(const Backends& backends) const {
 
 std::vector<Tried> search(std::vector<Way> ways, const std::function<double(const Way&, double)>& rate) {
   std::vector<Tried> tried;
-  for (Way& way : ways) tried.push_back({std::move(way), 0});
+  for (Way& way : ways) tried.push_back({std::move(way), {}});
   const auto attempt = [&](const Way& way, double seconds) {
     try {
       return rate(way, seconds);
     } catch (const RunError&) {
-      return 0.0;  // more buffers than may be pinned, say: not a way for this machine
+      return 0.0;  // more buffers than may be pinned, for example: impossible on this machine
     }
   };
   double seconds = kFirstTrial_s;

@@ -23,7 +23,7 @@ struct Way {
 /// "io_uring, 1 MiB blocks, 8 in flight".
 std::string to_string(const Way& way);
 
-/// What may be changed, and what the user has fixed.
+/// The settings that may be changed, and those that the user has fixed.
 class Tuning {
  public:
   /// Declares the key `tune`. Call after StorageParams::declare. `block_size_too`: may blocks be of
@@ -45,16 +45,16 @@ class Tuning {
   StorageParams io_;
 };
 
-/// A way and what it gave when it was tried last [B/s].
+/// A setting and its rate when it was tried last [B/s].
 struct Tried {
   Way way;
   double bytes_per_s = 0;
 };
 
-/// Successive halving (Karnin, Koren, Somekh: Almost Optimal Exploration in Multi-Armed Bandits,
-/// ICML 2013): all ways are tried shortly, the better half again for twice as long, until few are
-/// left; those are tried three times in turns and judged by their medians. `rate(way, seconds)`
-/// measures; 0 or a RunError = it cannot be used. Best first, at least one.
+/// Successive halving (Karnin, Koren, Somekh: Almost Optimal Exploration in Multi-Armed Bandits, ICML 2013). All
+/// settings are tried shortly, the better half again for twice as long, until few are left. Those are tried three times
+/// in turns and judged by their medians. `rate(way, seconds)` measures; 0 or a RunError = it cannot be used. Best
+/// first, at least one.
 std::vector<Tried> search(std::vector<Way> ways, const std::function<double(const Way&, double)>& rate);
 
 }  // namespace headrace

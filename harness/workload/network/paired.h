@@ -20,17 +20,17 @@ class Paired : public Workload {
   void report(const Repetition& repetition, MetricSink& sink) const final;
   void cleanup(Node& node) final;
 
-  /// What both ends do after a repetition, untimed: checks its data, reports its figures to the other end.
+  /// The work of both ends after a repetition, untimed: checks its data, reports its figures to the other end.
   virtual void conclude() = 0;
 
  protected:
   /// `name` as registered.
   explicit Paired(std::string_view name) : name_(name) {}
-  /// Last in the constructor of a workload: the other end reads the same parameters, but for those `of_this_end`,
-  /// which name what only this machine has.
+  /// Last in the constructor of a workload. The other end reads the same parameters, except those `of_this_end`, which
+  /// name parts of this machine.
   void share(const Params& params, std::span<const std::string_view> of_this_end = {});
 
-  // The same steps as in Workload, with everybody there who takes part.
+  // The same steps as in Workload, with all participants present.
   virtual std::optional<Skip> check_here(Node&) { return std::nullopt; }
   virtual void set_up(Node&, Ranks&, const DataProgress&) = 0;
   virtual void make_ready(unsigned phase, std::uint64_t seed) = 0;

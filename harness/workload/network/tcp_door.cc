@@ -22,9 +22,9 @@ constexpr double kHello_s = 2;  // for the first bytes of a caller
 constexpr double kWelcome_s = 0.2;
 constexpr double kLook_s = 0.1;
 constexpr std::size_t kMostStrangers = 256;
-constexpr double kAlone_s = 0.25;  // so long an address is tried alone: most often nobody needs the others
+constexpr double kAlone_s = 0.25;  // an address is tried alone for this time: mostly the others are not needed
 
-/// Says who calls, and hears that it is welcome. The errno, or 0.
+/// Sends the greeting, and waits for the welcome. Returns the errno, or 0.
 int greeted(int fd, const TcpHello& hello) {
   const Deadline deadline(kTryAddresses_s);
   char answer = 0;
@@ -37,8 +37,8 @@ void add_reason(const system::SocketAddress& to, int error, std::string& why) {
   why += fmt::format("{}{} port {}: {}", why.empty() ? "" : "; ", to.host(), to.port(), errno_text(error));
 }
 
-/// The place of the first address that is reached, of all of them tried at once; their number: none is. Connections are closed
-/// again: whoever is called gives up a caller that says nothing, and that one may have waited for those before it.
+/// Tries all addresses at once. Returns the index of the first one reached, or their number for none. Connections are
+/// closed again. The listener gives up a silent caller, and this one may have waited for those before it.
 std::size_t first_reached(std::span<const system::SocketAddress> addresses, const std::string& interface,
                           std::string& why) {
   std::vector<system::Connected> calls;
@@ -104,7 +104,7 @@ UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& he
   return {};
 }
 
-/// Everybody who has connected. Where there is no room for one more, the one that has said nothing for longest is let go.
+/// All callers that have connected. Where there is no room for one more, the one silent for longest is dropped.
 void TcpCallers::take_in() {
   for (;;) {
     system::Accepted one = system::accepted(listener_);

@@ -1,4 +1,4 @@
-// How one end of a measurement is called by another over TCP: where it listens, and the first words on each connection.
+// How one end of a measurement calls another over TCP: its address, and the first words on each connection.
 #pragma once
 
 #include <array>
@@ -16,11 +16,11 @@ namespace headrace {
 
 inline constexpr std::size_t kMostAddresses = 128;  // of a door; a host that has more is called at the first ones
 
-/// Where somebody is called.
+/// Where an end listens.
 struct TcpDoor {
   std::vector<std::string> addresses;  // numeric
   std::uint16_t port = 0;              // 0: it could not open one, and reports itself why
-  std::string token;                   // what who calls must know
+  std::string token;                   // a caller must know it
 
   /// As bytes for another process of this build.
   std::string packed() const;
@@ -29,10 +29,10 @@ struct TcpDoor {
 };
 
 /// Opens `door` at a port that the kernel chooses. `interface`: its addresses alone, "" = all that are up; with `bind`
-/// nothing comes but by it, whatever routes say. Throws RunError.
+/// connections come only by it, regardless of routes. Throws RunError.
 system::UniqueFd open_door(TcpDoor& door, const std::string& interface, bool bind);
 
-/// The first bytes of a connection: who calls, and that it is one of ours.
+/// The first bytes of a connection: the caller, and the proof that it belongs to headrace.
 struct TcpHello {
   std::array<char, 16> token{};
   std::uint32_t from = 0, stream = 0;
@@ -43,13 +43,13 @@ struct TcpHello {
 
 inline constexpr double kTryAddresses_s = 2;  // for all addresses of a door that do not answer
 
-/// One connection to a door, non-blocking; none, and `why`, where no address of it welcomes us. The first address of it that
-/// does counts; where that is not the first one at once, all are tried beside each other, so that any number of them that lead
-/// nowhere costs the time of one. `address`: where it was reached before, if it was; set to where it is. `interface`: what it goes out by, "" = as routes say.
+/// One connection to a door, non-blocking; none, and `why`, where no address of it welcomes us. The first address that
+/// does counts. If the first one fails at once, all are tried in parallel. Any number of dead addresses costs the time
+/// of one. `address`: the one reached before, if any; set to the one in use. `interface`: "" = by the routes.
 system::UniqueFd call_door(const TcpDoor& door, std::string& address, const TcpHello& hello,
                            const std::string& interface, std::string& why);
 
-/// A caller that has the token: its connection, non-blocking, which has not been welcomed yet. None: nobody called in time.
+/// A caller with the token: its connection, non-blocking, not welcomed yet. None: no call came in time.
 struct TcpCaller {
   system::UniqueFd socket;
   TcpHello hello;
@@ -58,7 +58,7 @@ struct TcpCaller {
 /// False: it is gone already.
 bool welcome(int fd);
 
-/// Callers at a door, all of them at once: any number of strangers that say nothing keeps nobody waiting.
+/// Callers at a door, all of them at once: any number of silent strangers delays no caller.
 class TcpCallers {
  public:
   /// `listener` must outlive this.

@@ -23,7 +23,7 @@ using system::UniqueFd;
 using Sockets = std::map<unsigned, std::vector<UniqueFd>>;
 
 constexpr timeval kCall{0, 200'000};
-constexpr double kLate_s = 2;  // a caller that was in time may be answered so much later
+constexpr double kLate_s = 2;  // a caller that was in time may be answered this much later
 constexpr std::size_t kCallsAtOnce = 16;
 constexpr const char* kAdvice = "is there a firewall between them?";
 
@@ -56,7 +56,7 @@ UniqueFd call(const TcpDoor& door, const TcpHello& hello, std::string& address, 
   }
 }
 
-/// All streams to one partner. What is wrong, or "".
+/// All streams to one partner. Returns the error, or "".
 std::string call_all(const TcpDoor& door, unsigned self, std::string& address, std::vector<UniqueFd>& streams,
                      const TcpMesh::Options& options, const Deadline& deadline) {
   TcpHello hello(door.token, self, 0);
@@ -69,14 +69,14 @@ std::string call_all(const TcpDoor& door, unsigned self, std::string& address, s
   return "";
 }
 
-/// Calls back whoever calls this rank: its number is that of no stream. What is wrong, or "".
+/// Calls back each caller of this rank: its number is that of no stream. Returns the error, or "".
 std::string call_back(const TcpDoor& door, unsigned self, const TcpMesh::Options& options, const Deadline& deadline) {
   std::string address, why;
   const TcpHello hello(door.token, self, options.streams);
   return call(door, hello, address, options, deadline, why) ? "" : why;
 }
 
-/// Takes the calls of partners, on a thread of its own: whoever calls another must be answered meanwhile.
+/// Takes the calls of partners, on its own thread: a caller must also be answered during its own calls.
 class Answering {
  public:
   Answering(int listener, const std::string& token, const TcpMesh::Options& options, Sockets& sockets,
@@ -153,7 +153,7 @@ struct Making {
     return fmt::format("cannot connect to {} within {:g} s: {}; {}", who(partner), options.timeout_s, why, kAdvice);
   }
 
-  /// What is wrong, or "".
+  /// Returns the error, or "".
   std::string open() {
     try {
       const auto at = system::SocketAddress::numeric(options.address, 0);
@@ -170,8 +170,8 @@ struct Making {
     }
   }
 
-  /// Calls who is to be called, some at a time, so that one who is silent keeps nobody else waiting, and answers the
-  /// others meanwhile. What is wrong with each of the team, or "".
+  /// Calls its partners, several at a time, so that a silent one delays no other. It answers the others in parallel.
+  /// Returns for each of the team the error, or "".
   std::vector<std::string> connect(const Partners& partners, unsigned self, const std::vector<std::string>& doors) {
     std::vector<std::string> wrong(team.size());
     const Deadline deadline(options.timeout_s);
@@ -216,7 +216,7 @@ struct Making {
   }
 };
 
-/// What one rank sends the others about its connections.
+/// One rank's message to the others about its connections.
 struct Reported {
   std::string trouble;                   // it has no door at all
   std::vector<std::string> wrong, back;  // of each of the team

@@ -13,21 +13,21 @@
 
 namespace headrace {
 
-/// Sockets to the partners of one rank. Blocking, each call on them limited to 0.2 s (EAGAIN then),
-/// so that who uses them can look whether to stop.
+/// Sockets to the partners of one rank. Blocking, each call on them limited to 0.2 s (EAGAIN then), so that their user
+/// can check for a stop.
 class TcpMesh {
  public:
   struct Options {
     unsigned streams = 1;      // of each pair
     std::uint64_t buffer = 0;  // SO_SNDBUF, SO_RCVBUF [B]; 0 = the kernel chooses
     std::string interface;     // "eth1": its address is used; "" = any that answers
-    bool bind = false;         // nothing comes or goes but by `interface`, whatever routes say
+    bool bind = false;         // all traffic goes by `interface`, regardless of routes
     std::string address{};     // listens there alone; "" = at all of `interface`
     double timeout_s = 10;     // for all connections together
     bool partial = false;      // a pair that cannot be connected is left out, and reported
-    bool both_ways = false;    // whoever is called calls back, once: what fails is reported, and leaves no pair out
+    bool both_ways = false;    // the called end calls back, once: failures are reported, and leave no pair out
   };
-  /// Of team indices.
+  /// Team indices.
   struct Unreached {
     unsigned a = 0, b = 0;
     std::string why;  // "rank 1 (node2) cannot connect to rank 3 (node4) within 10 s: ..."
@@ -38,8 +38,8 @@ class TcpMesh {
   TcpMesh(Ranks& ranks, const std::vector<unsigned>& team, const std::vector<std::pair<unsigned, unsigned>>& pairs,
           const Options& options);
 
-  /// Pairs in which a could not call b, the same on every rank. Those of `pairs` have no sockets; the others, the other way
-  /// round than in `pairs`, could not be called back, and have.
+  /// Pairs in which a could not call b, the same on every rank. Those of `pairs` have no sockets. The others, the other
+  /// way round than in `pairs`, could not be called back, and have.
   const std::vector<Unreached>& unreached() const { return unreached_; }
 
   /// The socket to team member `partner`.

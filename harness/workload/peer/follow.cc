@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-/// Made with its defaults: what a leader asks for must be known to need two before anything that it gives is looked at.
+/// Made with its defaults: a leader's workload must be known to need two ends before its parameters are looked at.
 bool needs_two(const WorkloadInfo& info) {
   config::Value nothing;
   nothing.kind = config::Value::Kind::map;
@@ -29,7 +29,7 @@ bool needs_two(const WorkloadInfo& info) {
   return dynamic_cast<Paired*>(info.make(params).get()) != nullptr;
 }
 
-/// The workload of that name, with these parameters. Throws RunError: what the leader asks for is not known here.
+/// The workload of that name, with these parameters. Throws RunError: the leader's workload is not known here.
 std::unique_ptr<Paired> make(const std::string& name, const std::string& parameters) {
   const WorkloadInfo* info = Registry::instance().find(name);
   if (!info) throw RunError(fmt::format("there is no workload '{:.40}' here", name));
@@ -121,7 +121,7 @@ void follow(TcpPeer& leader, Node& node, double silence_s, const std::function<v
     std::optional<std::string> text;
     try {
       text = leader.next_step(silence_s);
-    } catch (const std::exception& e) {  // whatever a leader sends ends nothing but its own turn
+    } catch (const std::exception& e) {  // any message of a leader ends only its own turn
       log(e.what());
     }
     if (!text) return;

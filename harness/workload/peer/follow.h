@@ -1,4 +1,4 @@
-// The follower's life: makes the other end of the workloads that a leader measures, step by step, as it is asked.
+// The follower's life: makes the other end of the leader's workloads, step by step, on request.
 #pragma once
 
 #include <functional>
@@ -9,9 +9,9 @@
 
 namespace headrace::peer {
 
-/// Until the leader says goodbye, hangs up, or says nothing for `silence_s`; `log` hears of each workload and of what
-/// failed, which the leader learns, too. Only workloads that are Paired are made, only from parameters that they
-/// declare, and nothing else is done. Never throws for what a leader asks.
+/// Until the leader says goodbye, hangs up, or is silent for `silence_s`. `log` gets each workload and each error,
+/// which the leader gets, too. Makes only workloads that are Paired, only from parameters that they declare, and does
+/// nothing else. Never throws for a leader's request.
 void follow(TcpPeer& leader, Node& node, double silence_s, const std::function<void(const std::string&)>& log);
 
 }  // namespace headrace::peer

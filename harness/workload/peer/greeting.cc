@@ -37,7 +37,7 @@ Greeting greeting_from(const std::string& bytes, const Secrets& secrets) {
             .protocol = j.at("protocol"),
             .refused = secrets.struck_out(j.at("refused").get<std::string>())};
   } catch (const json::exception&) {
-    throw RunError("what answers there is no headrace");
+    throw RunError("the program at that port is not headrace");
   }
 }
 

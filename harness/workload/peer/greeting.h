@@ -1,4 +1,4 @@
-// The first words of two peers, in a form that every version keeps: who, with which token, of which version.
+// The first words of two peers, in a form that every version keeps: name, token, version.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ inline constexpr unsigned kProtocol = 1;
 
 struct Greeting {
   std::string token;    // the leader's
-  std::string host;     // host name of who speaks
+  std::string host;     // host name of the sender
   std::string version;  // of headrace: "0.1.0"
   unsigned protocol = 0;
   std::string refused;  // the follower's: why not; "" = welcome
 };
 
 Greeting own_greeting();
-/// Says nothing else of this machine: who is turned away has not shown the token, or need not know.
+/// Reveals nothing else of this machine: a refused caller has not shown the token, or need not know.
 Greeting refusal(const std::string& why);
 std::string to_bytes(const Greeting& greeting);
 /// Throws RunError when it is none. `secrets` are struck out of all but the token.

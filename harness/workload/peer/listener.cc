@@ -15,10 +15,10 @@ using ranks::Connection;
 using ranks::Frame;
 using ranks::Kind;
 
-constexpr std::uint64_t kHello_ns = 5'000'000'000;  // strangers are dropped after that
-constexpr std::uint64_t kLongestHello = 4096;       // nobody makes this process hold more before it has shown the token
-constexpr std::size_t kMostStrangers = 64;          // at one time; then the oldest is dropped
-constexpr std::uint64_t kWrongToken_ns = 200'000'000;  // so long a wrong token keeps its sender busy
+constexpr std::uint64_t kHello_ns = 5'000'000'000;     // strangers are dropped after that
+constexpr std::uint64_t kLongestHello = 4096;          // of a peer that has not shown the token yet
+constexpr std::size_t kMostStrangers = 64;             // at one time; then the oldest is dropped
+constexpr std::uint64_t kWrongToken_ns = 200'000'000;  // a wrong token keeps its sender busy for this time
 constexpr std::uint64_t kParting_ns = 2'000'000'000;   // a peer that has just ended is soon gone: the next one waits
 constexpr double kListen_s = 0.1;
 

@@ -23,13 +23,13 @@ class Listener {
 
   /// "10.0.0.2:18620".
   const std::string& address() const { return address_; }
-  /// The next leader that has the token and the version; while it is served, others learn who it is. Those that do
-  /// not fit learn why, and so is `log`. Null when nobody came within `timeout_s`, or `stop` said so.
+  /// The next leader that has the token and the version; while it is served, others get its name. Refused ones get the
+  /// reason, and so does `log`. Null when none came within `timeout_s`, or `stop` ended it.
   std::unique_ptr<TcpPeer> accept(double timeout_s, const std::function<void(const std::string&)>& log,
                                   const std::function<bool()>& stop);
 
  private:
-  /// Who has connected, and not yet shown the token, or is about to be turned away.
+  /// A peer that has connected, and not yet shown the token, or will be turned away.
   struct Stranger {
     ranks::Connection connection;
     std::string caller, local;  // addresses
@@ -40,7 +40,7 @@ class Listener {
   };
   using Log = std::function<void(const std::string&)>;
 
-  /// Waits a moment for strangers to come and speak; the first that may come, none while `busy_with` somebody.
+  /// Waits a moment for strangers to connect and send; returns the first accepted one, none while `busy_with` a peer.
   std::unique_ptr<TcpPeer> look(const std::string& busy_with, const Log& log);
   void wait_for_a_word() const;
   void take_callers();
@@ -52,7 +52,7 @@ class Listener {
   const std::string token_;
   std::string address_;
   std::vector<Stranger> strangers_;  // oldest first
-  std::jthread turns_away_;          // while somebody is served
+  std::jthread turns_away_;          // while a peer is served
 };
 
 }  // namespace headrace::peer

@@ -98,7 +98,7 @@ void TcpPeer::ping(const std::stop_token& asked) {
   std::condition_variable_any waiting;
   std::unique_lock held(own);
   while (!waiting.wait_for(held, asked, kPing, [&] { return asked.stop_requested(); })) {
-    const std::unique_lock lock(mutex_, std::try_to_lock);  // who has it speaks or waits for the other end
+    const std::unique_lock lock(mutex_, std::try_to_lock);  // the holder sends or waits for the other end
     if (!lock || closed_ || connection_.fd() < 0) continue;
     int unread = 0;  // an end that is stopped gets no pile of them
     if (::ioctl(connection_.fd(), SIOCOUTQ, &unread) != 0 || unread > 0) continue;
@@ -245,10 +245,10 @@ std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, doub
       return std::make_unique<TcpPeer>(std::move(connection), 0, own.host, other.host, address, kSilence_s, secrets);
     }
     if (connection.fd() < 0)
-      throw RunError(
-          fmt::format("peer {}: what answers there is no headrace: start `headrace run --serve` there, and give the "
-                      "port that it prints",
-                      words(to)));
+      throw RunError(fmt::format(
+          "peer {}: the program at that port is not headrace: start `headrace run --serve` there, and give the "
+          "port that it prints",
+          words(to)));
     if (!system::wait_readable(connection.fd(), deadline)) throw silent();
     if (!connection.read_some())
       throw RunError(

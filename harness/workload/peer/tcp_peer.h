@@ -1,4 +1,4 @@
-// A peer over one TCP connection: who is there and of which version, then steps and exchanges in a fixed protocol.
+// A peer over one TCP connection: its name and version, then steps and exchanges in a fixed protocol.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ inline constexpr double kSilence_s = 10;
 
 class TcpPeer final : public Peer {
  public:
-  /// `own` and `other` are host names; the handshake is done. `silence_s`: an end that gives no sign of life for so long
-  /// is given up, whatever it is waited for. `secrets`: what the other end sends of them is struck out.
+  /// `own` and `other` are host names; the handshake is done. `silence_s`: an end without a sign of life for this time
+  /// is given up, for any kind of wait. `secrets`: struck out of the other end's messages.
   TcpPeer(ranks::Connection connection, unsigned rank, const std::string& own, const std::string& other,
           std::string local_address, double silence_s = kSilence_s, Secrets secrets = {});
 
@@ -60,10 +60,10 @@ class TcpPeer final : public Peer {
     std::string text;
   };
   void send(ranks::Kind kind, std::string_view text);
-  /// Gives signs of life until it is asked to stop, however long this end is busy; while it waits itself, none are due.
+  /// Gives signs of life until it is asked to stop, however long this end is busy. While it waits itself, none are due.
   void ping(const std::stop_token& asked);
   /// The next message that is not out of date; nothing when there is none within `timeout_s`. Under the mutex. Throws
-  /// RanksError, and hangs up, where what comes is no message.
+  /// RanksError, and hangs up, at invalid bytes.
   std::optional<Message> receive(double timeout_s) const;
   [[noreturn]] void hang_up() const;
   [[noreturn]] void give_up(std::string_view what, const std::string& why) const;
@@ -82,8 +82,8 @@ class TcpPeer final : public Peer {
   std::jthread pinging_;  // the last: it uses all others
 };
 
-/// Connects to `headrace run --serve` at `to`. Throws RunError, with what to do: no such host, nobody there, a firewall, a
-/// wrong token, another version, busy with somebody else.
+/// Connects to `headrace run --serve` at `to`. Throws RunError, with a remedy: no such host, no listener, a firewall, a
+/// wrong token, another version, or another leader.
 std::unique_ptr<TcpPeer> meet(const Endpoint& to, const std::string& token, double timeout_s);
 
 }  // namespace headrace::peer

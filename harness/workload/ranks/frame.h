@@ -18,13 +18,13 @@ enum class Kind : std::uint32_t {
   result,   // hub -> rank: key, everyone's bytes
   failure,  // hub -> rank: key, why
   ping,     // hub -> rank, some times a second; answered with the same kind
-  lost,     // hub -> rank: who is gone
+  lost,     // hub -> rank: the lost ranks
   bye,      // rank -> hub: leaves as it should
   step,     // leader -> follower (harness/workload/peer): what to do next
-  refused,  // hub -> rank, instead of welcome: why nobody is let in
+  refused,  // hub -> rank, instead of welcome: why no rank is let in
 };
 
-/// Longer than anything that ranks say to each other [bytes].
+/// Longer than any message between ranks [bytes].
 inline constexpr std::uint64_t kLongestFrame = std::uint64_t{1} << 32;
 
 struct Frame {
@@ -44,7 +44,7 @@ class Connection {
   void take_up_to(std::uint64_t longest) { longest_ = longest; }
   /// False: it is closed, or broken.
   bool read_some();
-  /// The next whole frame among what was read. Closes the connection when it is none of ours.
+  /// The next whole frame among the read bytes. Closes the connection when it is none of ours.
   std::optional<Frame> next();
   /// False: it is broken, or does not take the bytes within `timeout_s`.
   bool write(Kind kind, std::string_view bytes, double timeout_s);

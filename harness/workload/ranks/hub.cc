@@ -23,9 +23,10 @@ namespace headrace::ranks {
 namespace {
 
 constexpr double kHello_s = 5;                 // strangers are dropped after that
-constexpr std::uint64_t kLongestHello = 4096;  // nobody makes this process hold more before the token
-constexpr unsigned kMoreFiles = 64;    // open files beside one for each rank: strangers, and what measuring opens
-constexpr std::size_t kMostNamed = 8;  // of those who are late
+constexpr std::uint64_t kLongestHello = 4096;  // of a process that has not shown the token yet
+constexpr unsigned kMoreFiles = 64;            // open files besides one a rank: strangers, and measurements
+constexpr std::size_t kMostNamed = 8;          // of late ranks
+constexpr double kDeathIsHeard_s = 2;          // a dead rank's peers may notice it before the hub does
 
 struct Peer {
   Connection connection;
@@ -34,7 +35,7 @@ struct Peer {
   std::string fate;  // of one that is not here any more: "rank 3 (node4) ended without a word"
 };
 
-/// A connection that has not yet said who it is.
+/// A connection that has not identified itself yet.
 struct Stranger {
   Connection connection;
   std::uint64_t since_ns = 0;
@@ -44,7 +45,9 @@ struct Exchange {
   Contribution first;
   std::uint64_t begin_ns = 0;
   std::map<unsigned, std::string> said;
-  std::string failure;  // set once it cannot be complete any more
+  std::string failure;   // set once it cannot be complete any more
+  std::string mismatch;  // ranks are at different steps
+  std::uint64_t mismatch_ns = 0;
 };
 
 }  // namespace
@@ -65,13 +68,13 @@ struct Hub::Impl {
   double silence_s;
   HubAddress address;
   system::UniqueFd listener, wake_read, wake_write;
-  system::UniqueFd spare;  // given up for a moment, to report who comes that there is no open file left
+  system::UniqueFd spare;  // given up for a moment, to send a caller the reason: no open file left
   std::vector<Peer> peers;
   std::vector<Stranger> strangers;
   unsigned gone = 0;  // peers that were here and are not any more
   std::map<std::string, Exchange> exchanges;
-  /// Why exchanges failed, for who comes to one afterwards: those who know may have left since,
-  /// and would be blamed for it.
+  /// Why exchanges failed, for ranks that come to one afterwards. Ranks that know it may have left since, and would be
+  /// blamed.
   std::map<std::string, std::string> failures;
   std::uint64_t pinged_ns = 0;
   std::thread thread;
@@ -112,18 +115,20 @@ struct Hub::Impl {
     if (const auto failed = failures.find(key); failed != failures.end())
       return send_failure(rank, key, failed->second);
     Exchange& exchange = exchanges[key];
-    if (exchange.said.empty() && exchange.failure.empty())
+    if (exchange.said.empty()) {
       exchange.begin_ns = now_ns();
-    else if (exchange.failure.empty() && c.what != exchange.first.what)
-      exchange.failure = fmt::format("{} is at '{}', {} is at '{}': one of them missed a step", who(rank), c.what,
-                                     who(exchange.said.begin()->first), exchange.first.what);
+    } else if (exchange.mismatch.empty() && c.what != exchange.first.what) {
+      exchange.mismatch = fmt::format("{} is at '{}', {} is at '{}': one of them missed a step", who(rank), c.what,
+                                      who(exchange.said.begin()->first), exchange.first.what);
+      exchange.mismatch_ns = now_ns();
+    }
     exchange.said[rank] = std::move(c.own);
     c.own.clear();
     exchange.first = std::move(c);
     settle();
   }
 
-  /// Ends every exchange that is complete, that lacks somebody who is gone, or whose time is over.
+  /// Ends every exchange that is complete, that lacks a lost rank, or whose time is over.
   void settle() {
     for (bool again = true; std::exchange(again, false);) {
       for (auto at = exchanges.begin(); at != exchanges.end(); ++at) {
@@ -140,7 +145,7 @@ struct Hub::Impl {
 
   bool ended(Exchange& exchange) const {
     // Asked at each word of each rank: the ranks are looked through only where that can show anything.
-    if (!exchange.failure.empty() || exchange.said.size() == exchange.first.group.size()) return true;
+    if (exchange.mismatch.empty() && exchange.said.size() == exchange.first.group.size()) return true;
     for (const unsigned rank : gone > 0 ? std::span(exchange.first.group) : std::span<const unsigned>()) {
       const Peer& peer = peers[rank];
       if (exchange.said.count(rank) != 0 || (peer.state != Peer::State::lost && peer.state != Peer::State::left))
@@ -148,9 +153,18 @@ struct Hub::Impl {
       exchange.failure = fmt::format("{}: {}", exchange.first.what, peer.fate);
       return true;
     }
+    if (!exchange.mismatch.empty()) return misses_a_step(exchange);
     if (seconds_since(exchange.begin_ns) < exchange.first.timeout_s) return false;
     exchange.failure = fmt::format("{}: no word within {:g} s from {}", exchange.first.what, exchange.first.timeout_s,
                                    late_ones(exchange));
+    return true;
+  }
+
+  /// Ranks that lose a peer give up at different steps: then the lost peer is the cause.
+  bool misses_a_step(Exchange& exchange) const {
+    const auto lost = std::ranges::find(peers, Peer::State::lost, &Peer::state);
+    if (lost == peers.end() && seconds_since(exchange.mismatch_ns) < kDeathIsHeard_s) return false;
+    exchange.failure = lost == peers.end() ? exchange.mismatch : fmt::format("{}: {}", exchange.first.what, lost->fate);
     return true;
   }
 
@@ -195,7 +209,7 @@ struct Hub::Impl {
     }
   }
 
-  /// Reports the next who waits that nobody can be let in. False: nobody waits, or not even that goes.
+  /// Sends the next waiting stranger the reason why none can be let in. False: none waits, or not even that succeeds.
   bool turn_away() {
     if (!spare) return false;
     spare = system::UniqueFd();

@@ -1,6 +1,6 @@
-// The meeting point of all ranks, a thread in rank 0's process: takes what each says, hands it out
-// when all have said it, and knows who ended, fell silent, or was late. Plain TCP, so that a
-// deadline holds whatever MPI does.
+// The meeting point of all ranks, a thread in rank 0's process. It collects the messages of each exchange and sends
+// them to all when complete. It knows which rank ended, fell silent, or was late. Plain TCP, so that deadlines do not
+// depend on MPI.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace headrace::ranks {
 
-/// How ranks find the hub. Goes to them once, over what launched them.
+/// How ranks find the hub. Sent to them once, by their launcher.
 struct HubAddress {
   std::vector<std::string> addresses;  // of the hub's host, numeric, loopback last
   std::uint16_t port = 0;

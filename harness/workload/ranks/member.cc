@@ -26,7 +26,7 @@ namespace {
 
 constexpr double kTry_s = 3;  // for one address, before the next is tried
 
-/// A connection whose other end is our hub, or why not; `refused`: what the hub said of it.
+/// A connection whose other end is our hub, or why not; `refused`: the hub's reason.
 std::optional<Connection> try_address(const HubAddress& hub, const std::string& address, unsigned rank,
                                       std::string& why, std::string& refused) {
   const auto to = system::SocketAddress::numeric(address, hub.port);

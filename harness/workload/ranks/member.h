@@ -9,9 +9,8 @@
 
 namespace headrace::ranks {
 
-/// Connects to the hub and answers its pings on a thread of its own. A hub that does not ping for
-/// `silence_s` is lost. Throws RanksError when it cannot be reached within `timeout_s`: which
-/// address, and what was wrong.
+/// Connects to the hub and answers its pings on a thread of its own. A hub that does not ping for `silence_s` is lost.
+/// Throws RanksError when it cannot be reached within `timeout_s`: which address, and the error.
 std::unique_ptr<Ranks> join(const HubAddress& hub, unsigned rank, std::vector<RankPlace> places, double silence_s,
                             double timeout_s);
 

@@ -1,4 +1,4 @@
-// What the frames between hub and ranks hold.
+// The content of frames between hub and ranks.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace headrace::ranks {
 
-inline constexpr double kWrite_s = 10;  // who does not read for so long while the other end writes is lost
-inline constexpr double kLook_s = 0.1;  // between two looks at what else is to be done
+inline constexpr double kWrite_s = 10;  // an end that does not read for this time while the other end writes is lost
+inline constexpr double kLook_s = 0.1;  // between two checks for other work
 
 /// Ranks in ascending order, by their runs: "all of 4096" is two numbers.
 inline void put_group(wire::Writer& out, const std::vector<unsigned>& group) {
@@ -36,7 +36,7 @@ inline void get_group(wire::Reader& in, std::vector<unsigned>& group) {
   if (!sound) throw RunError("a message from another rank names no group of ranks");
 }
 
-/// What the members of a group said, in its order: equal words that follow one another once. Most steps have no words.
+/// The messages of a group's members, in its order: equal ones in sequence once. Most steps have empty ones.
 inline void put_said(wire::Writer& out, const std::vector<std::string>& said) {
   std::vector<std::uint32_t> times;
   std::vector<std::string> words;
@@ -64,7 +64,7 @@ inline void get_said(wire::Reader& in, std::vector<std::string>& said) {
   if (!sound) throw RunError("an answer to ranks of another version");
 }
 
-/// What one rank says in one exchange.
+/// The message of one rank in one exchange.
 struct Contribution {
   std::vector<unsigned> group;
   std::uint64_t number = 0;  // of the group's exchanges

@@ -33,7 +33,7 @@ std::vector<std::string> Team::gather(std::string_view what, const std::vector<u
 namespace headrace {
 namespace {
 
-constexpr char kDone = 'd', kFailed = 'f', kUnsupported = 'u';  // the first byte of what is said
+constexpr char kDone = 'd', kFailed = 'f', kUnsupported = 'u';  // the first byte of a message
 
 }  // namespace
 
@@ -56,7 +56,7 @@ std::vector<std::string> in_concert(Ranks& ranks, std::string_view what, double 
   try {
     all = ranks.all_gather(what, own, timeout_s);
   } catch (const RanksError&) {
-    if (!trouble) throw;  // else what this rank knows says more
+    if (!trouble) throw;  // otherwise this rank's own error is more exact
   }
   if (trouble) std::rethrow_exception(trouble);
   for (unsigned r = 0; r < all.size(); ++r) {

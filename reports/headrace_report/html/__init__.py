@@ -1,1 +1,1 @@
-"""The page itself: what is where, and how it looks."""
+"""The page itself: its layout and style."""

@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Tuple
 from markupsafe import Markup
 
 from ..bringup import Bringup, Fault, Node
-from ..plots import cluster, meetings
+from ..plots import cluster, crowd, meetings
 from ..plots.style import styled
 from ..units import NBSP, duration, percent, plural, quantity, share
 from ..words import SYMBOL
@@ -51,9 +51,9 @@ class NodeRow:
 
 @dataclass
 class Met:
-    """What a node reached with whom."""
+    """A node's rates with its partners."""
     partners: set = field(default_factory=set)
-    rates: Dict[int, List[float]] = field(default_factory=dict)  # by rail, of what is usual there
+    rates: Dict[int, List[float]] = field(default_factory=dict)  # by rail, of the usual rate there
     latencies: List[float] = field(default_factory=list)
     resent: List[float] = field(default_factory=list)
 
@@ -62,7 +62,7 @@ def render(bringup: Bringup, paper: str = "summary") -> str:
     """The whole page. The same bring-up gives the same bytes."""
     page = Page(paper)
     with styled():
-        panels = [page.panel(cluster.draw(bringup), "cluster"), page.panel(meetings.draw(bringup), "meetings")]
+        panels = [page.panel(cluster.draw(bringup), "cluster"), page.panel(crowd.draw(bringup), "crowd"), page.panel(meetings.draw(bringup), "meetings")]
     rows = _nodes(bringup)
     missing = [node for node in bringup.nodes if node.missing]
     differences = [(node, one) for node in bringup.nodes for one in node.differences]
@@ -78,7 +78,7 @@ def render(bringup: Bringup, paper: str = "summary") -> str:
 
 
 def _headline(bringup: Bringup) -> Tuple[str, str]:
-    """What is bad or missing first; then who took part."""
+    """Bad and missing parts first; then the participants."""
     sentence = bringup.sentence.rstrip(".")
     parts = [part for part in sentence.split("; ") if part]
     bad = [part for part in parts if part.startswith(("bad: ", "missing: "))]
@@ -122,7 +122,7 @@ def _found(bringup: Bringup) -> str:
 
 
 def _ordered(faults: List[Fault]) -> List[Fault]:
-    """What most nodes share first; of too many, nodes stand in the list of their state, too."""
+    """Faults of most nodes first; with too many, nodes are listed by their state, too."""
     if len(faults) <= MOST_FAULTS:
         return faults
     return sorted(faults, key=lambda fault: (fault.scope not in WIDE_SCOPES, fault.scope == "node", -fault.loss))
@@ -160,8 +160,10 @@ def _met(bringup: Bringup) -> List[Met]:
 def _nodes(bringup: Bringup) -> List[NodeRow]:
     """Those that want something first."""
     reported: Dict[str, List[str]] = {}
+    lost: Dict[str, float] = {}  # as it was judged: without pairs of two that are bad
     for fault in bringup.faults:
         reported.setdefault(fault.node, []).append(fault.reported)
+        lost[fault.node] = max(lost.get(fault.node, 0.0), fault.loss)
     order = list(STATES)
     numbered = sorted(enumerate(bringup.nodes), key=lambda item: order.index(cluster.state_of(item[1])))
     met = _met(bringup)
@@ -169,7 +171,7 @@ def _nodes(bringup: Bringup) -> List[NodeRow]:
     for number, node in numbered:
         state, one = cluster.state_of(node), met[number]
         said = [*reported.get(node.name, []), *([node.missing.why] if node.missing else []), *(d.reported for d in node.differences if not d.fault)]
-        rate = min(map(median, one.rates.values()), default=None)  # of its worst rail
+        rate = 1 - lost[node.name] if lost.get(node.name, 0) > 0 else min(map(median, one.rates.values()), default=None)  # of its worst rail
         rows.append(NodeRow(node, state, *STATES[state], len(one.partners), share(rate) if rate is not None else "\u2013",
                             rate if rate is not None else -1.0, quantity(median(one.latencies), "s") if one.latencies else "\u2013",
                             percent(median(one.resent)) if one.resent else "\u2013", said))
@@ -177,7 +179,7 @@ def _nodes(bringup: Bringup) -> List[NodeRow]:
 
 
 def _tested(bringup: Bringup) -> List[Tuple[str, str, str]]:
-    """What was looked at, of how many, and what of it is not known."""
+    """The tested parts, of how many, and their unknown results."""
     count = len(bringup.nodes)
     met = {tuple(sorted(pair.nodes)) for pair in bringup.pairs()}
     seen = {end for pair in met for end in pair}
@@ -216,7 +218,7 @@ def _alone(bringup: Bringup) -> List[Tuple[str, ...]]:
 
 
 def _together(bringup: Bringup) -> List[Tuple[str, ...]]:
-    """What groups of nodes reached, and the job's storage load: what, nodes, value, what is needed, how it ended."""
+    """Rates of groups of nodes, and the job's storage load: part, nodes, value, need, outcome."""
     rows = []
     for group in (group for session in bringup.sessions for group in session.groups):
         nodes = plural(len(group.nodes), "node")
@@ -274,7 +276,7 @@ def _settings(bringup: Bringup) -> List[Tuple[str, str]]:
 
 
 def _embedded(bringup: Bringup) -> Tuple[Markup, str]:
-    """The file inside its page; of a large one without what is longest."""
+    """The file inside its page; a large one without its longest parts."""
     data: Any = plain(bringup)
     left_out: List[str] = []
     text = script_json(data)

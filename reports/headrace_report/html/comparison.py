@@ -17,7 +17,7 @@ from ..units import NBSP, bounds, change, is_memory, percent, plural, quantity, 
 from .embed import plain, script_json
 from .page import Page, Panel
 
-MOST_ROWS = 400       # in a table; a page of thousands helps nobody
+MOST_ROWS = 400       # in a table; a page of thousands is useless
 MOST_EVIDENCE = 4     # pairs with every figure; further ones have the first
 MOST_DATA_ROWS = 2_000
 DATA_BUDGET = 2_000_000  # bytes of embedded data, of a page of at most 5 MB
@@ -39,12 +39,12 @@ class MetricRow:
     change: str
     bounds: str
     facts: List[Tuple[str, str]]
-    same: List["MetricRow"]  # metrics that say the same
+    same: List["MetricRow"]  # equivalent metrics
 
 
 @dataclass
 class Section:
-    """One side against the base."""
+    """One side compared with the base."""
 
     pair: Pair
     anchor: str
@@ -146,7 +146,7 @@ def _sentence(text: str) -> str:
 
 
 def _subject(comparison: Comparison) -> str:
-    """What is compared with what: "B against A: workers: 1 \u2192 4"; "" for several pairs, which report it each."""
+    """The compared sides: "B against A: workers: 1 \u2192 4"; "" for several pairs, which each report theirs."""
     if len(comparison.pairs) > 1:
         return ""
     pair = comparison.pairs[0]
@@ -167,7 +167,7 @@ def _facts(comparison: Comparison) -> List[Tuple[str, str]]:
     if comparison.history.sentence:
         facts.append(("history", comparison.history.sentence))
     if len(comparison.pairs) == 1 and summary.smallest_visible:
-        facts.append(("could see", f"{words.visible(summary.smallest_visible)} (half of the findings)"))
+        facts.append(("detection limit", f"{words.visible(summary.smallest_visible)} (median)"))
     facts.append(("noise floor", words.noise_line(comparison.noise_floor)))
     facts.append(("exit code", str(comparison.summary.exit_code)))
     return facts
@@ -212,7 +212,7 @@ def _sections(environment: Dict[str, str]) -> Dict[str, Dict[str, str]]:
 
 
 def embedded(comparison: Comparison, budget: int = DATA_BUDGET) -> Tuple[Markup, str]:
-    """The file for a <script type="application/json">, and what was left out of it ("" = nothing)."""
+    """The file for a <script type="application/json">, and its omitted parts ("" = none)."""
     left_out = []
     if sum(len(pair.rows) for pair in comparison.pairs) > MOST_DATA_ROWS:
         pairs = [dataclasses.replace(pair, rows=ratios.chosen(pair.rows, MOST_ROWS)) for pair in comparison.pairs]

@@ -14,7 +14,7 @@ BUDGET = 1_000_000  # bytes of embedded data: leaves as much for the figures of 
 
 
 def embedded(run: Run, budget: int = BUDGET) -> Tuple[Markup, str]:
-    """JSON for a <script type="application/json">, and what was left out of it ("" = nothing)."""
+    """JSON for a <script type="application/json">, and its omitted parts ("" = none)."""
     data = plain(run)
     left_out = ""
     text = script_json(data)
@@ -48,7 +48,7 @@ def plain(value: Any) -> Any:
 
 
 def script_json(data: Any) -> str:
-    """JSON that can stand in a script element."""
+    """JSON that is safe in a script element."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     # Nothing inside may end the element or open a comment.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026").replace(

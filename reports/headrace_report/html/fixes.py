@@ -1,4 +1,4 @@
-"""What would feed more GPUs, as the pages of a sizing and of a qualification report it alike."""
+"""Changes that would feed more GPUs, the same on the pages of a sizing and of a qualification."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _fix_row(sizing: Sizing, fix: Fix) -> FixRow:
     title = phase.title.lower() if phase else fix.phase
     fed = "not known" if fix.gpus_fed is None else fed_count(fix.gpus_fed, sizing.job.gpus) + (" (all)" if fix.capped else "")
     interval = f"[{fix.low:g}, {fix.high:g}]" if fix.low is not None and fix.low != fix.high else ""
-    # Of a checkpoint GPUs say nothing, nor where fewer nodes were measured than the job has.
+    # A number of GPUs is meaningless for a checkpoint, and where fewer nodes were measured than the job has.
     if fix.phase_headroom is not None and (fix.phase_gpus_fed is None or fix.gpus_fed is None):
         fed, interval = headroom(fix.phase_headroom.median), ""
     return FixRow(fix, fed, interval, title, BASIS_TONE[fix.basis], BASIS_WORDS[fix.basis])

@@ -79,7 +79,7 @@ def _effect_name(fleet: Fleet, effect: GroupEffect) -> str:
 
 
 def _shifts(fleet: Fleet) -> Dict[str, str]:
-    """Per group how its levels lie from those of the largest."""
+    """Per group the distance of its levels from those of the largest."""
     return {group.id: "; ".join(f"{fleet.metrics[one.metric].point}.{fleet.metrics[one.metric].metric} {change(1 + one.shift)}"
                                 for one in group.shifts) for group in fleet.groups}
 

@@ -1,4 +1,4 @@
-"""Points of one workload over an object store, side by side: which sizes, and how many requests at once, reach the need with the
+"""Points of one workload over an object store, side by side. It shows which sizes, and how many requests at once, reach the need with the
 least processor time."""
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ..schema import Judgement, Point, Run
 from ..units import quantity
 from .views import DASH, parameter
 
-RATES = ("read_bandwidth", "durable_bandwidth")  # of what reads, and of what saves
+RATES = ("read_bandwidth", "durable_bandwidth")  # of workloads that read, and of those that save
 
 
 @dataclass
@@ -92,6 +92,6 @@ def _cost(point: Point) -> Optional[float]:
 
 
 def _need(run: Run, workload: str) -> Optional[Judgement]:
-    """What is asked of this workload's bytes per second; of several the most."""
+    """This workload's need in bytes per second; of several the greatest."""
     asked = [j for j in run.judgements if j.unit == "B/s" and j.higher_is_better and j.metric in [f"{workload}.{name}" for name in RATES]]
     return max(asked, key=lambda j: j.need, default=None)

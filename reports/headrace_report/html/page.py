@@ -54,7 +54,7 @@ class Page:
         page = self._environment.get_template(template).render(
             tone=words.tone, symbol=words.SYMBOL, style=Markup(style), script=Markup(script), style_hash=_hash(style),
             script_hash=_hash(script), paper=self._paper, printed_rows=PRINTED_ROWS, printed_steps=PRINTED_STEPS, **values)
-        return printable_lines(page)  # what came by figures, and the embedded data, which stays the same JSON
+        return printable_lines(page)  # the text of figures, and the embedded data, which stays the same JSON
 
     def _source(self, name: str) -> str:
         return self._environment.loader.get_source(self._environment, name)[0]

@@ -1,4 +1,4 @@
-"""Puts page (b), measured supply against a planned job, together."""
+"""Makes page (b): measured supply compared with a planned job."""
 
 from __future__ import annotations
 

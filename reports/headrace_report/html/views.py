@@ -26,7 +26,7 @@ class NeedRow:
     scope: str
     symbol: str
     tone: str
-    required: str      # what must be reached
+    required: str      # the required value
     margin: str        # how it follows from the job: value x safety
     measured: str
     bounds: str
@@ -98,7 +98,7 @@ def first_step(run: Run) -> str:
 
 
 def facts(run: Run) -> List[Tuple[str, str]]:
-    """What is beside the headline: name and text."""
+    """Facts next to the headline: name and text."""
     reported = [("job", run.job.description if run.job else ""), ("node", run.run.node), ("started", started(run)),
             ("took", duration(run.run.elapsed_s)), ("repetitions", words.repetition_line(run)),
             ("cache state", words.cache_line(run.points)), ("disturbed", words.disturbed_line(run.points)),
@@ -126,7 +126,7 @@ BETTER = {"higher": "\u2191 higher is better", "lower": "\u2193 lower is better"
 LATENCY = re.compile(r"(?:(\w+)_)?latency_(p\d+|max)_ns")
 
 
-# Of a figure beside sound hardware: tone and symbol.
+# Of a figure compared with sound hardware: tone and symbol.
 STANDINGS = {"far below": ("fail", "\u2718"), "perhaps far below": ("inconclusive", "?"), "above": ("inconclusive", "?"),
              "below": ("pass", "\u2714"), "usual": ("pass", "\u2714"), "not known": ("skipped", "\u2013")}
 
@@ -141,7 +141,7 @@ class ExpectedRow:
 
 
 def expected_rows(run: Run, anchors: Dict[str, str]) -> List[ExpectedRow]:
-    """What is far below first."""
+    """Figures far below the usual first."""
     rows = sorted(run.expected, key=lambda e: list(STANDINGS).index(e.standing) if e.standing in STANDINGS else 99)
     return [ExpectedRow(e, STANDINGS.get(e.standing, ("skipped", DASH))[1], STANDINGS.get(e.standing, ("skipped", DASH))[0],
                         DASH if e.measured is None else quantity(e.measured, "B/s", False), anchors.get(e.point, ""))
@@ -149,7 +149,7 @@ def expected_rows(run: Run, anchors: Dict[str, str]) -> List[ExpectedRow]:
 
 
 def metric_rows(point: Point, expected: List[Expected]) -> List[MetricRow]:
-    """The metrics that latency_table() does not show; `expected`: the figures of the run beside sound hardware."""
+    """The metrics that latency_table() does not show; `expected`: the run's figures and those of sound hardware."""
     rows = []
     beside = {e.metric: e for e in expected if e.point == point.id and e.share is not None}
     for metric in point.metrics:
@@ -227,8 +227,8 @@ def evidence(point: Point) -> Evidence:
     proven = sum(repetition.cache.proven for repetition in point.finished)
     calm = words.disturbed_line([point]) or "none"
     if point.cache == "asis":
-        return Evidence("nothing declared, nothing to prove", True, calm)
-    return Evidence(f"{point.cache} was declared and proven in {words.share_of(proven, total)} that count", proven == total, calm)
+        return Evidence("no cache state requested", True, calm)
+    return Evidence(f"{point.cache} verified in {words.share_of(proven, total)} repetitions that count", proven == total, calm)
 
 
 def parameter(name: str, value: Scalar) -> str:
@@ -249,7 +249,7 @@ def parameter(name: str, value: Scalar) -> str:
 
 @dataclass
 class LedgerRow:
-    """One repetition: what was proven of its cache, what disturbed it."""
+    """One repetition: its proven cache state, its disturbances."""
 
     repetition: Repetition
     number: int
@@ -263,7 +263,7 @@ class LedgerRow:
     steal: str
     programs: str   # CPU that others took
     drift: str      # of the control probe
-    cpu: str        # pressures: share of the time that somebody waited
+    cpu: str        # pressures: share of the time in which some task waited
     io: str
     memory: str
 
@@ -331,7 +331,7 @@ class Unmeasured:
 
 
 def unmeasured(run: Run) -> List[Unmeasured]:
-    """Everything that was asked for and gave no number, and what the job needs but nobody asked for."""
+    """Every requested point that gave no number, and every need of the job without a point."""
     rows = [Unmeasured(point.id, words.STATUS.get(point.status, point.status), point.reason or
                        ("the run ended before it" if point.status == "not_reached" else DASH))
             for point in run.points if point.status != "ok"]
@@ -349,7 +349,7 @@ def unmeasured(run: Run) -> List[Unmeasured]:
 
 
 def wrong_block(block: Any) -> str:
-    """A wrong block in words, whatever the run file reports on it."""
+    """A wrong block in words, from the facts in the run file."""
     if isinstance(block, dict):
         return ", ".join(f"{key} {value}" for key, value in block.items())
     return str(block)

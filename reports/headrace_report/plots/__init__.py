@@ -16,7 +16,7 @@ class Table:
 
 @dataclass
 class Key:
-    """One entry of the line under a figure that says how to read it."""
+    """One entry of the line under a figure that explains it."""
 
     mark: str   # name of a CSS class that draws the mark
     text: str
@@ -24,11 +24,11 @@ class Key:
 
 @dataclass
 class Figure:
-    """A drawn figure with everything that must stand beside it."""
+    """A drawn figure with all that belongs to it."""
 
     finding: str   # the title: what it shows, as a sentence
     question: str  # the question it answers
-    description: str  # the whole picture in words, for who cannot see it
+    description: str  # the whole picture in words, for blind readers
     drawing: object   # matplotlib figure
     table: Table
     keys: List[Key] = field(default_factory=list)

@@ -59,7 +59,6 @@ def _draw_one(axes, assumption: Assumption) -> None:
     axes.set_xticks(ends, [_reported(assumption, value) for value in ends])
     for label, align in zip(axes.get_xticklabels(), ("left", "center", "right")):
         label.set_horizontalalignment(align)
-    axes.minorticks_off()
     axes.set_title(words.shortened(assumption.assumption, 28), fontsize=11.5, loc="left", pad=6)
 
 

@@ -58,7 +58,7 @@ def _draw_row(axes, pair: Pair, row: Row, last: bool) -> None:
 
 
 def _odd(row: Row) -> List[int]:
-    """Blocks that lie on the other side of 1 than the whole."""
+    """Blocks on the other side of 1 than the whole."""
     up = (row.ratio or 1) > 1
     return [block.block for block in row.blocks if (block.ratio > 1) != up]
 

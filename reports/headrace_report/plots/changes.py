@@ -72,6 +72,6 @@ def _finding(sizing: Sizing, fixes) -> str:
         short = [phase for phase in sizing.phases if phase.headroom < 1]
         if now >= sizing.job.gpus:
             return f"All {sizing.job.gpus:g} GPUs are fed already; changes give more room"
-        return "No single change feeds more GPUs" + (": more than one phase falls short" if len(short) > 1 else "")
+        return "No single change feeds more GPUs" + (": several phases are too slow" if len(short) > 1 else "")
     whole = "feeds all GPUs" if best.capped else f"feeds {best.gpus_fed:g} GPUs, not {now:g}"
     return f"{words.shortened(best.title.split(':')[0], 56)}: {whole} ({best.basis})"

@@ -1,4 +1,4 @@
-"""The nodes of a cluster where they stand, by switch or rack, and what state each is in. Is it a node, or all of a rack?"""
+"""The nodes of a cluster by place: switch or rack, and the state of each. Is it a node, or all of a rack?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .style import COLOUR, WIDTH, canvas, styled
 CELLS = (18, 15, 12, 10, 8, 7, 6, 5, 4, 3, 2.5, 2, 1.6)  # px of a node, the largest that fits
 MOST_HEIGHT = 420
 NAME_PX, LINE_PX, GAP_PX, SIDE_PX = 78, 13, 5, 4
-FEWEST_BESIDE = 9  # px of a cell from which on names stand beside their nodes
+FEWEST_BESIDE = 9  # px of a cell from which on names fit next to their nodes
 MOST_MARKS = 1500
 BAD = ("confirmed", "drained", "flapping")
 ORDER = (*BAD, "missing", "suspect", "retested", "new", "accepted")
@@ -35,7 +35,7 @@ def state_of(node: Node) -> str:
 
 
 def places(document: Bringup) -> List[Tuple[str, List[int]]]:
-    """The nodes of each switch (else rack) in the order of the file; at last those of whom nobody knows where they stand."""
+    """The nodes of each switch (else rack) in the order of the file; last the nodes without a known place."""
     key = next((key for key in ("switch", "rack") if any(getattr(node, key) for node in document.nodes)), "")
     found: Dict[str, List[int]] = {}
     for number, node in enumerate(document.nodes):
@@ -47,9 +47,9 @@ def places(document: Bringup) -> List[Tuple[str, List[int]]]:
 @dataclass
 class Layout:
     cell: float
-    columns: int       # nodes beside each other
-    beside: bool       # names stand left of their nodes
-    blocks: int        # places beside each other
+    columns: int       # nodes side by side
+    beside: bool       # names are left of their nodes
+    blocks: int        # places side by side
     height: float
 
     @property
@@ -58,7 +58,7 @@ class Layout:
 
 
 def layout(sizes: List[int], named: bool) -> Layout:
-    """The largest cells with which all of it fits, those of a place beside each other if they can be."""
+    """The largest cells with which all of it fits, with a place's cells side by side if possible."""
     room = WIDTH - 2 * SIDE_PX
     fitting = None
     for cell in CELLS:
@@ -152,7 +152,7 @@ def _marks(axes, marks: Dict[str, List[Tuple[float, float]]], cell: float) -> No
 
 
 def _finding(document: Bringup, groups: List[Tuple[str, List[int]]], states: List[str]) -> str:
-    """What stands out by place."""
+    """Exceptional nodes by place."""
     bad = [number for number, state in enumerate(states) if state in BAD]
     whole = [f"{fault.scope} {fault.subject}" for fault in document.faults if fault.scope in ("switch", "rack")]
     if whole:

@@ -1,4 +1,4 @@
-"""Copies between host and GPUs over all points of a run: over size and kind of host memory, and GPU by GPU."""
+"""Copies between host and GPUs over all points of a run, by size, kind of host memory and GPU."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import median
 from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from ..schema import Point
 from ..units import NBSP, quantity, scale_of, share
@@ -17,7 +17,7 @@ from .style import COLOUR, DASHES, MARKERS, WIDTH, canvas, place, series, styled
 
 DIRECTIONS = {"h2d": "to the GPU", "d2h": "from the GPU"}
 KINDS = ("pinned", "pageable", "registered", "write_combined")  # in the order of their colours
-MARK_PX = 16  # a GPU's marks stand one below the other, so that equal ones do not hide each other
+MARK_PX = 16  # a GPU's marks are one below the other, so that equal ones do not hide each other
 GAP_PX = 14   # between two GPUs
 GPU = "bandwidth_gpu"
 
@@ -94,9 +94,7 @@ def over_size(points: Sequence[Point], workload: str) -> Optional[Figure]:
         axes.set_ylim(top=max(top, ceiling or 0.0) / scale.factor * 1.6)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: quantity(size, "B", True)))
         axes.xaxis.set_major_locator(LogLocator(base=2, numticks=7))
-        axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
-        axes.yaxis.set_minor_locator(NullLocator())
         axes.set_xlabel("size of one copy (log\u2082)")
         axes.set_ylabel(f"{scale.label} (log)")
         drawing.canvas.draw()
@@ -182,7 +180,7 @@ def per_gpu(points: Sequence[Point], workload: str) -> Optional[Figure]:
                 x = row.rates[gpu] / scale.factor
                 axes.plot([x], [line + aside], color=series(number), linestyle="none", marker=MARKERS[number % 6],
                           markeredgecolor=COLOUR["paper"], markersize=8, zorder=4)
-                if line == 0:  # named once; below, marks stand in the same order
+                if line == 0:  # named once; below, marks are in the same order
                     right = x < axes.get_xlim()[1] * 0.6
                     axes.annotate(row.name, (x, line + aside), (9 if right else -9, 0), textcoords="offset points",
                                   ha="left" if right else "right", va="center_baseline", zorder=6)

@@ -1,4 +1,4 @@
-"""The same data epoch after epoch: how fast, and how much the page cache served, beside what formulas predict."""
+"""The same data epoch after epoch: its rate, and the page cache's share, compared with formulas."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _later(numbers: np.ndarray) -> np.ndarray:
 
 
 def _labels(predicted: Dict[str, float], near: float, numbers: np.ndarray) -> list:
-    """Lines to label: predictions that lie on top of each other share one label."""
+    """Lines to label: predictions on top of each other share one label."""
     groups: List[List[str]] = []
     for name, value in predicted.items():
         same = next((group for group in groups if abs(predicted[group[0]] - value) <= near), None)

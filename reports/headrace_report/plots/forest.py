@@ -1,4 +1,4 @@
-"""Q1: each need's measured value over what is needed, worst first. Which needs are met, and how surely?"""
+"""Q1: each need's measured value over the needed one, worst first. Which needs are met, and how surely?"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NAMES_PX = 200
 HEADROOM_PX = 66
 MARK = {"PASS": ("pass", "o"), "FAIL": ("fail", "X"), "INCONCLUSIVE": ("inconclusive", "D"),
         "ERROR": ("error", "s"), "SKIPPED": ("muted", "o")}
-FROM, TO = 1 / 8, 4.0  # what lies beyond is an arrow: one huge headroom must not flatten the others
+FROM, TO = 1 / 8, 4.0  # a value beyond is an arrow: one huge headroom must not flatten the others
 
 
 def draw(judgements: List[Judgement]) -> Optional[Figure]:

@@ -1,4 +1,4 @@
-"""Puts a direct label beside each line where it hides nothing: no legend to look up."""
+"""Puts a direct label next to each line where it hides nothing: no legend to look up."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HEIGHT_PX = 14.0
 
 
 def label_lines(axes, lines: Sequence[Tuple[str, np.ndarray, np.ndarray]], taken: Sequence[Tuple] = ()) -> None:
-    """Writes the name of each (name, x, y) beside its line, where the fewest points of all lines and labels are.
+    """Writes the name of each (name, x, y) next to its line, at the emptiest place.
 
     `taken` are boxes in pixels (x0, y0, x1, y1) that must stay free.
     """

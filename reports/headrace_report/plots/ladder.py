@@ -10,7 +10,7 @@ from ..units import listing, quantity, scale_of, share
 from . import Figure, Key, Table
 from .style import COLOUR, WIDTH, canvas, log_ticks, place, series, styled
 
-NEAR = 0.10  # a stage whose ceiling is within this of what is achieved limits it
+NEAR = 0.10  # a stage whose ceiling is within this of the achieved rate limits it
 ROW_PX = 34
 NAMES_PX = 132
 ACHIEVED = ("ingest.read_bandwidth", "ingest.steady_read_bandwidth")  # the need whose measurement is compared
@@ -88,7 +88,7 @@ def _stages(run: Run, need: Optional[Judgement]) -> Iterator[Stage]:
 
 
 def limiting(stages: List[Stage], need: Optional[Judgement]) -> List[Stage]:
-    """The stages whose ceiling is not above what is achieved by more than NEAR."""
+    """The stages whose ceiling exceeds the achieved rate by at most NEAR."""
     return [stage for stage in stages if need and stage.rate <= need.measured * (1 + NEAR)]
 
 
@@ -111,7 +111,7 @@ def _draw_stage(axes, row: int, stage: Stage, limits: bool, scale) -> None:
 
 
 def _draw_marks(axes, marks: List[Tuple], scale) -> None:
-    """The lines of what is achieved and needed, named above the rungs, one above the other."""
+    """The lines of the achieved and the needed rate, named above the rungs, one above the other."""
     for level, (value, name, colour, dashes) in enumerate(marks):
         at = value / scale.factor
         axes.axvline(at, color=colour, linestyle=dashes, linewidth=1.6, zorder=4)
@@ -126,12 +126,12 @@ def _finding(stages: List[Stage], need: Optional[Judgement]) -> str:
         return f"The lowest ceiling is that of the {lowest.name}, {quantity(lowest.rate, 'B/s')}"
     limits = limiting(stages, need)
     if len(limits) == 1:
-        return f"The {limits[0].name} limits: reads reach {share(need.measured / limits[0].rate)} of what it gives"
+        return f"The {limits[0].name} is the limit: reads reach {share(need.measured / limits[0].rate)} of what it gives"
     if limits:
         names = listing([stage.name for stage in limits])
         return f"Not identified which limits, {names}: reads reach what each of them gives"
-    return (f"No stage limits: reads reach {share(need.measured / lowest.rate)} of the lowest ceiling, the "
-            f"{lowest.name}'s; try more in flight")
+    return (f"No bottleneck found: reads reach {share(need.measured / lowest.rate)} of the {lowest.name}'s ceiling; "
+            f"try more workers")
 
 
 def _describe(stages: List[Stage], need: Optional[Judgement]) -> str:

@@ -1,4 +1,4 @@
-"""What pairs of nodes reached, from each to each, in the order in which the nodes stand. A slow node is a line, a slow link a dot."""
+"""Rates between pairs of nodes, in both directions, in the nodes' order. A slow node is a line, a slow link a dot."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WIDEST = 0.5       # of the usual rate; where anything is below, the scale begin
 
 
 def draw(document: Bringup) -> Optional[Figure]:
-    """Nothing where nobody knows what is usual."""
+    """Nothing where the usual rate is unknown."""
     pairs = [pair for pair in document.pairs() if document.usual(pair.rail) > 0]
     if not pairs:
         return None

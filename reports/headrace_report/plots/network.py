@@ -1,4 +1,4 @@
-"""Several processes and what lies between them: collectives over size, pairs of nodes, clients, and single ranks."""
+"""Several processes and the network between them: collectives over size, pairs of nodes, clients, and single ranks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from statistics import median
 from typing import Dict, List, Optional, Sequence, Tuple
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from ..schema import Judgement, Point
 from ..schema_network import Collective, Pairs, ScalingCurve
@@ -32,7 +32,7 @@ def _name(point: Point) -> str:
 
 
 def _curves(points: Sequence[Point], metric: str) -> Dict[str, List[Tuple[int, float]]]:
-    """Per workload the values over message sizes, at least two of them; a label of its own is a curve of its own."""
+    """Per workload the values over message sizes, at least two of them. A label of its own is a curve of its own."""
     curves: Dict[str, Dict[int, float]] = {}
     for point in points:
         size, reported = point.params.get("message_size"), value(point, metric)
@@ -121,9 +121,7 @@ def _size_figure(points: Sequence[Point], metric: str, unit: str, needs: Sequenc
         axes.set_xlim(sizes[0] / 1.3, sizes[-1] * 1.3)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda size, _: quantity(size, "B", True)))
         axes.xaxis.set_major_locator(LogLocator(base=2, numticks=7))
-        axes.xaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(FuncFormatter(lambda rate, _: f"{rate:g}"))
-        axes.yaxis.set_minor_locator(NullLocator())
         axes.set_xlabel("message size (log\u2082)")
         axes.set_ylabel(f"{'busbw' if metric == 'busbw' else 'one call'}, {scale.label} (log)")
         drawing.canvas.draw()
@@ -216,7 +214,7 @@ def pair_matrix(pairs: Optional[Pairs]) -> Optional[Figure]:
     names = [_end(name) for name in pairs.names] if count <= MOST_NAMES else []
     longest = NAME_PX * max((len(name) for name in names), default=4)
     left = 38 + longest
-    side = min(WIDTH - left - 86, max(160, 26 * count))  # 86: the scale beside it
+    side = min(WIDTH - left - 86, max(160, 26 * count))  # 86: the scale next to it
     turned = bool(names) and longest + 6 > side / count
     bottom = 38 + (0.87 * longest if turned else 10)
     with styled():
@@ -254,7 +252,7 @@ def pair_matrix(pairs: Optional[Pairs]) -> Optional[Figure]:
     else:
         finding = f"All pairs reach about {quantity(pairs.reference, 'B/s')}"
     if pairs.unreached:
-        # What has a rate was connected the other way round.
+        # A pair with a rate was connected in the other direction.
         cut = [f"{pairs.names[one.a]} {'to' if pairs.rate[one.a][one.b] >= 0 else 'and'} {pairs.names[one.b]}" for one in pairs.unreached]
         finding += f"; not connected: {', '.join(cut[:3])}" + (f" and {len(cut) - 3} more pairs" if len(cut) > 3 else "")
     rows = [[pairs.names[a], pairs.names[b], quantity(pairs.rate[a][b], "B/s"),
@@ -268,7 +266,7 @@ def pair_matrix(pairs: Optional[Pairs]) -> Optional[Figure]:
 
 
 def scaling(curve: ScalingCurve) -> Figure:
-    """What more and more clients give together, beside what G6 expects of them."""
+    """The rate of more and more clients together, compared with the expectation of G6."""
     clients, rates, expected = ([getattr(at, name) for at in curve.at] for name in ("clients", "rate", "expected"))
     linear = [curve.per_client * n for n in clients]
     scale = scale_of(max(rates), curve.unit)
@@ -288,7 +286,6 @@ def scaling(curve: ScalingCurve) -> Figure:
                           textcoords="offset points", ha="center")
         axes.set_ylim(0, max(rates) / scale.factor * 1.35)
         axes.set_xticks(clients, [str(n) for n in clients])
-        axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xlabel("clients (log\u2082)")
         axes.set_ylabel(scale.label)
     keys = [Key("dots", "dotted: as many times one client's rate")]
@@ -338,7 +335,7 @@ def ranks(point: Point) -> Optional[Figure]:
 
 
 def slowest(point: Point) -> Optional[Figure]:
-    """The slowest rank's rate over time beside the mean of all; nothing where there are no series of both."""
+    """The slowest rank's rate over time and the mean of all; nothing where there are no series of both."""
     reported = point.slowest_rank
     phases = [phase for repetition in point.finished for phase in repetition.phases
               if len(phase.ranks) > 1 and phase.series.time_s and phase.slowest_series.time_s]

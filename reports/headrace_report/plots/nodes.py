@@ -1,4 +1,4 @@
-"""C4: how far each node lies from the middle of its group, rows by rack. Bad node, or bad rack?"""
+"""C4: the distance of each node from the middle of its group, rows by rack. Bad node, or bad rack?"""
 
 from __future__ import annotations
 

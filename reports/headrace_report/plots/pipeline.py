@@ -1,4 +1,4 @@
-"""Storage to GPU: each stage alone beside the whole way. Which stage limits, and how much does the pipeline lose?"""
+"""Storage to GPU: each stage alone and the whole pipeline. Which stage limits, and how much does the pipeline lose?"""
 
 from __future__ import annotations
 

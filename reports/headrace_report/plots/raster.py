@@ -1,7 +1,7 @@
 """Heat maps as pictures inside a drawing: cells as vectors would make a page ten times as large.
 
-Colours are of one light and one dark set each, both readable beside the page's own: cividis for one-sided values, and
-from orange over the page's grey to blue for two-sided ones. What was not measured stays empty and is hatched behind.
+Colours are of one light and one dark set each, both readable next to the page's own. They are cividis for one-sided values, and
+from orange over the page's grey to blue for two-sided ones. Unmeasured cells stay empty and are hatched behind.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ CHANGE_PX = 60
 MOST_ROWS = 16
 MARK = {"worse": ("fail", "X"), "better": ("pass", "o"), "differs": ("ink", "s"), "same": ("muted", "o"),
         "small": ("muted", "d"), "inconclusive": ("inconclusive", "D")}
-WIDEST = 4.0  # what lies beyond is an arrow: one huge change must not flatten the others
+WIDEST = 4.0  # a value beyond is an arrow: one huge change must not flatten the others
 TICKS = (0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99, 1.0, 1.01, 1.02, 1.05, 1.1, 1.2, 1.4, 1.7, 2.0, 2.5, 3.0, 4.0)
 
 
@@ -44,7 +44,6 @@ def draw(pair: Pair) -> Optional[Figure]:
             axes.annotate(text, (1.0, 1.0), (side, 8), xycoords=axes.get_xaxis_transform(), textcoords="offset points", ha=align)
         ticks = _ticks(low, high)
         axes.set_xticks(ticks, ["0" if tick == 1 else change(tick).replace("\u00a0%", "").replace(".0", "") for tick in ticks])
-        axes.minorticks_off()
         axes.tick_params(axis="y", left=False, labelleft=False)
         axes.grid(axis="y", visible=False)
         axes.spines["left"].set_visible(False)
@@ -71,7 +70,7 @@ def arrow(row: Row) -> str:
 
 
 def _limits(rows: List[Row]) -> Tuple[float, float]:
-    """What is decided, and gates, must be seen whole; what is open may reach beyond."""
+    """Decided rows, and gates, must be seen whole; open ones may reach beyond."""
     seen = [row for row in rows if row.gated or row.status != "inconclusive"] or rows
     low = min(min(row.low, 1 / (1 + row.delta)) if row in seen else 1 / (1 + row.delta) for row in rows)
     high = max(max(row.high, 1 + row.delta) if row in seen else 1 + row.delta for row in rows)

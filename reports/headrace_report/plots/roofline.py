@@ -1,4 +1,4 @@
-"""Q3: bandwidth over request size, between two lines: as many requests per second as there can be, and as many bytes.
+"""Q3: bandwidth over request size, below the limits of requests per second and of bytes.
 Is it latency or bandwidth that limits at my size?"""
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _request_size(point: Point) -> float:
 
 
 def sample_size(run: Run) -> Optional[float]:
-    """The job's own request size [B], when it says one: "130 kB"."""
+    """The job's own request size [B], when it has one: "130 kB"."""
     reported = str(run.job.values.get("dataset.sample_size", "")) if run.job else ""
     match = re.fullmatch(r"([\d.]+)\s*([kKMGT]?)(i?)B?", reported.replace("\u00a0", " ").strip())
     if not match:

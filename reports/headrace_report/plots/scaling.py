@@ -60,7 +60,6 @@ def draw(sizing: Sizing, scaling: Scaling) -> Optional[Figure]:
             for set_ticks, ends in ((axes.set_xticks, axes.get_xlim()), (axes.set_yticks, axes.get_ylim())):
                 ticks = log_ticks(*ends)
                 set_ticks(ticks, [f"{tick:g}" for tick in ticks])
-            axes.minorticks_off()
         axes.set_xlabel("GPUs")
         axes.set_ylabel(f"{words.shortened(title.lower(), 24)} ({scale.label})")
         label_lines(axes, [("demand", all_gpus, demand), ("supply", gpus, supply)])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import List, Optional
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from ..comparison import Design, Latency, Pair
 from ..units import change, quantity
@@ -62,7 +62,6 @@ def _overlay(axes, pair: Pair, sides: List[np.ndarray], y: np.ndarray) -> None:
     room = 10 ** (max(0.0, 1.0 - np.log10(high / low)) / 2 + 0.06)
     axes.set_xlim(low / room, high * room)
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 300 else (1.0, 2.0, 5.0)))
-    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_time(value)))
     axes.set_ylim(-0.08, max(y.max() + 0.15, 1.1))
     ticks = [tick for tick in TICKS if stretch(np.array([tick / 100]))[0] <= y.max() + 0.1]

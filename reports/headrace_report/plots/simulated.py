@@ -60,7 +60,6 @@ def _curves(axes, simulation: Simulation, shown: list, factor: float) -> list:
     few = counts[::max(1, -(-len(counts) // 8))]
     axes.set_xscale("log")
     axes.set_xticks(few, [f"{count:g}" for count in few])
-    axes.minorticks_off()
     axes.set_xlim(min(counts), max(counts))
     axes.set_xlabel("nodes")
     return lines
@@ -95,7 +94,6 @@ def times(simulation: Simulation) -> Optional[Figure]:
         lines = _curves(axes, simulation, shown, 1)
         ticks = log_ticks(*axes.get_ylim())
         axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.minorticks_off()
         axes.set_ylabel("expected time (s)")
         label_lines(axes, lines)
     rows = [[f"{scale.nodes:g}", *(_time(scale, figure) for figure, _ in shown)] for scale in simulation.scales]
@@ -110,7 +108,7 @@ def _time(scale: Scale, figure: str) -> str:
 
 
 def storm(simulation: Simulation) -> Optional[Figure]:
-    """The rate of a storm over time, and below it what limits the nodes."""
+    """The rate of a storm over time, and below it the limit of the nodes."""
     one = simulation.storm
     if one is None or len(one.at_s) < 2 or one.at_s[-1] <= 0:
         return None

@@ -1,4 +1,4 @@
-"""The way of single items through a pipeline: do the stages work beside each other, or in turns?"""
+"""Single items on their way through a pipeline: do the stages work in parallel, or in turns?"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A rehearsed input pipeline, step by step: how full its queue was, what the steps went to, and where the time went."""
+"""A rehearsed input pipeline, step by step: its queue, its steps, and their time."""
 
 from __future__ import annotations
 

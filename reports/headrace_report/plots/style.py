@@ -17,7 +17,7 @@ ROLE_OF = {colour: role for role, colour in COLOUR.items()}
 
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (3, 1.5)), (0, (8, 2)))
-WIDTH = 480  # px; shown up to a tenth larger beside another figure, three quarters of it on a phone
+WIDTH = 480  # px; shown up to a tenth larger next to another figure, three quarters of it on a phone
 
 RC = {
     "svg.fonttype": "none",
@@ -103,7 +103,7 @@ class Grid:
 
 
 def log_ticks(low: float, high: float) -> list:
-    """Round numbers on a logarithmic axis: 1, 2, 5 of every decade, or 1 and 3, or 1 alone where they would crowd."""
+    """Round numbers on a logarithmic axis: 1, 2, 5 of every decade, or fewer where they would crowd."""
     for steps, most in (((1, 2, 5), 8), ((1, 3), 8), ((1,), 99)):
         ticks = [step * 10.0**power for power in range(-12, 16) for step in steps if low <= step * 10.0**power <= high]
         if len(ticks) <= most:

@@ -28,7 +28,7 @@ def draw(sizing: Sizing) -> Figure:
         axes.set_xscale("log", base=2)
         axes.set_xlim(low, high)
         axes.set_ylim(len(phases) - 0.5, -0.5)
-        # The bare requirement lies left of the need, which has the safety margin.
+        # The bare requirement is left of the need, which has the safety margin.
         if sizing.job.safety > 1:
             axes.axvspan(1 / sizing.job.safety, 1.0, facecolor="none", edgecolor=COLOUR["thin"], hatch="/////", linewidth=0, zorder=1)
         axes.axvline(1.0, color=COLOUR["ink"], linewidth=1.4, zorder=2)

@@ -1,4 +1,4 @@
-"""Turns a matplotlib figure into inline SVG for the page: no colours, styles or ids of its own that could clash."""
+"""Turns a matplotlib figure into inline SVG for the page, without colours, styles or ids that could clash."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from .style import ROLE_OF
 
 
 class StyleSheet:
-    """Collects the distinct styles of all figures of a page as classes, so that the page needs no style attribute
-    (its content policy allows only its own style sheet) and every repeated style is stored once."""
+    """Collects the distinct styles of all figures of a page as classes. So the page needs no style attribute, which
+    its content policy forbids. Every repeated style is stored once."""
 
     def __init__(self) -> None:
         self._classes: Dict[str, str] = {}
@@ -29,6 +29,8 @@ class StyleSheet:
 def inline(figure: Figure, key: str, sheet: StyleSheet) -> Markup:
     """The figure as one <svg> element whose ids start with `key`."""
     buffer = io.StringIO()
+    for axes in figure.drawing.axes:
+        axes.minorticks_off()  # within a decade, a logarithmic axis would print labels of its own
     figure.drawing.savefig(buffer, format="svg", transparent=True,
                            metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
     text = buffer.getvalue()

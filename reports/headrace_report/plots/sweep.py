@@ -1,4 +1,4 @@
-"""A need over the values of a key: a line per combination of the other keys. What if the job were another?"""
+"""A need over the values of a key: a line per combination of the other keys. Shows how a need changes."""
 
 from __future__ import annotations
 
@@ -52,13 +52,12 @@ def draw(sweep: Sweep, need: int) -> Optional[Figure]:
             axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks])
         else:
             axes.set_ylim(0, high * 1.12 or 1)
-        axes.minorticks_off()
         axes.set_xlabel(sweep.keys[0])
         axes.set_ylabel(scale.label or what.unit)
         if len(lines) > 1:
             label_lines(axes, drawn)
     keys = [Key("none", f"{len(lines) - MOST_LINES} more lines are in the numbers")] if len(lines) > MOST_LINES else []
-    return Figure(_finding(sweep, need, everything), "What if the job were another?", _describe(sweep, need), drawing,
+    return Figure(_finding(sweep, need, everything), "How the need changes", _describe(sweep, need), drawing,
                   _table(sweep, need), keys)
 
 
@@ -74,7 +73,7 @@ def _lines(sweep: Sweep, need: int) -> Dict[str, List[Tuple[str, float]]]:
 
 
 def _number(text: str) -> Optional[float]:
-    """The size of "4KiB", "100ms", "8": only for where it stands on the axis, whose labels are as written."""
+    """The size of "4KiB", "100ms", "8": only for its position on the axis, whose labels are as written."""
     match = re.fullmatch(r"([-+]?[\d.]+(?:e[-+]?\d+)?)\s*([A-Za-z]*?)(B|bit|FLOP|%)?(/s)?", text)
     if not match or (match[2] and match[2] not in UNITS):
         return None

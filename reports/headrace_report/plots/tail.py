@@ -6,7 +6,7 @@ import math
 from typing import List, Optional, Tuple
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 from ..histogram import Typical, typical_parts
 from ..schema import Judgement, Point
@@ -19,7 +19,7 @@ TICKS = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99)
 TABLE = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 MAX_SERIES = 6
 MOST_POINTS = 260
-ENOUGH = 10  # operations of each repetition that must lie beyond a percentile for it to be shown (rule 20)
+ENOUGH = 10  # operations of each repetition that must exceed a percentile for it to be shown (rule 20)
 
 
 def stretch(share: np.ndarray) -> np.ndarray:
@@ -120,7 +120,6 @@ def _axes(axes, drawn, limits: List[float]) -> None:
     axes.set_xlim(low / 10**room, high * 10**room)
     axes.set_ylim(-0.08, 4.15)
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0,) if high / low > 300 else (1.0, 2.0, 5.0)))
-    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: short_time(value)))
     axes.set_yticks(stretch(np.array(TICKS) / 100), [f"{tick:g}" for tick in TICKS])
     axes.set_xlabel("latency (log)")

@@ -142,7 +142,7 @@ def _draw_latency(axes, segment: Segment, scale: Scale) -> None:
 
 
 def _draw_background(top, bottom, segments: List[Segment]) -> None:
-    """What ran beside the reads: its time shaded between two lines, its rate above where there is room."""
+    """Work in parallel with the reads: its time shaded between two lines, its rate above where there is room."""
     above, last_label = top.get_xaxis_transform(), -segments[-1].end
     for segment in segments:
         beside = segment.phase.background
@@ -198,7 +198,7 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
 
 
 def _draw_need(axes, judgements: List[Judgement], segments: List[Segment], scale: Scale) -> bool:
-    """The highest need in bytes/s on this point, as a line; reported in words when it is far above the picture."""
+    """The highest need in bytes/s on this point, as a line. It is words when it is far above the picture."""
     highest = max(float(segment.rate.max()) for segment in segments)
     axes.set_ylim(0, highest / scale.factor * 1.12)
     if segments[0].unit != "B/s":  # phases of different operations: a need is of some of them
@@ -255,7 +255,7 @@ def _finding(point: Point, segments: List[Segment]) -> str:
             reported += f": {unsteady[0].steady_why}"
     elif _saves(repetitions):
         reported = _beside_a_save(repetitions)
-    elif several and unit == "1/s":  # a rate of different operations together would say nothing
+    elif several and unit == "1/s":  # a rate of different operations together would mean nothing
         reported = f"One after the other: {listing(list(dict.fromkeys(segment.phase.name for segment in segments)))}"
     elif several:
         reported = f"{quantity(rate, unit)} over all phases"

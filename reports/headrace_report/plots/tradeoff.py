@@ -43,7 +43,6 @@ def draw(sizing: Sizing) -> Optional[Figure]:
         _name_marks(axes, calendar)
         ticks = log_ticks(*axes.get_xlim())
         axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-        axes.minorticks_off()
         axes.set_xlabel("interval between saves (min, log)")
         axes.set_ylabel("time lost (%)")
         label_lines(axes, [("stall", minutes, np.minimum(stall, top)), ("rework", minutes, np.minimum(rework, top)),

@@ -1,4 +1,4 @@
-"""C8: the smallest change that each metric would have shown, beside what matters. What could have been seen at all?"""
+"""C8: the smallest change that each metric would have shown, and the one that matters. Was it visible?"""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A job that was watched, over time: where the time of those went who take batches and who make them, what was read and written,
-the device, and how long steps took. What did it wait for, and when?"""
+"""A watched job over time. It shows the time of the processes that take and make batches, reads and writes, the
+device, and steps. What did it wait for, and when?"""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WORKERS = (("storage_read", "reading", 5, ".."), ("storage_names", "opening file
 
 
 def _thinned(time: List[float], lists: List[List[float]]) -> Tuple[np.ndarray, List[np.ndarray]]:
-    """Means over so many neighbours that MOST_POINTS are left."""
+    """Means over neighbours, so that MOST_POINTS are left."""
     step = max(1, -(-len(time) // MOST_POINTS))
     starts = np.arange(0, len(time), step)
     widths = np.diff(np.append(starts, len(time)))
@@ -65,7 +65,7 @@ def waits(seen: Observation, who: str) -> Optional[Figure]:
         axes.set_ylim(0, 100)
         _framed(axes, seen, "of their time (%)")
     largest = max(reported, key=lambda one: _mean(shares[one[0]]))
-    subject = "Those who take batches" if who == "consumer" else "Workers"
+    subject = "Training processes" if who == "consumer" else "Workers"
     finding = f"{subject} were mostly {largest[1]}: {100 * _mean(shares[largest[0]]):.0f}{NBSP}% of the time"
     rows = [[text, f"{100 * _mean(shares[name]):.1f} %", f"{100 * max(shares[name]):.1f} %"] for name, text, _, _ in reported]
     return Figure(finding, "What did they wait for, and when?" if who == "workers" else "When did training starve?",
@@ -126,7 +126,7 @@ def steps(seen: Observation) -> Optional[Figure]:
         _framed(axes, seen, f"from batch to batch ({scale.label})")
     finding = f"A batch was taken every {quantity(mean, 's')} on average"
     if step:
-        finding += f"; a step alone takes {step.text}, as far as was learned"
+        finding += f"; a step alone takes {step.text}"
     keys = [Key("series-1", "from batch to batch")] + ([Key("bar", "a step alone")] if step else []) + _saves_key(seen)
     rows = [["mean", quantity(mean, "s")], ["longest of a part", quantity(float(np.nanmax(period)), "s")],
             ["batches", f"{seen.batches.steps:.0f}"]] + ([["a step alone", step.text]] if step else [])
@@ -155,7 +155,7 @@ def gpus(seen: Observation) -> Optional[Figure]:
 
 
 def client(seen: Observation) -> Optional[Figure]:
-    """What one read took at a network file system's client, or how many requests a FUSE daemon had. Nothing where neither was counted."""
+    """The time of one read at a network file system's client, or the requests of a FUSE daemon. Nothing where neither was counted."""
     series = seen.series
     reads = [one for one in (("a read took", series.client_read_s, "-"), ("before it was sent", series.client_queue_s, (0, (5, 2)))) if any(one[1])]
     lines = reads or [one for one in [("requests at the daemon", series.daemon_requests, "-")] if any(one[1])]

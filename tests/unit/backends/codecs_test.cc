@@ -67,7 +67,7 @@ class Codecs : public ::testing::TestWithParam<const char*> {
   DecodeError error_;
 };
 
-TEST_P(Codecs, GiveBackWhatWasStored) {
+TEST_P(Codecs, RoundTripStoredBytes) {
   auto before = drawn();
   const auto after = decoded(file());
   if (std::string(GetParam()) == "npz") before.insert(before.begin(), after.begin(), after.begin() + 128);
@@ -132,7 +132,7 @@ TEST_P(Codecs, ReportWhereAFileEnds) {
   EXPECT_NE(what(), "");
 }
 
-TEST_P(Codecs, RefuseWhatIsAnotherFormat) {
+TEST_P(Codecs, RefuseOtherFormats) {
   const std::string text = "no image, and no frame either";
   EXPECT_TRUE(decoded({reinterpret_cast<const unsigned char*>(text.data()), text.size()}).empty());
   EXPECT_NE(what(), "");

@@ -16,7 +16,7 @@ const BackendStatus& cuda(const Backends& backends) {
   return *std::find_if(all.begin(), all.end(), [](const auto& s) { return s.name == "cuda"; });
 }
 
-TEST(CudaPlugin, SaysWhatIsMissing) {
+TEST(CudaPlugin, NamesTheMissingPart) {
   Backends backends;
   const BackendStatus& status = cuda(backends);
   if (!status.built) {
@@ -32,7 +32,7 @@ TEST(CudaPlugin, SaysWhatIsMissing) {
   EXPECT_THROW(backends.storage("cuda"), RunError);
 }
 
-TEST(CudaPlugin, GpusSayWhatTheyAre) {
+TEST(CudaPlugin, GpusHaveNames) {
   Backends backends;
   if (const std::string why = backends.why_not("cuda"); !why.empty()) GTEST_SKIP() << why;
   GpuBackend& cuda = backends.gpu();

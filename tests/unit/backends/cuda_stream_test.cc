@@ -64,6 +64,8 @@ cudaError_t launch_pattern(std::uint64_t*, std::uint64_t, const GpuPattern*, con
                            cudaStream_t) {
   return launched();
 }
+cudaError_t launch_bring(void*, const ExpectedSums&, bool, cudaStream_t) { return launched(); }
+cudaError_t launch_check(const void*, const ExpectedSums&, GpuWrongElements*, cudaStream_t) { return launched(); }
 
 // A GPU of which only its being given up matters here.
 namespace {
@@ -75,11 +77,14 @@ GpuState Device::state() {
   static_cast<void>(nvml_);
   return {};
 }
+std::optional<std::uint64_t> Device::free_memory() { return std::nullopt; }
 std::unique_ptr<GpuMemory> Device::allocate(std::uint64_t) { return nullptr; }
 std::unique_ptr<GpuStream> Device::stream() { return std::make_unique<Stream>(*this); }
 std::unique_ptr<GpuMemory> Device::pinned(std::uint64_t, bool) { return nullptr; }
 std::unique_ptr<GpuMemory> Device::pin(std::span<unsigned char>) { return nullptr; }
 int Device::dma_buf(const GpuMemory&) { return -1; }
+std::unique_ptr<GpuMemory> Device::share(std::uint64_t, GpuFabricHandle&) { return nullptr; }
+std::unique_ptr<GpuMemory> Device::map(const GpuFabricHandle&, std::uint64_t) { return nullptr; }
 bool Device::reaches(Gpu&) { return false; }
 std::unique_ptr<GpuMultiplier> Device::multiplier(GpuStream&, const GpuMatrices&) { return nullptr; }
 std::unique_ptr<GpuImageDecoder> Device::image_decoder(GpuStream&, unsigned, unsigned, bool) { return nullptr; }
@@ -164,7 +169,7 @@ TEST_F(CudaStream, KernelsRunOnTheGpuOfTheirStream) {
   }
 }
 
-TEST(CudaErrors, SayWhatToDoWhereTheCodeReports) {
+TEST(CudaErrors, NameTheRemedyForReportedCodes) {
   const auto describe = [](cudaError_t code) { return std::string(cuda_error("use", "gpu0", code).what()); };
   EXPECT_NE(describe(cudaErrorDevicesUnavailable).find("exclusive-process mode"), std::string::npos);
   EXPECT_NE(describe(cudaErrorSystemNotReady).find("nvidia-fabricmanager"), std::string::npos);

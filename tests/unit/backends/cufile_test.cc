@@ -78,7 +78,7 @@ TEST_F(CuFiles, AreDirectWhereReadsAreCountedSo) {
   EXPECT_EQ(fake->level, 0);
 }
 
-TEST_F(CuFiles, ThatFallBackAreReportedAlthoughTheModuleIsThere) {
+TEST_F(CuFiles, FallbacksAreReportedWithTheModuleLoaded) {
   fake->through_host = 3;
   EXPECT_EQ(way(),
             "through host memory, as cuFile counted, although the kernel has nvidia-fs 2.24: the file system, the file "
@@ -106,6 +106,8 @@ struct PlayedStream final : GpuStream {
   void copy_by_cores(void*, const void*, std::uint64_t) override {}
   void fill(void*, std::uint64_t, const GpuPattern&) override {}
   void check_and_fill(void*, std::uint64_t, const GpuPattern&, const GpuPattern&, GpuWrongWords&) override {}
+  void bring(void*, const ExpectedSums&, bool) override {}
+  void check(const void*, const ExpectedSums&, GpuWrongElements&) override {}
   void follow(const void* const*, std::uint64_t) override {}
   void hold() override {}
   void release() noexcept override {}
@@ -182,7 +184,7 @@ TEST_F(CuFiles, ABatchThatDoesNotEndIsCancelled) {
 }
 
 /// What is queued before one that is refused still fills in its result.
-TEST_F(CuFiles, ReadsThatAreQueuedAreWaitedForWhateverFails) {
+TEST_F(CuFiles, QueuedReadsAreAwaitedAfterAnyFailure) {
   Played memory(4 * kPage);
   const auto of = reader(memory);
   fake->refuses = 3;

@@ -31,7 +31,7 @@ TEST(RandomPart, LiesInTheImageAndHasTorchvisionsSizes) {
   EXPECT_NEAR(area / 2000, 0.4348, 0.02);
 }
 
-TEST(RandomPart, OfAnImageThatIsTooNarrowIsItsMiddle) {
+TEST(RandomPart, ATooNarrowImageGivesItsMiddle) {
   Random random(3);
   EXPECT_EQ(random_part({1000, 10}, random), (Region{493, 0, 13, 10}));
 }
@@ -41,7 +41,7 @@ double value(float normalized, unsigned channel) {
   return 255 * (normalized * kDeviation[channel] + kMean[channel]);
 }
 
-TEST(Resizer, KeepsAndFlipsWhatHasItsSizeAlready) {
+TEST(Resizer, KeepsAndFlipsImagesOfTheRightSize) {
   std::vector<unsigned char> rgb(3 * 4 * 4);
   for (std::size_t i = 0; i < rgb.size(); ++i) rgb[i] = static_cast<unsigned char>(5 * i);
   std::vector<float> out(rgb.size());
@@ -65,7 +65,7 @@ TEST(Resizer, MakesSmallerByTriangles) {
   EXPECT_NEAR(value(out[1], 0), (80 + 3 * 160 + 3 * 240) / 7.0, 1e-3);
 }
 
-TEST(CostFit, FindsWhatTimesWereMadeOf) {
+TEST(CostFit, FindsTheParametersOfTheTimes) {
   std::vector<Cost> costs;
   for (int i = 1; i < 20; ++i) costs.push_back({.bytes = 1e4 * i, .pixels = 1e5 + 3e4 * (i % 5), .seconds = 0});
   for (Cost& c : costs) c.seconds = 6e-9 * c.bytes + 2e-9 * c.pixels;

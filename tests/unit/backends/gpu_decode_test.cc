@@ -97,7 +97,7 @@ TEST_F(GpuDecoding, WrongPixelsAreFound) {
   EXPECT_NE(p.wrong_blocks.front().why.find("pixels differ from jpeg's"), std::string::npos);
 }
 
-TEST_F(GpuDecoding, WhatIsNoImageIsLeftOutOrEndsIt) {
+TEST_F(GpuDecoding, AnInvalidImageIsLeftOutOrEndsIt) {
   const Codec& codec = node.backends().codec("jpeg");
   const std::vector<unsigned char> rgb(3 * 64 * 48, 90);
   const auto image = codec.encode({rgb.data(), 3 * 64, 64, 48}, 90);

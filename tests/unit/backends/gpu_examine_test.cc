@@ -38,7 +38,7 @@ TEST_F(GpuExamine, AHealthyGpuIsGood) {
   EXPECT_EQ(find(all, "cuFile")->level, Level::missing);
 }
 
-TEST_F(GpuExamine, WhoMayNotUseAGpuIsReported) {
+TEST_F(GpuExamine, MissingAccessToAGpuIsReported) {
   testing::HostGpuSettings gpu;
   gpu.facts.refuses = "a second process";
   auto all = look(gpu);
@@ -79,7 +79,7 @@ TEST_F(GpuExamine, ClocksErrorsAndSlices) {
   EXPECT_NE(find(all, "gpu0")->advice.find("MIG"), std::string::npos);
 }
 
-TEST_F(GpuExamine, WhereTheHostsMemoryIsSharedPciExpressSaysNothing) {
+TEST_F(GpuExamine, SharedHostMemoryMakesPciExpressMeaningless) {
   testing::HostGpuSettings gpu;
   gpu.facts.coherent = true;
   gpu.facts.link_max = gpu.state.link = {1, 1};  // what drivers give then
@@ -140,7 +140,7 @@ TEST_F(GpuExamine, ACardWithoutABridgeIsNotedAndABoardWithoutLinksWarnedOf) {
   EXPECT_EQ(find(look(gpu), "gpu0 NVLinks")->level, Level::warning);
 }
 
-TEST_F(GpuExamine, WhatIsLoggedAndWhatCannotBeRead) {
+TEST_F(GpuExamine, LoggedErrorsAndUnreadableLogs) {
   testing::HostBackendSettings settings;
   settings.gpus[0].facts.pci_address = "0000:17:00.0";
   testing::HostGpuBackend gpus(settings);

@@ -43,7 +43,7 @@ TEST_F(NcclDebugLog, IsOnlyWrittenBetweenOnAndOff) {
   EXPECT_EQ(resets, 4);
 }
 
-TEST_F(NcclDebugLog, ReportsWhatNcclComplainedOfOnceAndTheLastThree) {
+TEST_F(NcclDebugLog, ReportsRepeatedComplaintsOnceAndTheLastThree) {
   DebugLog log([] { ++resets; });
   EXPECT_EQ(log.complaints(), "");
   std::FILE* file = std::fopen(std::getenv("NCCL_DEBUG_FILE"), "w");

@@ -48,8 +48,12 @@ struct Library {
   int graphs = 0, graphs_left = 0, fails_at_graph = -1;
   std::vector<int> uploaded;            // likewise; before the first launch
   std::vector<std::size_t> registered;  // bytes of each buffer
-  int deregistered = 0;
-} * library;  // a new one for each test: a thread that hung keeps its own
+  int deregistered = 0, unmade_windows = 0;
+  bool makes_windows = true;
+  std::vector<int> windows;                                 // flags of each
+  std::vector<void**> promised;                             // windows that are there when the group of calls has ended
+  std::vector<std::pair<int, std::size_t>> sent, received;  // to and from which rank, and how many elements
+} * library;                                                // a new one for each test: a thread that hung keeps its own
 
 thread_local int gpu = 0;
 
@@ -139,7 +143,11 @@ namespace {
 Api functions() {
   Api api;
   api.group_start = [] { return called(), ++library->depth, ncclSuccess; };
-  api.group_end = [] { return called(), --library->depth, ncclSuccess; };
+  api.group_end = [] {
+    called();
+    for (void** window : std::exchange(library->promised, {})) *window = library;
+    return --library->depth, ncclSuccess;
+  };
   api.init = [](ncclComm_t* comm, int, ncclUniqueId, int, ncclConfig_t* config) {
     called();
     library->blocking = config->blocking;
@@ -174,6 +182,19 @@ Api functions() {
     return ncclSuccess;
   };
   api.deregister_buffer = [](ncclComm_t, void*) { return called(), ++library->deregistered, ncclSuccess; };
+  api.register_window = [](ncclComm_t, void*, std::size_t, void** window, int flags) {
+    called();
+    library->windows.push_back(library->depth == 1 ? flags : -1);
+    if (library->makes_windows) library->promised.push_back(window);
+    return ncclSuccess;
+  };
+  api.deregister_window = [](ncclComm_t, void*) { return called(), ++library->unmade_windows, ncclSuccess; };
+  api.send = [](const void*, std::size_t n, ncclDataType_t, int rank, ncclComm_t, cudaStream_t) {
+    return called(), library->sent.emplace_back(rank, n), ncclSuccess;
+  };
+  api.receive = [](void*, std::size_t n, ncclDataType_t, int rank, ncclComm_t, cudaStream_t) {
+    return called(), library->received.emplace_back(rank, n), ncclSuccess;
+  };
   api.destroy = [](ncclComm_t) { return called(), ++library->destroyed, ncclSuccess; };
   api.async_error = [](ncclComm_t, ncclResult_t* state) { return called(), *state = ncclSuccess, ncclSuccess; };
   api.error_text = [](ncclResult_t) { return "refused"; };
@@ -201,6 +222,8 @@ struct NcclGroups : ::testing::Test {
   const std::array<NcclBuffers, 2> buffers{NcclBuffers{memory.data(), memory.data()},
                                            NcclBuffers{memory.data(), memory.data()}};
   const std::span<const NcclBuffers> one{buffers.data(), 1};
+  std::array<unsigned char, 32> bytes{};
+  const std::array<NcclMemory, 2> apart{NcclMemory{bytes, bytes}, NcclMemory{bytes, bytes}};
 };
 
 TEST_F(NcclGroups, OperationsInARow) {
@@ -245,16 +268,37 @@ TEST_F(NcclGroups, ABatchIsRecordedOnceAndLaunchedAsAGraph) {
 }
 
 TEST_F(NcclGroups, BuffersAreRegisteredAndGivenBack) {
-  std::array<float, 8> results{};
-  const std::array<NcclBuffers, 2> apart{buffers[0], NcclBuffers{memory.data(), results.data()}};
   {
     const auto group = join();
-    group->register_buffers(apart, 32);
-    EXPECT_EQ(library->registered, std::vector<std::size_t>(3, 32)) << "what is sent and what comes, where they differ";
+    EXPECT_TRUE(group->register_buffers(apart, NcclRegistration::buffers));
+    EXPECT_EQ(library->registered, std::vector<std::size_t>(4, 32)) << "what is sent, and what comes";
     EXPECT_EQ(library->deregistered, 0);
   }
-  EXPECT_EQ(library->deregistered, 3);
+  EXPECT_EQ(library->deregistered, 4);
   EXPECT_EQ(library->destroyed, 2);
+}
+
+TEST_F(NcclGroups, WindowsAreMadeByAllMembersAtOnceAndAreThereWhenTheGroupEnds) {
+  {
+    const auto group = join();
+    EXPECT_TRUE(group->register_buffers(apart, NcclRegistration::windows));
+    EXPECT_EQ(library->windows, (std::vector<int>{1, 1, 1, 1})) << "symmetric, within a group of calls";
+    EXPECT_TRUE(library->registered.empty());
+  }
+  EXPECT_EQ(library->unmade_windows, 4);
+  EXPECT_EQ(library->deregistered, 0);
+  library->makes_windows = false;
+  const auto group = join();
+  EXPECT_FALSE(group->register_buffers(apart, NcclRegistration::windows)) << "it has none for these GPUs";
+}
+
+TEST_F(NcclGroups, UnevenPartsReachTheirRanks) {
+  const auto group = join();
+  group->start({.what = Collective::all_to_all_v, .count = 8, .parts = {0, 8, 8}}, buffers);
+  group->wait();
+  // Rank 0 gets all from both ranks, rank 1 gets nothing and is sent nothing.
+  EXPECT_EQ(library->sent, (std::vector<std::pair<int, std::size_t>>{{0, 8}, {0, 8}}));
+  EXPECT_EQ(library->received, (std::vector<std::pair<int, std::size_t>>{{0, 8}, {1, 8}}));
 }
 
 TEST_F(NcclGroups, AreCalledAsNcclTestsCallsThem) {
@@ -285,7 +329,7 @@ TEST_F(NcclGroups, RanksMeetBeforeTheClockStarts) {
   EXPECT_EQ(library->counts, (std::vector<std::size_t>{1, 8, 8}));
 }
 
-TEST_F(NcclGroups, RunOnEveryProcessorWhateverThreadMadeThem) {
+TEST_F(NcclGroups, RunOnEveryProcessorFromAnyThread) {
   cpu_set_t all, first;
   ASSERT_EQ(::sched_getaffinity(0, sizeof all, &all), 0);
   if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one processor";
@@ -329,13 +373,13 @@ TEST_F(NcclGroups, AMemberThatCannotJoinLeavesNoGroupOpenAndTakesTheOthersAlong)
   EXPECT_EQ(library->aborted_in_a_group, 0);
 }
 
-TEST_F(NcclGroups, AFailureSaysWhatTheLibraryWarnedOf) {
+TEST_F(NcclGroups, AFailureRepeatsTheLibrarysWarning) {
   library->fails_at_init = 0;
   EXPECT_EQ(testing::failure_of([&] { join([] { return std::string("no socket interface found"); }); }),
             "NCCL: join: refused: by the test; NCCL warned: no socket interface found");
 }
 
-TEST_F(NcclGroups, ARankThatNeverComesIsNotWaitedForAndWhatCameOfItIsEnded) {
+TEST_F(NcclGroups, AMissingRankIsNotAwaitedAndItsRestIsEnded) {
   library->hangs_at_init = 0;
   EXPECT_EQ(testing::failure_of([&] { join_alone(0.2); }), "NCCL: rank 1 (gpu3): join: did not end within 0.2 s");
   EXPECT_EQ(library->aborted, 0) << "there is nothing yet that could be";

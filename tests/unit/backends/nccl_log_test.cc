@@ -122,15 +122,20 @@ TEST(NcclLog, GoesToOtherRanksAndBack) {
 }
 
 TEST(NcclLog, PairsOfGpuAndNicSymmetricKernelsAndNvlinkOverNodes) {
-  std::string text;
-  for (int far = 0; far < 3; ++far)
-    text += "n1:1:2 [0] NCCL INFO GPU Direct RDMA Disabled for GPU 0 / HCA 4 (distance 9 > 5), read 0\n";
-  text +=
+  const auto reported = facts(
+      "n1:1:2 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [2]mlx5_2:1/IB [RO]; OOB eth0:10.4.2.31<0>\n"
+      "n1:1:2 [0] NCCL INFO NET/IB : Made virtual device [3] name=mlx5_4+mlx5_5 speed=800000 ndevs=2\n"
+      "n1:1:2 [0] NCCL INFO GPU Direct RDMA Disabled for GPU 0 / HCA 4 (distance 9 > 5)\n"
       "n1:1:2 [0] NCCL INFO GPU Direct RDMA Enabled for GPU 0 / HCA 0 (distance 4 <= 5), read 0 mode Default\n"
+      "n1:1:2 [0] NCCL INFO Channel 00/0 : 4[4] -> 8[0] [receive] via NET/IB/0/GDRDMA\n"
+      "n1:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 8[0] [send] via NET/IB/0(0)/GDRDMA\n"
+      "n1:1:2 [1] NCCL INFO Channel 01/0 : 1[1] -> 9[1] [send] via NET/IB/3(1)/GDRDMA(PCI)/Shared\n"
+      "[1,0]<stdout>:n1:1:2 [2] NCCL INFO Channel 02/0 : 2[2] -> 10[2] [send] via NET/IB/2(2)\n"
+      "n1:1:2 [2] NCCL INFO Channel 02/0 : 10[2] -> 2[3] [receive] via NET/Libfabric/7\n"
       "n1:1:2 [0] NCCL INFO comm 0x1 rank 0 nRanks 8 nNodes 2 localRanks 4 localRank 0 MNNVL 1\n"
-      "n1:1:2 [0] NCCL INFO AllReduce [Symmetric]: 4194304 Bytes -> Kernel AllReduce_AGxLLMC_R nchannels 32\n";
-  const auto reported = facts(text);
-  EXPECT_EQ(reported.at("gpu_direct_pairs"), "disabled x3, enabled x1");
+      "n1:1:2 [0] NCCL INFO AllReduce [Symmetric]: 4194304 Bytes -> Kernel AllReduce_AGxLLMC_R nchannels 32\n");
+  EXPECT_EQ(reported.at("gpu_direct_pairs"), "gpu0 by mlx5_0:1, gpu1 by mlx5_4+mlx5_5") << "of those that carry data";
+  EXPECT_EQ(reported.at("pairs_by_host_memory"), "gpu2 by mlx5_2:1 of n1, gpu3 by NIC 7 of n1");
   EXPECT_FALSE(reported.contains("gpu_direct"));
   EXPECT_EQ(reported.at("nvlink_over_nodes"), "yes");
   EXPECT_EQ(reported.at("algorithm"), "symmetric AllReduce_AGxLLMC_R");

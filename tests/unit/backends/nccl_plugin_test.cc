@@ -11,7 +11,7 @@
 namespace headrace::nccl_plugin_test {
 namespace {
 
-TEST(NcclPlugin, SaysWhatIsMissing) {
+TEST(NcclPlugin, NamesTheMissingPart) {
   Backends backends;
   const auto& all = backends.status();
   const BackendStatus& status = *std::find_if(all.begin(), all.end(), [](const auto& s) { return s.name == "nccl"; });

@@ -398,7 +398,7 @@ TEST(KeyRenewal, FetchesBeforeKeysExpire) {
 
 TEST(Settings, WithoutKeysNothingIsSigned) { EXPECT_FALSE(settings({{"HOME", "/h"}}, {}).is_signed()); }
 
-TEST(Settings, ReportWhatIsWrongAndNoSecret) {
+TEST(Settings, ReportFaultsWithoutSecrets) {
   const std::map<std::string, std::string> files{{"/h/.aws/config", kConfig}, {"/h/.aws/credentials", kKeys}};
   EXPECT_NE(why_not({{"AWS_ACCESS_KEY_ID", "hidden"}}, {}).find("only one of the two keys"), std::string::npos);
   EXPECT_EQ(why_not({{"AWS_ACCESS_KEY_ID", "hidden"}}, {}).find("hidden"), std::string::npos);
@@ -439,7 +439,7 @@ TEST(Settings, HoldNoControlCharacter) {
             "eu-1");
 }
 
-TEST(Settings, KnowWhatMustNotComeBack) {
+TEST(Settings, KnowSecretsThatMustNotReturn) {
   const Settings s = settings({{"AWS_ACCESS_KEY_ID", "AKIAIOSFODNN7EXAMPLE"},
                                {"AWS_SECRET_ACCESS_KEY", "wJalrXUtnFEMI/K7MDENG"},
                                {"AWS_SESSION_TOKEN", "IQoJb3JpZ2luX2VjEJr//////////wEa"},
@@ -486,7 +486,7 @@ TEST(Addresses, AreEncodedAsTheyAreSigned) {
   EXPECT_THROW(parse_url("s3:///p"), RunError);
 }
 
-TEST(Answers, ReportTheServersCodeAndWhatToDo) {
+TEST(Answers, ReportTheServersCodeAndTheRemedy) {
   Settings s;
   s.endpoint = "http://h";
   const Address address(s, "b");

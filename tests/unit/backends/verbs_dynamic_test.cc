@@ -196,6 +196,25 @@ TEST_F(DynamicEndpoint, EachRequestNamesItsTarget) {
   }
 }
 
+TEST_F(DynamicEndpoint, ABondCountsWhereTheCardRunsIt) {
+  const Device card(&device(), [](ibv_context*) {});
+  EXPECT_EQ(lag_legs(card), 0u) << "one port";
+  fake->lag_ports = 2;
+  EXPECT_EQ(lag_legs(card), 0u) << "two ports, each on its own";
+  fake->lag_state = 1;
+  EXPECT_EQ(lag_legs(card), 2u);
+  fake->lag_ports = 4;
+  EXPECT_EQ(lag_legs(card), 4u);
+  fake->mode = 2;
+  EXPECT_EQ(lag_legs(card), 0u) << "ports that share a switch, and stay devices of their own";
+  fake->mode = 1;
+  fake->refuses_commands = EOPNOTSUPP;
+  EXPECT_EQ(lag_legs(card), 0u);
+  fake->refuses_commands = 0;
+  fake->supported = false;
+  EXPECT_EQ(lag_legs(card), 0u) << "of another driver";
+}
+
 TEST_F(DynamicEndpoint, OtherCardsHaveNone) {
   const auto describe = [] {
     try {

@@ -163,7 +163,7 @@ TEST_F(VerbsEndpoint, SomeQueuePairsAreGivenUpAndTheOthersGoOn) {
 }
 
 /// What is wrong with memory, or with the program, is nothing of the way between two ends.
-TEST_F(VerbsEndpoint, OnlyWhatDoesNotComeThroughIsCutOff) {
+TEST_F(VerbsEndpoint, OnlyTheUndeliveredRestIsCutOff) {
   const auto end = open(infiniband());
   for (const int status : {IBV_WC_RETRY_EXC_ERR, IBV_WC_RNR_RETRY_EXC_ERR, IBV_WC_WR_FLUSH_ERR})
     EXPECT_TRUE(end->cut_off(status)) << end->why(status);
@@ -215,7 +215,7 @@ TEST_F(VerbsEndpoint, QueuePairsAreOfThePartitionAskedFor) {
   }
 }
 
-TEST_F(VerbsEndpoint, ADatagramNamesWhomItGoesTo) {
+TEST_F(VerbsEndpoint, ADatagramNamesItsTarget) {
   const auto end = open(infiniband(), {.transport = RdmaTransport::datagram, .queue_pairs = 2, .partition_index = 1});
   ASSERT_EQ(asked.made.size(), 2u);
   EXPECT_EQ(asked.made[0].qp_type, IBV_QPT_UD);
@@ -276,7 +276,7 @@ TEST_F(VerbsEndpoint, DatagramsOfAllQueuePairsHaveRoom) {
 }
 
 /// Whatever the card says of the queue pair: what was posted comes back.
-TEST_F(VerbsEndpoint, ACompletionReportsItsQueuePairAndWhatItIs) {
+TEST_F(VerbsEndpoint, ACompletionReportsItsQueuePairAndKind) {
   for (const RdmaTransport transport : {RdmaTransport::reliable, RdmaTransport::datagram}) {
     asked = {};
     const auto end = open(infiniband(), {.transport = transport, .queue_pairs = 3});

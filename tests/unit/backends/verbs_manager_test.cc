@@ -103,7 +103,7 @@ TEST_F(ManagedConnections, AReceiverThatIsLateIsTriedAgainSoon) {
   EXPECT_EQ(receiving, 2u);
 }
 
-TEST_F(ManagedConnections, AreAnsweredInWhateverOrderTheyAreAskedFor) {
+TEST_F(ManagedConnections, AreAnsweredInAnyOrder) {
   const auto own = manager();
   ask(101);
   ask(7, 0x12345678);  // of another program
@@ -114,7 +114,7 @@ TEST_F(ManagedConnections, AreAnsweredInWhateverOrderTheyAreAskedFor) {
   EXPECT_EQ(fake->accepted[1].qp_num, 101u);
 }
 
-TEST_F(ManagedConnections, GiveEverythingBackWhateverFails) {
+TEST_F(ManagedConnections, GiveEverythingBackAfterAnyFailure) {
   for (const char* call : {"create_id", "bind_addr", "listen"}) {
     fake->fails = call;
     EXPECT_NE(testing::failure_of([] { manager(); }).find("mlx5_0/1: connect: rdma_cm: "), std::string::npos) << call;
@@ -138,7 +138,7 @@ TEST_F(ManagedConnections, GiveEverythingBackWhateverFails) {
   EXPECT_NE(testing::failure_of([&] { connect(*own, false); }).find("accept a connection"), std::string::npos);
 }
 
-TEST_F(ManagedConnections, ThatAreRefusedAreReported) {
+TEST_F(ManagedConnections, RefusedOnesAreReported) {
   fake->answer = RDMA_CM_EVENT_REJECTED;
   const auto own = manager();
   const std::string reported = testing::failure_of([&] { connect(*own, true); });

@@ -17,7 +17,7 @@ const BackendStatus& verbs(const Backends& backends) {
   return *std::find_if(all.begin(), all.end(), [](const auto& s) { return s.name == "verbs"; });
 }
 
-TEST(VerbsPlugin, SaysWhatIsMissing) {
+TEST(VerbsPlugin, NamesTheMissingPart) {
   Backends backends;
   const BackendStatus& status = verbs(backends);
   if (!status.built) {
@@ -31,7 +31,7 @@ TEST(VerbsPlugin, SaysWhatIsMissing) {
   EXPECT_THROW(backends.rdma(), RunError);
 }
 
-TEST(VerbsPlugin, PortsSayWhatTheyAre) {
+TEST(VerbsPlugin, PortsHaveNames) {
   Backends backends;
   if (const std::string why = backends.why_not("verbs"); !why.empty()) GTEST_SKIP() << why;
   ASSERT_FALSE(backends.rdma().ports().empty());

@@ -13,7 +13,7 @@ TEST(ClockTest, SleepsUntilTheMomentAndNeverLess) {
   }
 }
 
-TEST(ClockTest, DoesNotSleepForWhatIsPast) {
+TEST(ClockTest, DoesNotSleepForAPastMoment) {
   sleep_until(0);
   sleep_until(now_ns() - 1);
 }

@@ -83,7 +83,7 @@ TEST(Document, ManyKeysTakeNoLongerThanTheyMust) {
   EXPECT_EQ(problems.errors()[0].text, "duplicate key 'k7' (first at line 8)");
 }
 
-TEST(Document, RefusesWhatIsNotUtf8) {
+TEST(Document, RefusesInvalidUtf8) {
   for (const char* wrong : {"\xff", "\xc3", "\xe2\x82", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
     Diagnostics problems;
     parse_yaml("a: 1\nb: x" + std::string(wrong), "c.yaml", problems);
@@ -114,7 +114,7 @@ TEST(Document, EmptyAndUnreadable) {
   EXPECT_EQ(problems.errors().size(), 2u);
 }
 
-TEST(Document, WritesWhatItReads) {
+TEST(Document, RoundTripsText) {
   const char* text =
       "a: 1\nlist:\n  - x\n  - k: v\n    deep: [1, [2, 3]]\n  - []\nempty: {}\nnull_text: "
       "\"null\"\nnothing: ~\n"
@@ -145,7 +145,7 @@ TEST(Override, SetsMakesAndIndexes) {
   EXPECT_EQ(root.find("list")->items[1].find("k")->items[1].text, "8");
 }
 
-TEST(Override, RefusesWhatCannotBe) {
+TEST(Override, RefusesInvalidValues) {
   Value root = parse("a: 1\nlist: [1]\n");
   for (const char* assignment : {"", "novalue", "=3", "a.b=1", "list.1=2", "list.x=2", "x..y=1", "x=[1"}) {
     Diagnostics problems;

@@ -35,5 +35,27 @@ TEST(CsvField, IsNoFormulaAndKeepsNumbers) {
   for (const auto& one : kCases) EXPECT_EQ(csv_field(one.text), one.field) << one.text;
 }
 
+TEST(ShellWord, PrintsOnOneLine) {
+  const struct {
+    const char *text, *word, *of_sh;
+  } kCases[] = {
+      {"a/b-c_1.yaml", "a/b-c_1.yaml", "a/b-c_1.yaml"},
+      {"", "''", "''"},
+      {"sp ace;touch PWNED", "'sp ace;touch PWNED'", "'sp ace;touch PWNED'"},
+      {"$(id)", "'$(id)'", "'$(id)'"},
+      {"it's", "'it'\\''s'", "'it'\\''s'"},
+      {"back\\slash", "'back\\slash'", "'back\\slash'"},
+      {"caf\u00e9", "'caf\u00e9'", "'caf\u00e9'"},
+      {"a\nb", "$'a\\nb'", "'a\nb'"},
+      {"it's\\\x1b[31m\n", "$'it\\'s\\\\\\x1b[31m\\n'", "'it'\\''s\\\x1b[31m\n'"},
+      {"caf\xe9", "$'caf\\xe9'", "'caf\xe9'"},
+      {"\u202e", "$'\\xe2\\x80\\xae'", "'\u202e'"},
+  };
+  for (const auto& one : kCases) {
+    EXPECT_EQ(shell_word(one.text), one.word);
+    EXPECT_EQ(sh_word(one.text), one.of_sh);
+  }
+}
+
 }  // namespace
 }  // namespace headrace::escape_test

@@ -33,7 +33,7 @@ TEST(FileText, IsReadWhole) {
   EXPECT_EQ(file_text(tmp / "empty"), "");
 }
 
-TEST(FileText, RefusesWhatHasNoEnd) {
+TEST(FileText, RefusesEndlessFiles) {
   const TemporaryFolder tmp;
   tmp.write("sparse", "");
   ASSERT_EQ(::truncate((tmp / "sparse").c_str(), off_t{5} << 30), 0);
@@ -65,7 +65,7 @@ TEST(FileText, APipeIsReadToItsEndOrItsLimit) {
   EXPECT_EQ(refusal(pipe, std::size_t{2} << 20), "has more than 2 MiB; at most 2 MiB are read");
 }
 
-TEST(FileText, APipeThatNobodyWritesIsGivenUp) {
+TEST(FileText, APipeWithoutAWriterIsGivenUp) {
   const TemporaryFolder tmp;
   ASSERT_EQ(::mkfifo((tmp / "pipe").c_str(), 0600), 0);
   EXPECT_EQ(refusal(tmp / "pipe"), "gave nothing to read for 10 s");

@@ -46,7 +46,7 @@ TEST(MarkedFolder, TakesEmptyAndMarkedOnes) {
   EXPECT_NO_THROW(MarkedFolder::make(tmp / "empty", "run"));
 }
 
-TEST(MarkedFolder, TakesOneWhoseMarkWasCutShort) {
+TEST(MarkedFolder, TakesAFolderWithACutMark) {
   const TemporaryFolder tmp;
   const files::Folder folder = files::Folder::at(tmp.path()).make("s");
   const std::string aside = ".headrace.0123456789abcdef.new";
@@ -61,7 +61,7 @@ TEST(MarkedFolder, TakesOneWhoseMarkWasCutShort) {
 }
 
 /// The one place that decides whether a target may be taken, also after a kill at any moment.
-TEST(MarkedFolder, IsFreeForWhatIsEmptyOrOfItsKind) {
+TEST(MarkedFolder, IsFreeIfEmptyOrOfItsKind) {
   const TemporaryFolder tmp;
   const files::Folder here = files::Folder::at(tmp.path());
   here.make("aside").create(".headrace.0123456789abcdef.new");
@@ -77,7 +77,7 @@ TEST(MarkedFolder, IsFreeForWhatIsEmptyOrOfItsKind) {
   EXPECT_THROW(MarkedFolder::is_free_for(tmp / "thesis/thesis.tex", "shards"), UsageError);
 }
 
-TEST(MarkedFolder, WhatKilledWritersLeftGoesWithTheNextOneThatHasItAlone) {
+TEST(MarkedFolder, TheNextExclusiveOwnerRemovesFilesOfKilledWriters) {
   const TemporaryFolder tmp;
   { MarkedFolder::make_alone(tmp / "s", "shards"); }
   files::Folder::at(tmp / "s").create(".headrace.0123456789abcdef.new");
@@ -122,7 +122,7 @@ TEST(MarkedFolder, IsMadeByManyAtOnce) {
   EXPECT_EQ(failed, 0);
 }
 
-TEST(MarkedFolder, ReportsWhoHasIt) {
+TEST(MarkedFolder, ReportsItsOwner) {
   const TemporaryFolder tmp;
   const MarkedFolder held = MarkedFolder::make_alone(tmp / "run", "run");
   try {
@@ -199,7 +199,7 @@ TEST(MarkedFolder, LeavesTheFolderThatTheUserMade) {
   EXPECT_TRUE(fs::is_empty(tmp / "mine"));
 }
 
-TEST(MarkedFolder, RefusesWhatItDidNotMake) {
+TEST(MarkedFolder, RefusesForeignFiles) {
   const TemporaryFolder tmp;
   for (const char* name : {"d", "c", "b", "a"}) tmp.write(std::string("full/") + name, "x");
   EXPECT_EQ(refusal(tmp / "full"), (tmp / "full") + ": holds what headrace did not make (a, b, c, ... 4 in all); " +
@@ -326,7 +326,7 @@ TEST(MarkedFolder, BelievesNoMarkThatOthersCanHaveWritten) {
   }
 }
 
-TEST(MarkedFolder, BelievesThoseOfWhomSudoServesAndOfAnOwnersGroup) {
+TEST(MarkedFolder, BelievesFilesOfTheSudoUserAndAnOwnersGroup) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const auto give = [](const std::string& folder) {
     ASSERT_EQ(::chown(folder.c_str(), kStranger, 4712), 0);
@@ -342,7 +342,7 @@ TEST(MarkedFolder, BelievesThoseOfWhomSudoServesAndOfAnOwnersGroup) {
   ::unsetenv("SUDO_UID");
 }
 
-TEST(MarkedFolder, TakesAnEmptyFolderOfAnotherOnlyWhereNobodyElseCanHavePutIt) {
+TEST(MarkedFolder, TakesAForeignEmptyFolderOnlyFromASafeParent) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const TemporaryFolder tmp;
   const auto give = [&](const std::string& name) {
@@ -368,7 +368,7 @@ TEST(MarkedFolder, TakesAnEmptyFolderOfAnotherOnlyWhereNobodyElseCanHavePutIt) {
   EXPECT_EQ(own_place(own), own);
 }
 
-TEST(MarkedFolder, ThatIsPrivateIsEnteredByNobodyElse) {
+TEST(MarkedFolder, APrivateOneIsClosedToOthers) {
   const TemporaryFolder tmp;
   const std::string path = tmp / files::random_name("work");
   EXPECT_EQ(path.size(), (tmp / "work-").size() + 32);

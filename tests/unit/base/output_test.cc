@@ -23,7 +23,7 @@ TEST(Output, IsReplacedWhole) {
   for (const auto& entry : fs::directory_iterator(tmp.path())) EXPECT_EQ(entry.path().filename(), "told");
 }
 
-TEST(Output, ALinkLeadsToWhatIsWritten) {
+TEST(Output, ALinkLeadsToTheWrittenFile) {
   const TemporaryFolder tmp;
   tmp.write("real", "old");
   fs::create_symlink(tmp / "real", tmp / "link");
@@ -32,7 +32,7 @@ TEST(Output, ALinkLeadsToWhatIsWritten) {
   EXPECT_TRUE(fs::is_symlink(tmp / "link"));
 }
 
-TEST(Output, WhatIsNoFileIsRefusedAndNothingStaysBehind) {
+TEST(Output, ANonFileIsRefusedWithoutRemains) {
   const TemporaryFolder tmp;
   fs::create_directory(tmp / "folder");
   fs::create_symlink(tmp / "nowhere/at/all", tmp / "link");
@@ -43,7 +43,7 @@ TEST(Output, WhatIsNoFileIsRefusedAndNothingStaysBehind) {
 }
 
 /// Standard output is written to, never replaced, whatever it leads to.
-TEST(Output, ThatIsPrivateIsReadByItsOwnerWhateverTheUmask) {
+TEST(Output, APrivateFileIsReadableByItsOwnerUnderAnyUmask) {
   const TemporaryFolder tmp;
   const auto mode = [&] {
     struct stat status;

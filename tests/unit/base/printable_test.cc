@@ -11,7 +11,7 @@
 namespace headrace::printable_test {
 namespace {
 
-TEST(Printable, KeepsWhatPeopleRead) {
+TEST(Printable, KeepsReadableText) {
   for (const char* text : {"", "plain", "Zürich 数据 😀 عربي", "a\\n", "é", "\xf4\x8f\xbf\xbd"})
     EXPECT_EQ(printable(text), text);
 }
@@ -35,7 +35,7 @@ TEST(Printable, ShowsCommandsToTerminals) {
   EXPECT_EQ(printable(std::string_view("a\0b", 3)), "a\\u0000b");
 }
 
-TEST(Printable, ShowsWhatReversesOrHides) {
+TEST(Printable, ShowsReversingAndHidingCharacters) {
   EXPECT_EQ(printable("\xe2\x80\xae"
                       "SSAP"),
             "\\u202eSSAP");

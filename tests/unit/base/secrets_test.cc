@@ -34,7 +34,7 @@ TEST(Secrets, AreStruckOutWholeAlone) {
   EXPECT_EQ(secrets.struck_out("x the-cluster-of-node-7"), "x *********************");
 }
 
-TEST(Secrets, ThatAreShortAreNone) {
+TEST(Secrets, ShortOnesAreNone) {
   const Secrets secrets({"", "abc"});
   EXPECT_EQ(secrets.struck_out("abc"), "abc");
 }

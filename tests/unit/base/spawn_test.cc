@@ -74,7 +74,7 @@ TEST(Spawn, AGroupOfItsOwnIsNotThisOne) {
   EXPECT_EQ(system::exit_code_of(system::wait_for_end(pid)), 128 + SIGKILL);
 }
 
-TEST(Spawn, WaitingForWhatIsNoChildSaysSo) { EXPECT_EQ(system::wait_for_end(1), -1); }
+TEST(Spawn, WaitingForAForeignProcessReportsIt) { EXPECT_EQ(system::wait_for_end(1), -1); }
 
 }  // namespace
 }  // namespace headrace::spawn_test

@@ -40,7 +40,7 @@ TEST(Sweep, RangesGrowByFactorOrStep) {
   EXPECT_EQ(problems.errors().size(), 5u);
 }
 
-TEST(Sweep, ExcludesWhatCannotBe) {
+TEST(Sweep, ExcludesImpossibleValues) {
   Diagnostics problems;
   const auto points = expand_text(
       "use: w\nengine: [posix, io_uring]\nqueue_depth: [1, 8, 32]\nexclude: [{engine: posix, "

@@ -9,6 +9,7 @@
 #include "harness/bringup/blame/flapping.h"
 #include "harness/bringup/blame/judge.h"
 #include "harness/bringup/blame/topology.h"
+#include "harness/bringup/conclusion.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/record.h"
 #include "harness/bringup/tests/preflight.h"
@@ -51,7 +52,7 @@ std::vector<std::string> describe(const std::vector<Answered>& all, bool faults 
   return out;
 }
 
-TEST(BringUpHosts, WhoIsUnlikeMostOthersIsReported) {
+TEST(BringUpHosts, AHostUnlikeMostOthersIsReported) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "502 GiB"), host(3, "503 GiB", 0.02)};
   EXPECT_TRUE(describe(all).empty());  // what the kernel keeps, and a clock a little off
   all[1].facts.facts["memory.total"] = "440 GiB";
@@ -66,7 +67,7 @@ TEST(BringUpHosts, WhoIsUnlikeMostOthersIsReported) {
   EXPECT_EQ(describe(all), (std::vector<std::string>{"1 memory.total", "2 GPUs", "2 path /data", "0 path /data"}));
 }
 
-TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
+TEST(BringUpHosts, WithoutABaselineNoHostDiffers) {
   EXPECT_TRUE(describe({host(0, "503 GiB"), host(1, "251 GiB")}).empty());
   EXPECT_TRUE(describe({host(0, "503 GiB"), host(1, "503 GiB"), host(2, "251 GiB"), host(3, "251 GiB")}).empty());
   EXPECT_EQ(describe({host(0, "503 GiB"), host(1, "600 GiB"), host(2, "503 GiB")}, false),
@@ -74,7 +75,7 @@ TEST(BringUpHosts, WhereNoValueIsUsualNobodyDiffers) {
 }
 
 /// One host alone, two, or all of them: nobody needs to be compared for it.
-TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersReport) {
+TEST(BringUpHosts, ABrokenPartIsAFaultRegardlessOfOthers) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB")};
   EXPECT_TRUE(describe(all).empty());
   all[1].facts.facts["gpu1.fault_remap_failed"] = "a row of memory failed, and no spare row was left";
@@ -87,7 +88,7 @@ TEST(BringUpHosts, WhatIsBrokenIsAFaultWhateverOthersReport) {
   EXPECT_EQ(describe(all).size(), 2u);
 }
 
-TEST(BringUpHosts, PortsAndSettingsOfNcclAreHeldAgainstTheOthers) {
+TEST(BringUpHosts, PortsAndSettingsOfNcclAreCompared) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
   for (Answered& one : all) {
     one.facts.facts["port mlx5_0/1.kind"] = one.facts.facts["port eth0.10.kind"] = "InfiniBand";
@@ -126,7 +127,7 @@ TEST(BringUpHosts, ASchedulerIsGivenNamesAndNoAddresses) {
   EXPECT_NE(commands.drain[0].find("10.0.0.1,n1"), std::string::npos) << commands.drain[0];
 }
 
-TEST(BringUpHosts, WhatSlowsAGpuDownIsReportedAndItsPowerLimitIsNot) {
+TEST(BringUpHosts, GpuThrottlingIsReportedAndItsPowerLimitIsNot) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
   for (Answered& one : all) one.facts.facts["gpu0.held_back"] = "power limit";
   EXPECT_TRUE(describe(all).empty() && describe(all, false).empty());
@@ -142,7 +143,7 @@ Answered accepted(Answered one, bool kept) {
   return one;
 }
 
-TEST(BringUpHosts, ARepairedOneIsHeldAgainstAcceptedOnesAlone) {
+TEST(BringUpHosts, ARepairedHostIsComparedWithAcceptedOnesAlone) {
   // One partner that is there, and what two others reported when they were accepted.
   std::vector<Answered> all{host(0, "440 GiB"), accepted(host(1, "503 GiB"), false), accepted(host(2, "503 GiB"), true),
                             accepted(host(3, "503 GiB"), true)};
@@ -156,7 +157,7 @@ TEST(BringUpHosts, ARepairedOneIsHeldAgainstAcceptedOnesAlone) {
             (std::vector<std::string>{"0 memory.total", "1 memory.total"}));
 }
 
-TEST(BringUpHosts, WhatChangedSinceOthersWereAcceptedIsNobodysFault) {
+TEST(BringUpHosts, AChangeSinceAcceptanceIsNoFault) {
   std::vector<Answered> all{host(0, "440 GiB"), accepted(host(1, "440 GiB"), false), accepted(host(2, "503 GiB"), true),
                             accepted(host(3, "503 GiB"), true), accepted(host(4, "503 GiB"), true)};
   EXPECT_TRUE(describe(all).empty());
@@ -169,7 +170,7 @@ TEST(BringUpHosts, WhatChangedSinceOthersWereAcceptedIsNobodysFault) {
   EXPECT_EQ(describe(all, false), std::vector<std::string>{"0 kernel.release"});
 }
 
-TEST(BringUpHosts, AClockIsHeldAgainstThoseOfThisMoment) {
+TEST(BringUpHosts, AClockIsComparedWithPresentOnes) {
   std::vector<Answered> all{host(0, "1 GiB", 5), accepted(host(1, "1 GiB"), false), accepted(host(2, "1 GiB"), true)};
   EXPECT_EQ(describe(all), std::vector<std::string>{"0 clock"});
   all[0].clock_s = 0;
@@ -217,7 +218,7 @@ TEST(BringUpHosts, TwoOrThreeHostsWithOneAddressAreNamed) {
 }
 
 /// Of most hosts beside an address of their own: a network inside each of them, as to its management controller.
-TEST(BringUpHosts, AnAddressThatMostHostsHaveBesideTheirOwnIsNoFault) {
+TEST(BringUpHosts, AnAddressThatMostHostsShareIsNoFault) {
   std::vector<HostAddresses> all;
   for (unsigned number = 1; number <= 6; ++number)
     all.push_back({{"eth0", fmt::format("10.0.0.{}", number)}, {"bmc0", "192.168.31.2"}});
@@ -265,7 +266,7 @@ TEST(BringUpHosts, EachQualityAccuses) {
     }
 }
 
-TEST(BringUpHosts, WhatLosesNearlyAllIsFoundInQuietData) {
+TEST(BringUpHosts, ANearlyTotalLossIsFoundInQuietData) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const double left : {0.05, 0.001}) {
       SearchOptions options;
@@ -286,7 +287,7 @@ TEST(BringUpHosts, WhatLosesNearlyAllIsFoundInQuietData) {
     }
 }
 
-TEST(BringUpHosts, OneThatIsFasterMakesNobodySlow) {
+TEST(BringUpHosts, AFasterNodeMakesNoneSlow) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const unsigned nodes : {8u, 64u}) {
       SearchOptions options;
@@ -305,7 +306,7 @@ TEST(BringUpHosts, OneThatIsFasterMakesNobodySlow) {
     }
 }
 
-TEST(BringUpHosts, NobodyIsAccusedWhereNothingIsWrong) {
+TEST(BringUpHosts, SoundFabricsHaveNoAccused) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     EXPECT_TRUE(searched(64, Quality::rate, false, seed).faults().empty()) << seed;
 }
@@ -332,7 +333,7 @@ TEST(BringUpHosts, EveryLinkIsMetOnRequestButThoseThatCannot) {
   EXPECT_LE(rounds, 15u);
 }
 
-TEST(BringUpHosts, WhereEveryLinkIsMetASlowOneIsFound) {
+TEST(BringUpHosts, ASlowLinkIsFoundIfEveryLinkIsMet) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const double loss : {0.12, 0.5}) {
       SearchOptions options;
@@ -394,6 +395,21 @@ TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
   EXPECT_NE(reported.find("did you mean 'accepted'?"), reported.npos) << reported;
 }
 
+TEST(BringUpHosts, AResultThatIsShownAgainHasItsReasons) {
+  Record faulty = small_record();
+  faulty.nodes[1].state = NodeState::confirmed;
+  NamedFault& fault = faulty.faults.emplace_back();
+  fault.scope = "node";
+  fault.subject = "b";
+  fault.fault.scope = Finding::Scope::node;
+  fault.fault.a = 1;
+  fault.fault.in = {Quality::latency, Quality::resent};
+  fault.brief = "no connections";
+  const std::string text = record_json(faulty);
+  EXPECT_NE(text.find("reason='headrace: latency, resent, no connections'"), text.npos) << text;
+  EXPECT_EQ(record_json(concluded_from(text, "x.json")), text);
+}
+
 /// Of node 1 in each session: passed, failed, or was not measured; how many passes in a row are still wanted, 0: it does not
 /// flap.
 unsigned wanted_after(const std::string& sessions) {
@@ -409,7 +425,7 @@ unsigned wanted_after(const std::string& sessions) {
   return flaps ? flaps->left : 0;
 }
 
-TEST(BringUpHosts, WhoPassesFailsAndPassesFlaps) {
+TEST(BringUpHosts, PassFailPassIsFlapping) {
   EXPECT_EQ(wanted_after("pfp"), 1u);
   EXPECT_EQ(wanted_after("p-f-p-"), 1u);  // not measured is no pass
   EXPECT_EQ(wanted_after("pfpp"), 0u);
@@ -420,7 +436,7 @@ TEST(BringUpHosts, WhoPassesFailsAndPassesFlaps) {
   EXPECT_EQ(wanted_after("pf"), 0u);  // it is bad, and named for that
 }
 
-TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
+TEST(BringUpHosts, NextStepsFollowFromTheStates) {
   Record record = small_record();
   const auto next = [&] {
     std::vector<std::string> commands;
@@ -446,7 +462,7 @@ TEST(BringUpHosts, WhatToDoNextFollowsFromTheStates) {
 }
 
 /// It may be anybody's file: its names go into commands, its numbers into tables.
-TEST(BringUpHosts, ARecordIsNotBelievedWhatNobodyWrote) {
+TEST(BringUpHosts, ARecordWithForeignEntriesIsNotBelieved) {
   const std::string text = record_json(small_record());
   const auto with = [&](const std::string& from, const std::string& to) {
     std::string wrong = text;
@@ -523,7 +539,7 @@ TEST(BringUpHosts, UnreachableNodesAreTakenOutUnlessHalfOfAllAre) {
   EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
 }
 
-TEST(BringUpHosts, WhatANodeReachedBeforeItWasRepairedCountsNoMore) {
+TEST(BringUpHosts, MeasurementsBeforeARepairCountNoMore) {
   const Record record = small_record();
   const Replay replay(record);
   EXPECT_FALSE(replay.counts(0, {0, 1, 0, {}, {}}));

@@ -51,7 +51,7 @@ Record record_of(std::vector<NodeTests> tests) {
   return record;
 }
 
-TEST(BringUpNodes, NobodyIsNamedWhereAllAreAlike) {
+TEST(BringUpNodes, EqualNodesAreNotNamed) {
   const TestsJudged judged = judge_tests(record_of({healthy(kFirst)}));
   EXPECT_TRUE(judged.differences.empty() && judged.shared.empty() && judged.suspects.empty());
   EXPECT_EQ(judged.unjudged, "");
@@ -76,7 +76,7 @@ TEST(BringUpNodes, ASlowNodeIsSuspectedByOneTestAndNamedByTwo) {
   for (const Difference& one : passing.differences) EXPECT_FALSE(one.fault);
 }
 
-TEST(BringUpNodes, WhatARackSharesIsTheRacks) {
+TEST(BringUpNodes, ALossOfAWholeRackIsTheRacks) {
   const auto slow = [](const char* when) {
     NodeTests tests = healthy(when);
     for (unsigned node = 0; node < 4; ++node) *tests.nodes[node].values[0] *= 0.8;
@@ -89,7 +89,7 @@ TEST(BringUpNodes, WhatARackSharesIsTheRacks) {
   for (const Difference& one : judged.differences) EXPECT_FALSE(one.fault) << one.reported;
 }
 
-TEST(BringUpNodes, WhoLacksWhatTheOthersHaveIsNamed) {
+TEST(BringUpNodes, ANodeWithoutACommonPartIsNamed) {
   NodeTests tests = healthy(kFirst);
   tests.nodes[5].values[0].reset();
   tests.nodes[5].without["memory_copy"] = "error: no memory";
@@ -106,7 +106,7 @@ TEST(BringUpNodes, WhoLacksWhatTheOthersHaveIsNamed) {
   EXPECT_TRUE(judge_tests(record_of({none})).differences.empty());
 }
 
-TEST(BringUpNodes, WhereNobodyIsComparedTheReasonIsReported) {
+TEST(BringUpNodes, WithoutAComparisonTheReasonIsReported) {
   NodeTests few = healthy(kFirst);
   few.nodes.resize(5);
   EXPECT_EQ(judge_tests(record_of({few})).unjudged,
@@ -200,7 +200,7 @@ TEST(BringUpNodes, OtherMetricsThanTheFirstAccuseByAFifth) {
 }
 
 /// Of fewer than eight nobody is compared: what lies far below all sound hardware is suspected once and named twice.
-TEST(BringUpNodes, WhereNobodyIsComparedExpectationsAreJudged) {
+TEST(BringUpNodes, WithoutAComparisonExpectationsAreJudged) {
   StoredRun slow = burnt();
   slow.expected = {{"memory_copy", "copy_bandwidth", "memory", "far below", "12 % of 307 GB/s"}};
   slow.environment = {{"cpu.usable", "64"}, {"cpu.threads", "64"}};
@@ -235,7 +235,7 @@ TEST(BringUpNodes, FaultsAndExpectationsAreStoredAndReadBack) {
   EXPECT_TRUE(after.nodes[0].faults.empty() && after.nodes[0].far_below.empty());
 }
 
-TEST(BringUpNodes, WhatANodeMeasuredBeforeItWasRepairedCountsNoMore) {
+TEST(BringUpNodes, NodeTestsBeforeARepairCountNoMore) {
   Record record = record_of({with(3, 800, kFirst), with(3, 810, kAgain)});
   record.sessions.push_back({"2026-02-01T12:00:00.000Z", {3}, {}});
   NodeTests after = healthy("2026-02-01T12:00:00.000Z");
@@ -304,7 +304,7 @@ TEST(BringUpNodes, GroupsAreSlowerByMoreThanDeltaAndNoise) {
   EXPECT_TRUE(comparable(groups_that({1, 1, 1}, even, false)));
 }
 
-TEST(BringUpNodes, ARecordKeepsWhatWasMeasured) {
+TEST(BringUpNodes, ARecordKeepsMeasurements) {
   Record record = record_of({with(3, 800, kFirst)});
   record.sessions[0].tests[0].nodes[5].values[0].reset();
   record.sessions[0].tests[0].nodes[5].without["memory_copy"] = "error: no memory";
@@ -335,7 +335,7 @@ TEST(BringUpNodes, AGroupThatFailsAndStorageThatIsTooSlowAreNamed) {
   EXPECT_TRUE(judge_groups(record).undecided);
 }
 
-TEST(BringUpNodes, WhatFailsOnAllNodesIsAFaultAndWhatWorkedIsKept) {
+TEST(BringUpNodes, AFailureOnAllNodesIsAFaultAndSuccessesAreKept) {
   Record record = record_of({});
   auto& groups = record.sessions[0].groups;
   groups.push_back(

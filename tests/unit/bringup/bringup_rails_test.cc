@@ -101,7 +101,7 @@ TEST(BringUpRails, AcceptedNodesReportHowManyPortsRepairedOnesOughtToHave) {
   for (const unsigned repaired : {0, 1, 2}) EXPECT_EQ(record.nodes[repaired].differences.size(), 1u);
 }
 
-TEST(BringUpRails, WhereMostNodesHaveNoPortTheReasonIsReported) {
+TEST(BringUpRails, WithPortsOnFewNodesTheReasonIsReported) {
   const auto why = [](Record record) {
     EXPECT_EQ(rails(record), 1u);
     EXPECT_EQ(rail_name(record, 0, 0), "");

@@ -20,7 +20,7 @@ FleetPlan plan_of(unsigned nodes, double loss) {
   return plan;
 }
 
-TEST(BringUp, FindsWhatIsBadAndAccusesNobodyElse) {
+TEST(BringUp, FindsTheBadPartsAndAccusesNoOther) {
   for (const double loss : {0.06, 0.15}) {
     const SimulationSummary sum = of(plan_of(300, loss), 8);
     EXPECT_NE(sum.word, Outcome::fail) << loss;
@@ -34,7 +34,7 @@ TEST(BringUp, FindsWhatIsBadAndAccusesNobodyElse) {
   }
 }
 
-TEST(BringUp, AccusesNobodyWhereAllAreHealthy) {
+TEST(BringUp, AccusesNoneAmongHealthyNodes) {
   FleetPlan plan = plan_of(300, 0.06);
   plan.bad = 0;
   plan.transient = 0.05;
@@ -51,7 +51,7 @@ FleetPlan often_low_for_once(unsigned nodes, double bad) {
   return plan;
 }
 
-TEST(BringUp, AccusesNobodyWhereRatesAreOftenLowForOnce) {
+TEST(BringUp, AccusesNoneWithOccasionalLowRates) {
   for (const double bad : {0.0, 0.02}) {
     const SimulationSummary sum = of(often_low_for_once(64, bad), 24);
     EXPECT_EQ(sum.fleets_with_false, 0u) << bad;
@@ -193,7 +193,7 @@ TEST(BringUp, NamesOneNicOfANode) {
   EXPECT_EQ(search.findings()[0].rail, 1u);
 }
 
-TEST(BringUp, WhatANodeDoesNotHaveIsNotWaitedFor) {
+TEST(BringUp, AMissingPartOfANodeIsNotAwaited) {
   const Topology topology{.nodes = 16, .rails = 2, .switch_of = {}, .absent = {16 + 5}};
   Search search(topology, {});
   for (Round round = search.next(); !round.empty(); round = search.next()) {
@@ -210,7 +210,7 @@ TEST(BringUp, WhatANodeDoesNotHaveIsNotWaitedFor) {
   EXPECT_EQ(search.findings()[0].a, 5u);
 }
 
-TEST(BringUp, NamesASwitchWhoseNodesAreSlowByOneRailAlone) {
+TEST(BringUp, NamesASwitchWithNodesSlowByOneRail) {
   Topology topology{.nodes = 64, .rails = 2, .switch_of = {}};
   for (unsigned node = 0; node < 64; ++node) topology.switch_of.push_back(node / 8);
   const Search search = searched(topology, [](auto a, auto b, auto rail, auto round) {
@@ -221,7 +221,7 @@ TEST(BringUp, NamesASwitchWhoseNodesAreSlowByOneRailAlone) {
   EXPECT_EQ(search.findings()[0].a, 2u);
 }
 
-TEST(BringUp, NamesASwitchMostOfWhoseNodesAreSlow) {
+TEST(BringUp, NamesASwitchWithMostNodesSlow) {
   Topology topology{.nodes = 64, .rails = 1, .switch_of = {}};
   for (unsigned node = 0; node < 64; ++node) topology.switch_of.push_back(node / 8);
   const Search search = searched(topology, [](auto a, auto b, auto rail, auto round) {

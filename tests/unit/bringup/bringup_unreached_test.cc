@@ -1,5 +1,6 @@
 // What pairs of a bring-up that could not be connected say of its nodes, NICs, links and rails.
 #include "harness/bringup/blame/unreached.h"
+#include "harness/bringup/network/tcp_pair.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -21,6 +22,7 @@ struct Cluster {
   Record record;
   Reaches reaches = [](unsigned, unsigned, unsigned) { return true; };
   std::set<std::pair<unsigned, unsigned>> broken_agents{};  // nodes and rails
+  std::string why = "no way there";
 };
 
 Cluster cluster(unsigned nodes, unsigned rails = 1) {
@@ -44,7 +46,7 @@ std::vector<unsigned> all_of(const Record& record) {
 
 /// One meeting, as a round records it.
 void meet(const Cluster& of, Unreached& unreached, unsigned a, unsigned b, unsigned rail) {
-  FailedPair failed{a, b, rail, "no way there"};
+  FailedPair failed{a, b, rail, of.why};
   for (const unsigned node : {a, b})
     if (of.broken_agents.contains({node, rail})) failed.own.push_back(node);
   if (!failed.own.empty()) return unreached.failed(failed);
@@ -96,13 +98,30 @@ TEST(BringUpUnreached, AClosedHostIsANodeFaultWhereverItIsInTheHostsFile) {
     }
 }
 
-TEST(BringUpUnreached, WhereAllAreClosedTheNetworkIsNamedAndNoNode) {
+TEST(BringUpUnreached, IfAllAreClosedTheNetworkIsNamedAndNoNode) {
   for (unsigned nodes = 2; nodes <= 8; ++nodes) {
     Cluster of = cluster(nodes);
     of.reaches = [](unsigned, unsigned, unsigned) { return false; };
     EXPECT_EQ(titles(of), Titles{"network TCP"}) << nodes;
     EXPECT_EQ(found(of).at(0).why, "no host can connect to any other: no way there");
     EXPECT_NE(found(of).at(0).fix.find("firewalls"), std::string::npos);
+  }
+}
+
+TEST(BringUpUnreached, ANetworkThatLosesFullPacketsDrainsNoNodeEvenIfOnePairGetsThrough) {
+  for (unsigned nodes = 4; nodes <= 8; ++nodes) {
+    Cluster of = cluster(nodes);
+    of.why = std::string(kFullPacketsLost) + ": compare the MTU";
+    unsigned calls = 0;  // the second call of the first pair gets through
+    of.reaches = [&](unsigned from, unsigned to, unsigned) { return from + to == 1 && ++calls > 1; };
+    EXPECT_EQ(titles(of), Titles{"network TCP"}) << nodes;
+    calls = 0;
+    const Broken one = found(of).at(0);
+    EXPECT_EQ(one.why, std::string(kFullPacketsLost) + " between most hosts");
+    EXPECT_NE(one.fix.find("MTU"), std::string::npos) << one.fix;
+    // One host with another MTU is that host's fault.
+    of.reaches = [](unsigned from, unsigned to, unsigned) { return from != 2 && to != 2; };
+    EXPECT_EQ(titles(of), Titles{"node n2"}) << nodes;
   }
 }
 
@@ -123,6 +142,7 @@ TEST(BringUpUnreached, AnAgentThatFailsByItselfIsNamedAndNoLink) {
       of.broken_agents = {{bad, 0}};
       EXPECT_EQ(titles(of), Titles{fmt::format("node n{}", bad)}) << nodes;
       EXPECT_EQ(found(of).at(0).why, "it fails by itself: no way there");
+      EXPECT_NE(found(of).at(0).fix.find("hosts file"), std::string::npos);
     }
   Cluster two = cluster(3);
   two.broken_agents = {{1, 0}, {2, 0}};
@@ -173,7 +193,7 @@ TEST(BringUpUnreached, ARailIsGivenUpOnceEachNodeHasTriedSeveral) {
   EXPECT_EQ(unreached.given_up(all_of(of.record)).size(), 8u);
 }
 
-TEST(BringUpUnreached, WhoCalledIsKept) {
+TEST(BringUpUnreached, TheCallerIsKept) {
   Record record = cluster(2).record;
   RoundRecord& round = record.sessions.back().rounds.emplace_back();
   round.pairs.push_back({0, 1, 0, {1e9, 1e9}, {0, 0}, 1e-4, 1e-4, 1e-4});

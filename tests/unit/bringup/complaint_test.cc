@@ -33,6 +33,11 @@ TEST(Complaint, IsTheLineThatSaysWhy) {
        "The first process to do so was:"},
       {"--------\nAuthorized use only\n--------\nbash: headrace: command not found\n",
        "bash: headrace: command not found"},
+      {"[1,0]<stderr>:headrace run: wants --job\n" + kFooter, "wants --job"},
+      {"1: slurm is busy\n0: headrace: no /data here\nsrun: error: node1: task 0: Exited with exit code 1\n",
+       "no /data here"},
+      {"see headrace: the manual\nheadrace bringup\nthe end\n", "the end"},
+      {"sh: 1: headrace: not found\n", "sh: 1: headrace: not found"},
   };
   for (const Case& one : cases) EXPECT_EQ(complaint_in(one.printed), one.complaint) << one.printed;
 }

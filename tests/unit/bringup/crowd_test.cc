@@ -63,7 +63,7 @@ TEST(Crowd, OneThatIsSilentTwiceIsGivenUp) {
   EXPECT_EQ(crowd.ask({{0, "{}"}, {1, "{}"}}, kLong_s).at(1).text, R"({"number": 1})");
 }
 
-TEST(Crowd, WhatCameWhileThisProcessWasStoppedIsInTime) {
+TEST(Crowd, AnswersDuringAStopAreInTime) {
   bool stops = false;
   Crowd crowd({kCounts, kCounts}, [&] {
     if (stops) std::this_thread::sleep_for(std::chrono::seconds(1));  // as SIGSTOP does, for longer than the patience

@@ -19,7 +19,7 @@ ClientCalls calls_between(const system::NfsStats& before, const system::NfsStats
   return engine::calls_between({.nfs = before}, {.nfs = after}, "mountstats");
 }
 
-TEST(ClientDelta, IsWhatWasAskedMeanwhile) {
+TEST(ClientDelta, CountsRequestsInBetween) {
   system::NfsStats before, after;
   before.transports = {"tcp", 2, 100, 400, 10, 8};
   after.transports = {"tcp", 2, 200, 900, 10, 16};
@@ -58,7 +58,7 @@ TEST(ClientDelta, IsNothingWhereCountersBeganAnew) {
   EXPECT_EQ(calls_between(before, after).sent, 0u);
 }
 
-TEST(ClientDelta, OfOthersIsWhatTheyCount) {
+TEST(ClientDelta, CountsOtherClientsByTheirCounters) {
   system::ClientCounters before, after;
   before.asked = {
       .kinds = {{"ost_read", 10, 0.5}, {"ldlm_enqueue", 4, 0.25}}, .connections = 2, .sent = 14, .in_flight_sum = 20};

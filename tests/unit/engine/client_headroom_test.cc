@@ -27,7 +27,7 @@ struct Made {
   std::optional<ClientHeadroom> of(double cores, double ports) const { return client_headroom(result, cores, ports); }
 };
 
-TEST(ClientHeadroom, IsWhatProcessorsLeave) {
+TEST(ClientHeadroom, IsTheRestOfTheProcessors) {
   const auto one = Made(40).of(16, 0);
   ASSERT_TRUE(one);
   EXPECT_DOUBLE_EQ(one->rate, 2e9);

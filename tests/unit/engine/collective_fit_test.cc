@@ -10,7 +10,7 @@
 namespace headrace::collective_fit_test {
 namespace {
 
-TEST(CollectiveFit, FindsWhatTheTimesWereMadeOf) {
+TEST(CollectiveFit, FindsTheParametersOfTheTimes) {
   std::vector<std::pair<double, double>> times;
   for (const double size : {8.0, 1024.0, 1e6, 25e6, 64e6}) times.emplace_back(size, 20e-6 + size / 5e9);
   const auto fit = fit_collective(times);
@@ -62,7 +62,7 @@ TEST(CollectiveFit, OtherOperationsTakeTheirShareOfHops) {
   EXPECT_NEAR(ring_time(next, 64, 8e6), 15e-6 + 1e-3, 1e-9);  // whatever the number of ranks
 }
 
-TEST(CollectiveFit, RefusesWhatCannotBeFitted) {
+TEST(CollectiveFit, RefusesUnfittableTimes) {
   EXPECT_FALSE(fit_collective({{8, 1e-6}, {1e6, 1e-3}}));
   EXPECT_FALSE(fit_collective({{8, 1e-3}, {1e3, 1e-4}, {1e6, 1e-5}}));
   EXPECT_FALSE(fit_collective({{8, 0}, {1e3, 1e-4}, {1e6, 1e-3}}));

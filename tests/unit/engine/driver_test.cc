@@ -34,7 +34,7 @@ TEST(Driver, FailedRepetitionsAreCountedAndTheOthersGoOn) {
   }
 }
 
-TEST(Driver, TheEnvironmentDoesNotChangeWhatRuns) {
+TEST(Driver, TheEnvironmentDoesNotChangeTheRun) {
   ::setenv("BENCHMARK_FILTER", "nothing-of-this-name", 1);
   ::setenv("BENCHMARK_REPETITIONS", "50", 1);
   EXPECT_EQ(drive("p", 2, [] { return Sample{.elapsed_s = 0, .values = {}, .error = ""}; }).repetitions, 2u);

@@ -83,7 +83,7 @@ TEST_F(EngineJudging, AFailIsMeasuredOnceMoreBeforeItIsFinal) {
   plan.need("fixed", 50);
   const RunResult r = run();
   EXPECT_EQ(r.judgements[0].outcome, Outcome::fail);
-  EXPECT_NE(r.judgements[0].explanation.find("Measured again after a rest: 10.1."), std::string::npos)
+  EXPECT_NE(r.judgements[0].explanation.find("A second measurement after a pause gave 10.1."), std::string::npos)
       << r.judgements[0].explanation;
   EXPECT_EQ(r.judgements[0].repetitions, 5u);
   ASSERT_EQ(only(r).repetitions.size(), 10u);
@@ -104,7 +104,7 @@ TEST_F(EngineJudging, AFailThatDoesNotComeAgainIsInconclusive) {
   EXPECT_EQ(r.judgements[0].outcome, Outcome::inconclusive);
   EXPECT_EQ(r.judgements[0].reason, Reason::straddles);
   EXPECT_EQ(r.judgements[0].explanation,
-            "5 repetitions missed the need of 50 with 10, but 5 taken after a rest gave 100.");
+            "5 repetitions missed the need of 50 with 10, but 5 taken after a pause gave 100.");
 }
 
 /// What is needed is what the job takes and its safety: fresh repetitions between both still miss it.
@@ -146,6 +146,31 @@ TEST_F(EngineJudging, TheMetricThatIsNamedFirstAnswers) {
   EXPECT_EQ(judging::answer_all(std::vector{q}, points)[0].point, "p1");
 }
 
+/// A card that a machine lacks misses nothing; one whose test fails does.
+TEST_F(EngineJudging, AnOptionalNeedIsNotJudgedWhereItsPointsWereSkippedAlone) {
+  auto w = plan.add();
+  w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
+  w->fixed = [](const Repetition&) { return 10.0; };
+  std::vector<judging::RecordedPoint> points = engine::recorded(run().points);
+  judging::Question q;
+  q.blank.need = 5;
+  q.blank.unit = "count";
+  q.measured_by = {"scripted.fixed"};
+  q.optional = true;
+  const auto outcomes = [&](PointStatus status) {
+    points[0].status = status;
+    if (status != PointStatus::ok) points[0].repetitions.clear();
+    std::vector<Outcome> all;
+    for (const Judgement& j : judging::answer_all(std::vector{q}, points)) all.push_back(j.outcome);
+    return all;
+  };
+  EXPECT_EQ(outcomes(PointStatus::ok), std::vector{Outcome::pass});
+  EXPECT_EQ(outcomes(PointStatus::skipped), std::vector<Outcome>{});
+  EXPECT_EQ(outcomes(PointStatus::error), std::vector{Outcome::error});
+  q.optional = false;
+  EXPECT_EQ(outcomes(PointStatus::skipped), std::vector{Outcome::skipped});
+}
+
 /// It reads the files as well: that it falls short says nothing.
 TEST_F(EngineJudging, ALowerBoundMeetsANeedOrReportsNothing) {
   auto w = plan.add();
@@ -165,7 +190,7 @@ TEST_F(EngineJudging, ALowerBoundMeetsANeedOrReportsNothing) {
 }
 
 /// What several nodes or processes gave together is each one's share.
-TEST_F(EngineJudging, SharesOfWhatWasMeasuredTogether) {
+TEST_F(EngineJudging, SharesOfJointMeasurements) {
   auto w = plan.add();
   w->on_run = [](Worker& worker) { operations(worker, 10, 1); };
   plan.need("read_bandwidth", 60);
@@ -220,7 +245,7 @@ TEST_F(EngineJudging, AFactNeedsOneRepetition) {
   EXPECT_EQ(*r.judgements[0].low, 2);
 }
 
-TEST_F(EngineJudging, SkippedPointsAndWhatWouldMeasureANeed) {
+TEST_F(EngineJudging, SkippedPointsAndRemediesForANeed) {
   auto w = plan.add();
   w->on_check = [] { return Skip{"no such device"}; };
   plan.need("fixed", 1);
@@ -279,7 +304,7 @@ TEST_F(EngineJudging, AsManyOperationsAsThePercentileNeeds) {
 }
 
 /// Ten minutes, one phase and one repetition: bounded by its own batches, from the warm-up on.
-TEST_F(EngineJudging, OneLongRepetitionMayStandAlone) {
+TEST_F(EngineJudging, OneLongRepetitionMayBeAlone) {
   plan.add();
   const auto result = [&](double elapsed_s) {
     PointResult all = engine::unmeasured(plan.plan.points[0]);
@@ -397,7 +422,7 @@ TEST_F(EngineJudging, ACollectiveAnswersInTheJobsSizeAndGroups) {
 }
 
 /// What was counted from another rate on is no answer; nor is what could not be reported.
-TEST_F(EngineJudging, ANeedIsAnsweredByWhatWasMeasuredWithTheJobsValue) {
+TEST_F(EngineJudging, ANeedIsAnsweredByTheMeasurementWithTheJobsValue) {
   job::Need need;
   need.id = "network.nics";
   need.unit = "count";

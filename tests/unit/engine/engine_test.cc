@@ -60,7 +60,7 @@ TEST_F(Engine, CountsBytesOperationsAndTimeOfAllWorkers) {
   EXPECT_EQ(r.summary.exit_code, 0);
 }
 
-TEST_F(Engine, WhatBackgroundWorkersDoIsKeptApart) {
+TEST_F(Engine, BackgroundWorkIsKeptApart) {
   auto w = plan.add();
   w->threads = 3;
   w->background = 1;
@@ -154,7 +154,7 @@ TEST_F(Engine, FailingPreparationIsAnErrorOfThePointAlone) {
   EXPECT_EQ(r.summary.exit_code, 1);  // a part of the run failed
 }
 
-TEST_F(Engine, WhatAWorkerThrowsIsTheRepetitionsError) {
+TEST_F(Engine, AnExceptionOfAWorkerIsTheRepetitionsError) {
   auto w = plan.add();
   w->threads = 2;
   w->on_run = [](Worker& worker) {
@@ -212,7 +212,7 @@ TEST_F(Engine, ARateAboveTheCeilingCannotBeTrue) {
   EXPECT_EQ(only(r).reason.find("cannot be true: "), 0u) << only(r).reason;
 }
 
-TEST_F(Engine, ASignalEndsThePhaseAndKeepsWhatWasDone) {
+TEST_F(Engine, ASignalEndsThePhaseAndKeepsItsResults) {
   auto w = plan.add();
   plan.add();
   w->on_run = [](Worker& worker) {

@@ -31,22 +31,40 @@ TEST(EpochRate, IsLessWhereTheBeginWasFaster) {
   EXPECT_NEAR(rate.high, 60, 1e-9);
 }
 
-TEST(EpochRate, IsWhatWasMeasuredOfAWholeEpoch) {
-  const Estimate rate = epoch_rate(halves(40, 80), 60, 120e6);
-  EXPECT_EQ(rate.value, 60);
-  EXPECT_EQ(rate.low, 60);
-  EXPECT_EQ(rate.high, 60);
+TEST(EpochRate, IsTheMeasurementOfAWholeEpochOrOfItsHalves) {
+  const auto is_measured = [](const PhaseResult& phase, double bytes) {
+    const Estimate rate = epoch_rate(phase, 60, bytes);
+    return rate.value == 60 && rate.low == 60 && rate.high == 60;
+  };
+  EXPECT_TRUE(is_measured(halves(40, 80), 120e6 / 0.951));
+  EXPECT_FALSE(is_measured(halves(40, 80), 120e6 / 0.949));
+  EXPECT_TRUE(is_measured(halves(40, 80), 0)) << "how much there is, is not known";
+  PhaseResult of_names = halves(40, 80);
+  of_names.bytes = 0;
+  EXPECT_TRUE(is_measured(of_names, 0)) << "neither is how much was read";
+  EXPECT_TRUE(is_measured(of_names, 1e15)) << "it read nothing of the data";
+  EXPECT_TRUE(is_measured(halves(4, 19), 1e15)) << "operations";
+  EXPECT_FALSE(is_measured(halves(4, 21), 1e15));
+  PhaseResult other = halves(40, 80);
+  other.first_finish_s = 0.1;
+  EXPECT_TRUE(is_measured(other, 1e15)) << "a worker had nothing more to do: others alone say little";
+  other.first_finish_s = 9;  // after the phase's own end
+  EXPECT_NEAR(epoch_rate(other, 60, 1e15).high, 80, 1e-9);
+  other = halves(40, 80);
+  other.first_finish_s = 0;  // not known
+  EXPECT_NEAR(epoch_rate(other, 60, 1e15).high, 80, 1e-9);
+  other.series.erase(other.series.begin(), other.series.begin() + 7);  // one interval beside the last is too few
+  EXPECT_FALSE(is_measured(other, 1e15));
+  other.series.erase(other.series.begin());
+  EXPECT_TRUE(is_measured(other, 1e15));
 }
 
-TEST(EpochRate, IsWhatWasMeasuredWhereHalvesReportNothing) {
-  EXPECT_EQ(epoch_rate(halves(4, 8), 6, 1e15).high, 6);  // 8 operations
-  PhaseResult without = halves(40, 80);
-  without.series.clear();
-  EXPECT_EQ(epoch_rate(without, 60, 1e15).value, 60);
-  PhaseResult ended = halves(40, 80);
-  ended.first_finish_s = 0.1;  // a worker had nothing more to do: others alone say little
-  EXPECT_EQ(epoch_rate(ended, 60, 1e15).value, 60);
-  EXPECT_EQ(epoch_rate(halves(40, 80), 60, 0).value, 60);  // how much there is, is not known
+TEST(EpochRate, EndsWhereTheFirstWorkerHasNothingMore) {
+  PhaseResult phase = halves(40, 80);
+  phase.first_finish_s = 1;
+  const Estimate rate = epoch_rate(phase, 60, 1e15);
+  EXPECT_NEAR(rate.low, 40, 1e-9);
+  EXPECT_NEAR(rate.high, 60, 1e-9);
 }
 
 TEST(EpochRate, LeavesOutTheIntervalThatTheTimeCutOff) {

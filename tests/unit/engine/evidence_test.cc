@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/engine/explain/measured_point.h"
 #include "harness/judge/verdict/answers.h"
 #include "harness/judge/verdict/record.h"
 
@@ -16,7 +17,7 @@ Repetition repetition(double rate, double seconds, bool counted) {
   return r;
 }
 
-TEST(Evidence, WhatWasTakenAgainIsInNoMetric) {
+TEST(Evidence, RepeatedRepetitionsAreInNoMetric) {
   const std::vector<MetricInfo> catalogue{{.name = "read_bandwidth", .unit = "B/s", .description = ""}};
   PointResult result;
   result.repetitions = {repetition(100, 1, true), repetition(1, 9, false), repetition(200, 3, true)};
@@ -27,8 +28,32 @@ TEST(Evidence, WhatWasTakenAgainIsInNoMetric) {
   EXPECT_EQ(result.metrics[0].mean_over_time, 175);  // 700 in 4 s
 }
 
+/// Of three that are asked for: "d" was disturbed, "f" failed, "F" both, "." neither.
+TEST(Evidence, DisturbedRepetitionsCountOnlyWhereOthersAreTooFew) {
+  for (const auto& [taken, counting] : {std::pair("...", "yyy"),
+                                        {"....", "yyyy"},
+                                        {".d..", "ynyy"},
+                                        {"d.d.d", "yynyn"},
+                                        {"ddd", "yyy"},
+                                        {"dddd", "yyyn"},
+                                        {"Fd.f.d", "nyynyn"},
+                                        {"", ""}}) {
+    std::vector<Repetition> all;
+    for (const char* c = taken; *c != 0; ++c) {
+      Repetition& r = all.emplace_back();
+      r.status = *c == 'f' || *c == 'F' ? RepetitionStatus::error : RepetitionStatus::ok;
+      r.disturbance.disturbed = *c == 'd' || *c == 'F';
+    }
+    engine::count_up_to(3, all);
+    std::string counts;
+    for (const Repetition& r : all) counts += r.counted ? 'y' : 'n';
+    EXPECT_EQ(counts, counting) << taken;
+    EXPECT_EQ(engine::counted(all), static_cast<unsigned>(std::count(counts.begin(), counts.end(), 'y')));
+  }
+}
+
 /// A point that failed is reported by the need that it was to answer, or counts by itself.
-TEST(Evidence, APointThatFailedBesideAnErrorCountsToo) {
+TEST(Evidence, AFailedPointNextToAnErrorCountsToo) {
   std::vector<judging::RecordedPoint> points(2);
   points[0].id = "p0";
   points[1].id = "p1";
@@ -40,7 +65,7 @@ TEST(Evidence, APointThatFailedBesideAnErrorCountsToo) {
 }
 
 /// Shares are of the repetitions that went through.
-TEST(Evidence, AnUnprovenCacheStateIsOfWhatCounts) {
+TEST(Evidence, AnUnprovenCacheStateIsThatOfCountingRepetitions) {
   judging::RecordedPoint point;
   for (const bool proven : {true, true, true, false}) {
     judging::RecordedRepetition r;

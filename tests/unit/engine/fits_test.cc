@@ -78,7 +78,7 @@ TEST_F(Fits, ACollectiveIsOfItsGroup) {
   EXPECT_NE(results_[2].notes[0].find("(as a tree "), std::string::npos) << results_[2].notes[0];
 }
 
-TEST_F(Fits, WhatDiffersInMoreThanSizeIsNoCurve) {
+TEST_F(Fits, ADifferenceInMoreThanSizeIsNoCurve) {
   const std::map<std::string, ParamValue> near{{"numa", std::string("local")}}, far{{"numa", std::string("remote")}};
   add("rdma_write", 8, near, std::nullopt);
   add("rdma_write", 4096, far, std::nullopt);

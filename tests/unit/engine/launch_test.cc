@@ -12,9 +12,9 @@ namespace {
 class Launch : public ::testing::Test {
  protected:
   static constexpr const char* kNames[] = {
-      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",       "PMI_SIZE",      "PMIX_RANK",
-      "SLURM_PROCID",         "SLURM_STEP_NUM_TASKS", "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "JSM_NAMESPACE_RANK",
-      "JSM_NAMESPACE_SIZE"};
+      "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",           "PMI_SIZE",      "PMIX_RANK",
+      "SLURM_PROCID",         "SLURM_STEP_NUM_TASKS", "FLUX_TASK_RANK",     "FLUX_JOB_SIZE", "JSM_NAMESPACE_RANK",
+      "JSM_NAMESPACE_SIZE",   "MV2_COMM_WORLD_RANK",  "MV2_COMM_WORLD_SIZE"};
   void SetUp() override {
     for (const char* name : kNames) ::unsetenv(name);
   }
@@ -42,7 +42,7 @@ TEST_F(Launch, SlurmWithPmix) {
   EXPECT_EQ(ranks::launched().size, 4u);
 }
 
-TEST_F(Launch, SlurmWithoutAWayToMeetIsAnError) {
+TEST_F(Launch, SlurmWithoutAMeetingPointIsAnError) {
   set("SLURM_PROCID", "1");
   set("SLURM_STEP_NUM_TASKS", "4");
   EXPECT_THROW(ranks::launched(), UsageError);
@@ -55,9 +55,10 @@ TEST_F(Launch, ABatchScriptOfSlurmIsOneProcess) {
   EXPECT_FALSE(ranks::launched().several());
 }
 
-TEST_F(Launch, FluxAndJsrunReportRankAndSize) {
+TEST_F(Launch, FluxJsrunAndMvapichReportRankAndSize) {
   for (const auto& [rank, size] :
-       {std::pair("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), std::pair("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE")}) {
+       {std::pair("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), std::pair("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+        std::pair("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE")}) {
     SetUp();
     set(rank, "2");
     set(size, "6");

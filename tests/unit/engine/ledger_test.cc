@@ -27,7 +27,7 @@ struct Phase {
   }
 };
 
-TEST(Ledger, AQuietMachineDisturbsNobody) {
+TEST(Ledger, AQuietMachineDisturbsNoRun) {
   Phase p;
   const Disturbance d = p();
   EXPECT_FALSE(d.disturbed) << d.why;
@@ -46,13 +46,13 @@ TEST(Ledger, ForeignBytesOnTheDevice) {
   EXPECT_EQ(p().foreign_bytes, 21'000'000u);
 }
 
-TEST(Ledger, OthersIoIsNotInTheWayOfAWarmRead) {
+TEST(Ledger, ForeignIoDoesNotDisturbAWarmRead) {
   Phase p;
   p.after.self_read = 0;
   EXPECT_FALSE(p().disturbed);
 }
 
-TEST(Ledger, WhereNothingIsDeliveredForeignReadsAreHeldAgainstOwnOnes) {
+TEST(Ledger, WithoutDeliveredBytesForeignReadsAreComparedWithOwnOnes) {
   Phase p;
   p.after.self_read = 100'000'000;
   p.after.device_read = 101'000'000;
@@ -137,7 +137,7 @@ TEST(Ledger, PhasesAddUpAndCountersThatWentBackCountAsNothing) {
   EXPECT_DOUBLE_EQ(ledger.cpu_s(), 3);
 }
 
-TEST(Ledger, ALimitIsReachedByWhatIsDoneInASecond) {
+TEST(Ledger, ALimitIsReachedByTheWorkOfASecond) {
   const Phase p;  // half a GB/s
   Ledger ledger;
   ledger.add(p.before, p.after);

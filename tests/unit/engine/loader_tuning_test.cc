@@ -73,7 +73,16 @@ TEST(LoaderTuningTest, FewTriesFindTheFewestWorkersThatReachTheTarget) {
   }
 }
 
-TEST(LoaderTuningTest, WhereMoreWorkersGainNothingNoneIsAdvised) {
+TEST(LoaderTuningTest, TheNextNumberOfWorkersFollowsFromTheirRateOrTheTimeThatTheyAreBusy) {
+  EXPECT_EQ(next_workers(trials(tried(2, 0.45, 0.45)), kTarget), 4) << "twice as many can give twice as much";
+  LoaderTrials t = trials(tried(10, 1, 1));
+  t.busy_share = 4 / 9.0;
+  EXPECT_EQ(next_workers(t, kTarget), 4) << "busy in 40 % of nine tenths of the time";
+  t.others = {tried(4, 0.5, 0.5)};
+  EXPECT_EQ(next_workers(t, kTarget), 8) << "four give half: fewer than 7.2 cannot be enough";
+}
+
+TEST(LoaderTuningTest, IfMoreWorkersGainNothingNoneIsAdvised) {
   unsigned tries = 0;
   const LoaderTuning t = tune_loader(job(), searched(2, 0.31, 0.62, tries));
   EXPECT_FALSE(t.advised);
@@ -102,7 +111,7 @@ TEST(LoaderTuningTest, TheJobsOwnNumberIsNotTheFewestWhereNoOtherWasTried) {
   for (const std::string& line : t.reported) EXPECT_EQ(line.find("fewest"), std::string::npos) << line;
 }
 
-TEST(LoaderTuningTest, WhatReachesTheTargetByItsValueAloneIsNotAdvised) {
+TEST(LoaderTuningTest, ATargetReachedByValueAloneIsNotAdvised) {
   const LoaderTuning t = tune_loader(job(), trials(tried(8, 1, 1), {tried(4, 0.85, 0.97)}));
   EXPECT_EQ(t.advised->workers, 8);
   EXPECT_NE(t.reported[2].find("4 workers reach AU 0.85 to 0.97; 5 to 7 were not tried"), std::string::npos)
@@ -123,8 +132,11 @@ TEST(LoaderTuningTest, MoreBatchesAheadAreTriedWhereTheLoaderIsFastEnoughOnAvera
   LoaderTrials all_tried = t;
   all_tried.others.push_back(tried(4, 0.81, 0.83, 8));
   EXPECT_TRUE(next_workers(all_tried, kTarget)) << "where they do not help, more workers may";
+  all_tried.alone = 640;
+  EXPECT_FALSE(next_ahead(all_tried)) << "nor do they with fewer workers";
   t.others.push_back(tried(4, 0.95, 0.96, 8));
   EXPECT_FALSE(next_ahead(t)) << "between 4 and 8 there is none to try";
+  EXPECT_FALSE(next_workers(t, kTarget)) << "batches ahead mended it";
   const LoaderTuning found = tune_loader(job(), t);
   EXPECT_NE(found.reported[0].find("use prefetch_factor=8"), std::string::npos) << found.reported[0];
   EXPECT_NE(found.reported[1].find("num_workers=4, prefetch_factor=8"), std::string::npos) << found.reported[1];
@@ -144,9 +156,11 @@ TEST(LoaderTuningTest, FewerBatchesAheadAreTriedWithTheWorkersThatAreAdvised) {
 TEST(LoaderTuningTest, OneWorkerFewerWithMoreBatchesAheadIsTriedWhereItIsFastEnoughOnAverage) {
   LoaderTrials t = trials(tried(2, 0.5, 0.5), {tried(5, 0.95, 0.96), tried(4, 0.85, 0.88)});
   EXPECT_EQ(next_ahead(t), std::pair(5.0, 1.0)) << "how fast they are on average was not measured";
-  t.alone = 140;  // of two workers: four give 280, less than 0.9 * 320
+  t.alone = 150;  // of two workers: that four give twice as much, was not measured
   EXPECT_EQ(next_ahead(t), std::pair(5.0, 1.0));
   t = trials(tried(6, 1, 1), {tried(5, 0.95, 0.96), tried(4, 0.85, 0.88)});
+  t.alone = 400;  // of six: four give 267
+  EXPECT_EQ(next_ahead(t), std::pair(5.0, 1.0));
   t.alone = 480;  // of six: four give 320
   EXPECT_EQ(next_ahead(t), std::pair(4.0, 4.0));
   t.others.push_back(tried(4, 0.89, 0.92, 4));
@@ -173,7 +187,7 @@ TEST(LoaderTuningTest, AProcessThatReadsItselfIsAdvisedWorkers) {
   EXPECT_EQ(enough.reported[0], "no worker process is enough: AU 0.97 of 0.90 asked for");
 }
 
-TEST(LoaderTuningTest, CoresFollowFromWhatDecodingWasMeasuredToCost) {
+TEST(LoaderTuningTest, CoresFollowFromTheMeasuredCostOfDecoding) {
   job::Job of = job();
   of.dataset.cpu_time_per_sample = 0.004;
   LoaderTrials t = trials(tried(4, 0.95, 1));
@@ -189,6 +203,43 @@ TEST(LoaderTuningTest, SettingsAreThoseOfTheJobsLoader) {
   const LoaderTuning t = tune_loader(of, trials(tried(2, 0.5, 0.5), {tried(4, 0.95, 1)}));
   EXPECT_NE(t.reported[0].find("use num_parallel_calls=4"), std::string::npos) << t.reported[0];
   EXPECT_NE(t.reported[1].find("num_parallel_calls=4"), std::string::npos) << t.reported[1];
+}
+
+TEST(LoaderTuningTest, AnswersNameChangesAndUntriedSettings) {
+  struct Case {
+    TriedLoader own, other;
+    const char *answer, *open;
+  };
+  for (const Case& c :
+       {Case{tried(1, 0.5, 0.5), tried(3, 0.95, 0.96),
+             "1 worker is too few: use num_workers=3 (160 -> 306 samples/s, AU 0.50 -> 0.95)",
+             "1 worker reaches AU 0.50; 2 were not tried; other prefetch_factors than 2 were not tried; it takes up to "
+             "192 kB of prefetched batches, and 3 cores to decode"},
+        Case{tried(4, 0.95, 0.96, 4), tried(4, 0.91, 0.92, 1),
+             "4 workers are as many as it takes, and prefetch_factor=1 reaches AU 0.91 of 0.90 asked for",
+             "fewer than 4 were not tried; it takes up to 128 kB of prefetched batches, and 3 cores to decode"},
+        Case{tried(4, 0.95, 0.97), tried(3, 0.6, 0.6), "4 workers with 2 batches ahead reach AU 0.96 of 0.90 asked for",
+             "3 workers reach AU 0.60; other prefetch_factors than 2 were not tried; it takes up to 256 kB of "
+             "prefetched batches, and 3 cores to decode"},
+        Case{tried(2, 0.3, 0.32), tried(4, 0.6, 0.63),
+             "no number of workers that was tried (2, 4) reaches AU 0.90: 4 workers with 2 batches ahead reach AU 0.61 "
+             "(197 samples/s)",
+             "more than 4 workers were not tried; other prefetch_factors than 2 were not tried"},
+        Case{tried(2, 0.6, 0.62), tried(4, 0.61, 0.65),
+             "no number of workers that was tried (2, 4) reaches AU 0.90: 4 workers with 2 batches ahead reach AU 0.63 "
+             "(202 samples/s); more workers gain nothing",
+             "other prefetch_factors than 2 were not tried"}}) {
+    LoaderTrials t = trials(c.own, {c.other});
+    t.cpu_time_s = 0.01;
+    const LoaderTuning found = tune_loader(job(), t);
+    EXPECT_EQ(found.reported.front(), c.answer);
+    EXPECT_EQ(found.reported.back(), c.open);
+  }
+  job::Job of = job();
+  of.loader.kind = job::LoaderKind::in_flight;
+  const LoaderTuning threads = tune_loader(of, trials(tried(1, 0.5, 0.5), {tried(2, 0.95, 0.96)}));
+  EXPECT_NE(threads.reported[0].find("use threads=2"), std::string::npos) << threads.reported[0];
+  EXPECT_EQ(threads.reported[1], "2 reading threads for each GPU, with as many requests in flight as were rehearsed");
 }
 
 TEST(LoaderTuningTest, WithoutTheJobsOwnSettingNothingIsAdvised) {

@@ -88,7 +88,7 @@ TEST(MergedRanks, TheSlowestRankGivesTheTime) {
 }
 
 /// What is no rate is reported as the worst rank has it.
-TEST(MergedRanks, WhatIsNoRateIsThatOfTheWorstRank) {
+TEST(MergedRanks, AValueThatIsNoRateIsTheWorstRanks) {
   const std::vector<MetricInfo> catalogue{
       {.name = "stall", .unit = "s", .better = Better::lower, .description = ""},
       {.name = "hit_ratio", .unit = "ratio", .better = Better::higher, .description = ""},
@@ -107,7 +107,7 @@ TEST(MergedRanks, WhatIsNoRateIsThatOfTheWorstRank) {
 }
 
 /// What all ranks know alike, or one finds out for all, is not added up.
-TEST(MergedRanks, WhatTheFirstRankReportsForAllIsItsOwn) {
+TEST(MergedRanks, ValuesReportedForAllAreTheFirstRanks) {
   const std::vector<MetricInfo> catalogue{{.name = "bandwidth", .unit = "B/s", .description = ""}};
   const auto describe = [&](AcrossRanks across) {
     return merged(
@@ -252,7 +252,7 @@ TEST(MergedRanks, SixtyFourRanksOfAQuietMachineEndWithAVerdict) {
 }
 
 /// What the ranks' workers beside the phase did reaches rank 0: all bytes, from the first begin to the last end.
-TEST(MergedRanks, WhatHappensBesideIsOfAllRanks) {
+TEST(MergedRanks, BackgroundWorkIsOfAllRanks) {
   const Repetition all = merged(3, {}, [](unsigned rank) {
     Repetition r;
     r.phases = {phase(10, [](unsigned) { return 100.0; })};

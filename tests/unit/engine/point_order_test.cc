@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "harness/engine/plan/rehearsal.h"
+#include "harness/engine/plan/time_share.h"
 
 namespace headrace::engine::point_order_test {
 namespace {
+
+using namespace time_share;
 
 /// A rehearsal of one GPU that takes 200 samples/s, nothing measured yet.
 struct Made {
@@ -25,6 +28,7 @@ struct Made {
                       {"workers", std::uint64_t{2}},          {"prefetch_factor", std::uint64_t{2}}};
       const std::string tried = std::string(rehearsal::kPipeline) + "/" + rehearsal::kWorkers;
       if (id.starts_with(tried)) point.params["workers"] = std::uint64_t{std::stoul(id.substr(tried.size()))};
+      if (id.find(rehearsal::kPrefetch) != std::string::npos) point.params["prefetch_factor"] = std::uint64_t{4};
       results.emplace_back().point = &point;
     }
   }
@@ -33,6 +37,7 @@ struct Made {
     const auto one = next_point(plan, results);
     return one ? plan.points[one->index].id : "";
   }
+  std::optional<double> share() const { return next_point(plan, results)->share; }
   void measure(const std::string& id, const std::string& metric, double value) {
     for (PointResult& p : results) {
       if (p.point->id != id) continue;
@@ -60,28 +65,28 @@ TEST(PointOrder, OtherPlansAreMeasuredInTheirOrder) {
   Made made({"b", "a"});
   made.plan.rehearsal = false;
   EXPECT_EQ(made.next(), "b");
-  EXPECT_FALSE(next_point(made.plan, made.results)->share);
+  EXPECT_FALSE(made.share());
   made.measure("b", "rate", 1);
   EXPECT_EQ(made.next(), "a");
   made.measure("a", "rate", 1);
   EXPECT_EQ(made.next(), "");
 }
 
-TEST(PointOrder, WhereTheLoaderGivesEnoughNothingHasToShowItsLimit) {
+TEST(PointOrder, AFastLoaderNeedsNoLimit) {
   Made made(kPoints);
   EXPECT_EQ(made.next(), "input_pipeline/job");
-  EXPECT_GT(*next_point(made.plan, made.results)->share, 0.3);
+  EXPECT_DOUBLE_EQ(*made.share(), kRehearsed / (kRehearsed + 6 * kAdvice)) << "the loader alone has two parts";
   made.measure("input_pipeline/job", "accelerator_utilization", 1);
   EXPECT_EQ(made.next(), "input_pipeline/no-step");
   made.measure("input_pipeline/no-step", "sample_rate", 400);
   EXPECT_EQ(made.next(), "small_file_read/job") << "what a prediction takes";
-  EXPECT_EQ(*next_point(made.plan, made.results)->share, 1) << "all that is left is its";
+  EXPECT_EQ(*made.share(), 1) << "all that is left is its";
   EXPECT_NE(made.why("input_pipeline/double-workers").find("gpus"), std::string::npos);
   made.measure("small_file_read/job", "sample_rate", 400);
   EXPECT_EQ(made.next(), "");
 }
 
-TEST(PointOrder, WhereMoreWorkersGiveMoreStorageAndDecodingNeedNotBeTakenAway) {
+TEST(PointOrder, IfMoreWorkersHelpStorageAndDecodingNeedNotBeTakenAway) {
   Made made(kPoints);
   made.measure("input_pipeline/job", "accelerator_utilization", 0.5);
   made.measure("input_pipeline/no-step", "sample_rate", 100);
@@ -90,7 +95,7 @@ TEST(PointOrder, WhereMoreWorkersGiveMoreStorageAndDecodingNeedNotBeTakenAway) {
   EXPECT_EQ(made.next(), "small_file_read/job");
 }
 
-TEST(PointOrder, WhereTheyDoNotBothAreTakenAway) {
+TEST(PointOrder, ElseBothAreTakenAway) {
   Made made(kPoints);
   made.measure("input_pipeline/job", "accelerator_utilization", 0.5);
   made.measure("input_pipeline/no-step", "sample_rate", 100);
@@ -98,6 +103,12 @@ TEST(PointOrder, WhereTheyDoNotBothAreTakenAway) {
   EXPECT_EQ(made.next(), "input_pipeline/in-memory");
   made.measure("input_pipeline/in-memory", "sample_rate", 900);
   EXPECT_EQ(made.next(), "input_pipeline/no-decode") << "decoding may take its part, too";
+  Made decoded(kPoints);
+  decoded.measure("input_pipeline/job", "accelerator_utilization", 0.5);
+  decoded.measure("input_pipeline/no-step", "sample_rate", 100);
+  decoded.measure("input_pipeline/double-workers", "sample_rate", 100);
+  decoded.measure("input_pipeline/no-decode", "sample_rate", 900);
+  EXPECT_EQ(decoded.next(), "input_pipeline/in-memory") << "so may reading";
 }
 
 TEST(PointOrder, SettingsAreTriedBeforeTheLimitIsShown) {
@@ -107,11 +118,41 @@ TEST(PointOrder, SettingsAreTriedBeforeTheLimitIsShown) {
   made.measure("input_pipeline/job", "accelerator_utilization", 0.5);
   made.measure("input_pipeline/no-step", "sample_rate", 100);
   EXPECT_EQ(made.next(), "input_pipeline/workers-4") << "two workers reach half: 3.6 are the fewest that can be enough";
-  const double share = *next_point(made.plan, made.results)->share;
-  EXPECT_GT(share, 0.1);
-  EXPECT_LT(share, 0.4) << "others may have to be tried, too";
+  EXPECT_DOUBLE_EQ(*made.share(), kTried / (kTries * kTried + 4 * kAdvice)) << "others may have to be tried, too";
   made.measure("input_pipeline/workers-4", "accelerator_utilization", 0.97);
   EXPECT_EQ(made.next(), "input_pipeline/double-workers") << "3 workers cannot be enough";
+  EXPECT_DOUBLE_EQ(*made.share(), 0.25) << "nothing more is tried";
+}
+
+TEST(PointOrder, MoreBatchesAheadComeFirstWhereTheLoaderIsFastEnough) {
+  Made made({"input_pipeline/job", "host_facts", "input_pipeline/no-step", "input_pipeline/prefetch-4",
+             "input_pipeline/workers-4"});
+  EXPECT_DOUBLE_EQ(*made.share(), kRehearsed / (kRehearsed + 2 * kAdvice + kTries * kTried)) << "facts take no time";
+  made.measure("input_pipeline/job", "accelerator_utilization", 0.5);
+  made.measure("input_pipeline/no-step", "sample_rate", 400);
+  EXPECT_EQ(made.next(), "input_pipeline/prefetch-4");
+  EXPECT_DOUBLE_EQ(*made.share(), 1.0 / kTries);
+  made.measure("input_pipeline/prefetch-4", "accelerator_utilization", 0.5);
+  EXPECT_EQ(made.next(), "input_pipeline/workers-4");
+  EXPECT_DOUBLE_EQ(*made.share(), 1.0 / (kTries - 1));
+}
+
+TEST(PointOrder, APointWithoutAnEstimateMayTakeTheRest) {
+  Made made({"host_facts", "input_pipeline/job"});
+  EXPECT_EQ(made.next(), "input_pipeline/job");
+  made.measure("input_pipeline/job", "accelerator_utilization", 1);
+  EXPECT_EQ(made.next(), "host_facts");
+  EXPECT_EQ(*made.share(), 1);
+}
+
+TEST(PointOrder, APipelineWithoutSavesComesBeforeTheLoaderAlone) {
+  Made made({"small_file_read/job", "input_pipeline/no-step", "input_pipeline/no-checkpoint", "input_pipeline/job"});
+  std::string order;
+  for (int i = 0; i < 4; ++i) {
+    order += made.next() + " ";
+    made.measure(made.next(), "sample_rate", 100);
+  }
+  EXPECT_EQ(order, "input_pipeline/job input_pipeline/no-checkpoint input_pipeline/no-step small_file_read/job ");
 }
 
 TEST(PointOrder, ASettingThatGaveNothingIsNotTriedAgain) {
@@ -122,6 +163,7 @@ TEST(PointOrder, ASettingThatGaveNothingIsNotTriedAgain) {
   made.measure("input_pipeline/no-step", "sample_rate", 100);
   made.results.back().status = PointStatus::error;
   EXPECT_EQ(made.next(), "input_pipeline/double-workers");
+  EXPECT_DOUBLE_EQ(*made.share(), 0.25) << "nothing more is tried";
 }
 
 }  // namespace

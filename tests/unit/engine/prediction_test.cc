@@ -11,6 +11,7 @@ TEST(PredictionTest, WithoutDecodingItIsSupplyOverDemand) {
   EXPECT_DOUBLE_EQ(p.utilization.value, 0.5);
   EXPECT_DOUBLE_EQ(p.utilization.low, 0.48);
   EXPECT_DOUBLE_EQ(p.utilization.high, 0.51);
+  EXPECT_EQ(p.formula, "A18");
 }
 
 TEST(PredictionTest, GpusComputeAtMostAllTheTime) {
@@ -27,6 +28,7 @@ TEST(PredictionTest, BetweenOneAfterTheOtherAndSideBySide) {
   EXPECT_DOUBLE_EQ(p.rate.low, 200);
   EXPECT_DOUBLE_EQ(p.rate.high, 400);
   EXPECT_DOUBLE_EQ(p.utilization.value, 0.3);
+  EXPECT_EQ(p.formula, "A17, A18, B2, B12");
 }
 
 TEST(PredictionTest, CoresThatAreMissingLimit) {
@@ -37,7 +39,16 @@ TEST(PredictionTest, CoresThatAreMissingLimit) {
   EXPECT_DOUBLE_EQ(p.utilization.value, 0.2);
 }
 
-TEST(PredictionTest, WhoTakesBatchesWantsProcessorsToo) {
+TEST(PredictionTest, CoresThatAreNotKnownLimitNothing) {
+  MeasuredParts parts{.storage = {400, 400, 400}, .cpu_time_s = 0.010, .cores = 0, .workers = 4, .taken = 1000};
+  EXPECT_DOUBLE_EQ(predict_utilization(parts).rate.high, 400);
+  parts.cpu_time_s = 0;
+  parts.taking_s = 0.010;
+  EXPECT_DOUBLE_EQ(predict_utilization(parts).rate.low, 400);
+  EXPECT_EQ(predict_utilization(parts).formula, "A17, A18, B2, B12");
+}
+
+TEST(PredictionTest, TakingBatchesNeedsProcessorsToo) {
   // 4 ms of a worker and 1 ms of the GPU's process for each sample, on one processor; then on enough of them.
   MeasuredParts parts{.storage = {40'000, 40'000, 40'000},
                       .cpu_time_s = 0.004,
@@ -51,7 +62,7 @@ TEST(PredictionTest, WhoTakesBatchesWantsProcessorsToo) {
   EXPECT_DOUBLE_EQ(predict_utilization(parts).rate.high, 1000) << "one process takes no more, whatever is ready";
 }
 
-TEST(PredictionTest, WhatTheLoaderGivesOutOfMemoryStandsForDecoding) {
+TEST(PredictionTest, TheLoaderFromMemoryRepresentsDecoding) {
   // Others take half of the processors: by cores alone 250/s would be predicted.
   const Prediction p = predict_utilization({.storage = {400, 390, 410},
                                             .memory = Estimate{100, 95, 105},

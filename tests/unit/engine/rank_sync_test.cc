@@ -53,7 +53,7 @@ RunResult run_on_ranks(
   return first;
 }
 
-TEST(RankSync, AddsUpWhatRanksDid) {
+TEST(RankSync, AddsUpTheWorkOfRanks) {
   const RunResult result = run_on_ranks([](unsigned rank, ScriptedWorkload& w) {
     w.on_run = [rank](Worker& worker) { operations(worker, 1000 * (rank + 1), 100); };
   });
@@ -124,7 +124,7 @@ TEST(RankSync, ARankThatThrowsEndsTheRepetitionForAll) {
   EXPECT_EQ(ran, 6u);  // both repetitions, on each
 }
 
-TEST(RankSync, SetUpThatFailsOnOneRankStartsNobody) {
+TEST(RankSync, AFailedSetUpOnOneRankStartsNone) {
   std::atomic<unsigned> ran{0};
   const RunResult result = run_on_ranks([&](unsigned rank, ScriptedWorkload& w) {
     w.on_before_run = [rank](Worker&) {
@@ -136,7 +136,7 @@ TEST(RankSync, SetUpThatFailsOnOneRankStartsNobody) {
   EXPECT_EQ(ran, 0u);
 }
 
-TEST(RankSync, WhatOneRankLacksIsSkippedByAll) {
+TEST(RankSync, AMissingPartOfOneRankSkipsAll) {
   const RunResult result = run_on_ranks([](unsigned rank, ScriptedWorkload& w) {
     w.on_check = [rank]() -> std::optional<Skip> {
       if (rank == 2) return Skip{"no such device"};

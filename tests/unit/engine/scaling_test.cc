@@ -34,7 +34,7 @@ TEST(Scaling, ABackendThatIsSaturatedHasItsClients) {
   EXPECT_NE(curve.finding.find("is saturated at 3.00 GB/s, reached by 4 clients"), std::string::npos) << curve.finding;
 }
 
-TEST(Scaling, WhatStillGrowsHidesItsBackend) {
+TEST(Scaling, GrowthHidesItsBackend) {
   const ScalingCurve curve = judged({{1, 1e9}, {2, 1.9e9}, {4, 3.6e9}});
   EXPECT_FALSE(curve.saturated);
   EXPECT_DOUBLE_EQ(curve.saturation_clients, 0);
@@ -44,7 +44,7 @@ TEST(Scaling, WhatStillGrowsHidesItsBackend) {
   EXPECT_NE(curve.finding.find("still grows at 4 clients"), std::string::npos) << curve.finding;
 }
 
-TEST(Scaling, ManyClientsThatGetInEachOthersWayAreSaturatedToo) {
+TEST(Scaling, ManyInterferingClientsAreSaturatedToo) {
   const ScalingCurve curve = judged({{2, 4e9}, {4, 5e9}, {8, 3e9}});
   EXPECT_TRUE(curve.saturated);
   EXPECT_DOUBLE_EQ(curve.per_client, 2e9);
@@ -61,7 +61,7 @@ TEST(Scaling, OperationsAreReportedAsOperations) {
   EXPECT_NE(curve.finding.find("/s"), std::string::npos);
 }
 
-TEST(Scaling, ATenthOfWhatEachHadIsNoGrowth) {
+TEST(Scaling, ATenthMoreInAllIsNoGrowth) {
   EXPECT_TRUE(stopped_growing(2, 100, 4, 110));
   EXPECT_FALSE(stopped_growing(2, 100, 4, 111));
   EXPECT_TRUE(stopped_growing(2, 100, 4, 80));

@@ -130,7 +130,7 @@ TEST(Series, AStallInTheFirstHalfIsNotCut) {
   EXPECT_EQ(phase_of(2000, Window::settled, stall).steady_from_s, 0);
 }
 
-TEST(Series, SaysWhatIsNotSteady) {
+TEST(Series, NamesUnsteadyParts) {
   std::string why;
   phase_of(
       2000, Window::whole, [](int ms) { return ms < 1000 ? 1000u : 500u; }, &why);

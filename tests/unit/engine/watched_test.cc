@@ -26,7 +26,7 @@ class Watched : public ::testing::Test {
   void TearDown() override { stop_signal = 0; }
 };
 
-TEST_F(Watched, RunsTheStepAndPassesOnWhatItReports) {
+TEST_F(Watched, RunsTheStepAndPassesItsReportsOn) {
   std::uint64_t heard = 0;
   const WatchedEnd end = run_watched(
       "testing", impatient(60), [&](std::uint64_t done, std::uint64_t, std::string_view) { heard = done; },
@@ -35,12 +35,12 @@ TEST_F(Watched, RunsTheStepAndPassesOnWhatItReports) {
   EXPECT_EQ(heard, 7u);
 }
 
-TEST_F(Watched, ThrowsWhatTheStepThrew) {
+TEST_F(Watched, RethrowsTheStepsException) {
   const auto step = [](const DataProgress&) { throw RunError("no such thing"); };
   EXPECT_THROW(run_watched("testing", impatient(60), {}, step), RunError);
 }
 
-TEST_F(Watched, WhatTheCallerThrowsFromProgressEndsTheStep) {
+TEST_F(Watched, AnExceptionFromProgressEndsTheStep) {
   const auto stop = [](std::uint64_t, std::uint64_t, std::string_view) { throw 42; };
   const auto step = [](const DataProgress& progress) {
     for (std::uint64_t i = 0;; ++i) progress(i, 0, "for ever");
@@ -69,7 +69,7 @@ TEST_F(Watched, ASignOfLifeIsNewsAndNotAWord) {
   EXPECT_EQ(end.why, "TIMEOUT: testing did not go on for 0.3 s; storage or device does not answer");
 }
 
-TEST_F(Watched, AThreadThatIsLeftBehindFindsNobodyToReport) {
+TEST_F(Watched, AnAbandonedThreadReportsToNone) {
   const unsigned before = abandoned_threads();
   const auto go = std::make_shared<std::atomic<bool>>(true);
   const auto refused = std::make_shared<std::atomic<bool>>(false);

@@ -1,41 +1,16 @@
 // GPUs that are host memory (host_gpu.h) as a plugin, for the whole program: HEADRACE_FAKE_GPUS names a file with a line for each
 // thing that is not as usual, "HOST GPU KEY VALUE": "node3 1 wrong_after 5", "* * held_back power limit". HOST is a host name or
 // *, GPU a number or *. "* * count 4" says how many there are (2 without it).
-#include <unistd.h>
-
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <stdexcept>
 
 #include "harness/backends/plugin.h"
+#include "tests/unit/fake_gpu_lines.h"
 #include "tests/unit/host_gpu.h"
 
 namespace headrace::testing {
 namespace {
 
-struct Line {
-  std::string gpu, key, value;
-};
-
-std::vector<Line> lines_of_this_host() {
-  const char* name = std::getenv("HEADRACE_FAKE_GPUS");
-  std::ifstream file(name == nullptr ? "" : name);
-  char own[256] = {};
-  ::gethostname(own, sizeof own - 1);
-  std::vector<Line> all;
-  for (std::string text; std::getline(file, text);) {
-    std::istringstream words(text);
-    std::string host;
-    Line line;
-    words >> host >> line.gpu >> line.key >> std::ws;
-    std::getline(words, line.value);
-    if (host == "*" || host == own) all.push_back(std::move(line));
-  }
-  return all;
-}
-
-void set(HostGpuSettings& gpu, const Line& line) {
+void set(HostGpuSettings& gpu, const FakeGpuLine& line) {
   const auto number = [&] { return std::stoull(line.value); };
   if (line.key == "wrong_after")
     gpu.wrong_after = number();
@@ -51,8 +26,12 @@ void set(HostGpuSettings& gpu, const Line& line) {
     gpu.state.xids = {static_cast<unsigned>(number())};
   else if (line.key == "fabric")
     gpu.facts.fabric = line.value;
+  else if (line.key == "fabric_group")
+    gpu.facts.fabric_group = line.value;
   else if (line.key == "held_back")
     gpu.state.held_back = line.value;
+  else if (line.key == "numa_node")
+    gpu.facts.numa_node = static_cast<int>(number());
   else if (line.key == "address")
     gpu.facts.pci_address = line.value;
   else if (line.key == "product_ns")
@@ -69,21 +48,32 @@ void set(HostGpuSettings& gpu, const Line& line) {
     gpu.runs_hot = number() != 0;
   else if (line.key == "corrupts_h2d")
     gpu.corrupts = number() != 0 ? std::optional(CopyKind::h2d) : std::nullopt;
+  else if (line.key == "rate")  // of its links [B/s]
+    gpu.h2d = gpu.d2h = gpu.cores = std::stod(line.value);
+  else if (line.key == "peer")
+    gpu.peer = std::stod(line.value);
+  else if (line.key == "memory_rate")
+    gpu.d2d = gpu.memory = std::stod(line.value);
   else
     throw std::runtime_error("no such key: " + line.key);
 }
 
 HostBackendSettings settings() {
-  const std::vector<Line> lines = lines_of_this_host();
+  const std::vector<FakeGpuLine> lines = lines_of_this_host();
   HostBackendSettings all;
   std::size_t count = 2;
-  for (const Line& line : lines)
+  for (const FakeGpuLine& line : lines)
     if (line.key == "count") count = std::stoull(line.value);
+  const auto of_all = [](const std::string& key) {
+    return key == "count" || key == "hollow" || key.starts_with("nccl_");
+  };
   all.gpus.assign(count, HostGpuSettings{});
   all.no_files = "this is a test";
-  for (const Line& line : lines)
+  for (const FakeGpuLine& line : lines)
+    if (line.key == "hollow") all.hollow = line.value != "0";
+  for (const FakeGpuLine& line : lines)
     for (std::size_t i = 0; i < count; ++i)
-      if (line.key != "count" && (line.gpu == "*" || std::stoull(line.gpu) == i)) set(all.gpus[i], line);
+      if (!of_all(line.key) && (line.gpu == "*" || std::stoull(line.gpu) == i)) set(all.gpus[i], line);
   return all;
 }
 

@@ -24,6 +24,9 @@ struct FakeMlx5 {
     std::uint64_t key = 0;
   };
   std::vector<Posted> posted;
+  std::uint8_t lag_ports = 0;            // that the card could bond
+  std::uint8_t lag_state = 0, mode = 0;  // as the firmware reports them
+  int refuses_commands = 0;              // errno
 };
 
 }  // namespace headrace::testing

@@ -33,7 +33,7 @@ job::Job resnet() {
 }
 constexpr RehearsedAs kFull{.batch = 400, .step_s = 0.224, .data_bytes = 500e9, .host_memory = 100e9};
 
-TEST(BenchmarkRulesTest, EachIsKeptByWhatItAsksForAndByNothingLess) {
+TEST(BenchmarkRulesTest, EachIsKeptByItsTermsAndByNothingLess) {
   EXPECT_EQ(kept(check_planned("mlperf-v2", resnet(), kFull)),
             (Kept{{"workload", true}, {"batch", true}, {"prefetch", true}, {"data_set", true}}));
   RehearsedAs smaller = kFull;
@@ -121,7 +121,7 @@ PointResult measured(std::vector<double> utilization, std::vector<double> steps,
   return point;
 }
 
-TEST(BenchmarkRulesTest, WhatWasMeasuredKeepsOrBreaksEach) {
+TEST(BenchmarkRulesTest, MeasurementsKeepOrBreakEach) {
   using engine::check_measured;
   // The first step, which no metric counts, is one of the 500.
   EXPECT_EQ(kept(check_measured(measured({.91, .92, .9, .91, .9}, {499, 600, 499, 499, 499}, 5), 0.9)),
@@ -176,7 +176,7 @@ TEST(BenchmarkCheckpointsTest, AnotherSizeShardingOrModeIsNotTheBenchmarks) {
   EXPECT_FALSE(own(other));
 }
 
-TEST(BenchmarkCheckpointsTest, OneHostStandsForAllWhereTheVersionLetsIt) {
+TEST(BenchmarkCheckpointsTest, OneHostRepresentsAllIfTheVersionAllowsIt) {
   const auto on = [](const char* version, const char* model, double hosts, double ranks) {
     return kept(check_planned_saves(version, saving(model), {.hosts = hosts, .ranks_on_host = ranks}));
   };
@@ -204,7 +204,7 @@ PointResult checkpoints(const Point& point, unsigned count, std::uint64_t bytes,
   return result;
 }
 
-TEST(BenchmarkCheckpointsTest, WhatWasMeasuredKeepsOrBreaksEach) {
+TEST(BenchmarkCheckpointsTest, MeasurementsKeepOrBreakEach) {
   using engine::check_measured_saves;
   Point synced, unsynced;
   synced.params["durability"] = std::string("fsync");

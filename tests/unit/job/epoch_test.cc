@@ -28,16 +28,18 @@ TEST(WallClock, HasTheFillOfThePipeline) {
   EXPECT_LT(wall->utilization, 0.9271 - 0.01);
 }
 
-TEST(WallClock, OfGpusThatNeverWaitIsAllOfIt) { EXPECT_NEAR(wall_clock_of(unet(), 0, 1)->utilization, 1, 1e-12); }
+TEST(WallClock, IsTheWholeEpochForGpusThatNeverWait) {
+  EXPECT_NEAR(wall_clock_of(unet(), 0, 1)->utilization, 1, 1e-12);
+}
 
-TEST(WallClock, OfLoadersThatShareABatchIsFilledByOne) {
+TEST(WallClock, ASharedBatchIsFilledByOneLoader) {
   Job job = unet();
   const double eight = priced_wall_clock_of(job, 43.3e9, 0.9)->fill_s;
   job.loader.kind = LoaderKind::tfdata;
   EXPECT_NEAR(priced_wall_clock_of(job, 43.3e9, 0.9)->fill_s, eight / 8, 1e-9);
 }
 
-TEST(WallClock, IsNotReportedWithoutWhatItIsMadeOf) {
+TEST(WallClock, IsNotReportedWithoutItsInputs) {
   Job job = unet();
   job.loader.workers_per_gpu.reset();
   EXPECT_FALSE(priced_wall_clock_of(job, 43.3e9, 0.9)) << "nothing says how much is asked for at once";

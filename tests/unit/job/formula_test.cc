@@ -23,7 +23,9 @@ TEST(Formula, IsDescribedCompletely) {
     SCOPED_TRACE(f.id);
     EXPECT_TRUE(ids.insert(f.id).second && ids.insert(f.name).second);
     EXPECT_FALSE(f.title.empty() || f.equation.empty() || f.unit.empty() || f.validity.empty() || f.source.empty());
+    std::set<std::string> names;
     for (const Input& input : f.inputs) {
+      EXPECT_TRUE(names.insert(plain_name(input)).second) << "two inputs are called " << plain_name(input);
       EXPECT_TRUE(!input.fallback || input.range.allows(*input.fallback)) << input.name;
       const std::string numbers = substituted({.equation = input.symbol, .inputs = {input}}, std::vector<Argument>(1));
       EXPECT_NE(numbers, input.symbol) << "the symbol is not one word";
@@ -32,6 +34,8 @@ TEST(Formula, IsDescribedCompletely) {
   }
   EXPECT_EQ(find_formula("A3"), find_formula("read_bandwidth_required"));
   EXPECT_EQ(find_formula("Z1"), nullptr);
+  EXPECT_EQ(named(*find_formula("A3")), "sample rate * sample bytes * read amplification * (1 - cache hit)");
+  EXPECT_EQ(named(*find_formula("G8")), "floor(lower bound bytes/s / (safety margin * demand per gpu bytes/s))");
 }
 
 TEST(Formula, NeverSaysInfinityOrNaN) {
@@ -104,7 +108,7 @@ TEST(Formula, UnitsAreConsistent) {
   }
 }
 
-TEST(Formula, RefusesWhatIsOutsideItsDomain) {
+TEST(Formula, RefusesValuesOutsideItsDomain) {
   const auto refused = [](std::string_view name, std::initializer_list<NamedValue> values) -> std::string {
     try {
       const double result = apply(name, values).value();

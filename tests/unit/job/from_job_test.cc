@@ -102,7 +102,7 @@ TEST(FromJob, SeveralSamplesInAFileMakeItAsMuchLarger) {
   EXPECT_EQ(plan.text("small_file_read", "job", "samples_per_file"), "5");
 }
 
-TEST(FromJob, WhatFitsIsFewerFilesNeverOtherSizes) {
+TEST(FromJob, ASmallerSetHasFewerFilesOfTheSameSizes) {
   Means little = means();
   little.space = 4'000'000;
   const Followed plan(kFiles, little);
@@ -136,7 +136,7 @@ TEST(FromJob, TheBudgetChangesTimesAndNotTheData) {
   EXPECT_LT(seconds(quick), seconds(slow));
 }
 
-TEST(FromJob, TheJobsOwnWaysStandBeforeAdvice) {
+TEST(FromJob, TheJobsOwnPointsPrecedeAdvice) {
   const Followed plan(kFiles, means());
   bool advice = false;
   for (std::size_t i = 0; i < plan.made().workloads.items.size(); ++i) {

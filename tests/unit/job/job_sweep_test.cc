@@ -47,7 +47,7 @@ TEST(JobSweep, ColumnsAppearWhereNeedsDo) {
   EXPECT_EQ(root["needs"][1]["id"], "gpu.d2h_bandwidth");
 }
 
-TEST(JobSweep, RefusesWhatIsNoAxis) {
+TEST(JobSweep, RefusesInvalidAxes) {
   for (const char* axis : {"", "step.time", "=1,2", "cluster.nodes=1..0*2", "cluster.nodes=1..1e9+1", "step.tim=1s"})
     EXPECT_THROW(sweep_job(job("resnet50-imagenet"), {axis}, {}), UsageError) << axis;
 }
@@ -62,7 +62,7 @@ TEST(JobSweep, CsvHasALinePerPoint) {
   EXPECT_EQ(commas(all.substr(0, second)), commas(all.substr(second, all.find('\n', second) - second)));
 }
 
-TEST(JobSweep, CsvQuotesWhatHoldsCommas) {
+TEST(JobSweep, CsvQuotesCommas) {
   const Sweep sweep = sweep_job(job("llm-70b"), {"job=plain,a \"b\""}, {"host.cpu_cores"});
   EXPECT_NE(sweep_csv(sweep).find("\n\"a \"\"b\"\"\","), std::string::npos) << sweep_csv(sweep);
   const Sweep refused = sweep_job(job("llm-70b"), {"step.time=1s,1"}, {"host.*"});

@@ -89,7 +89,7 @@ constexpr const char* kShape =
     "model: {layers: 32, hidden: 4096, ffn: 14336, vocabulary: 128256, heads: 32, kv_heads: 8, "
     "sequence_length: 8192}\n";
 
-TEST(Job, DerivesWhatWasNotMeasured) {
+TEST(Job, DerivesUnmeasuredValues) {
   std::string text = std::string(kGood) + kShape;
   text.replace(text.find("time: 200ms"), 11, "mfu: 0.4");
   text.insert(text.find("gpus_per_node: 8") + 16, ", gpu_flops: 989TFLOP/s, reference_mtbf: 3h, reference_gpus: 16384");

@@ -11,7 +11,7 @@ namespace {
 
 const std::string kJob = source_dir() + "/configs/jobs/llm-70b.yaml";
 
-TEST(NeedChanges, ReportsWhatChanges) {
+TEST(NeedChanges, ReportsChanges) {
   const std::vector<std::string> overrides{"parallelism.sharding=zero3"};
   const Job before = load_job(kJob), after = load_job(kJob, overrides);
   const auto root = nlohmann::json::parse(changes_json(before, after, overrides));

@@ -52,7 +52,7 @@ TEST(NeedKinds, ShippedJobsFindTheirRows) {
 }
 
 /// Of every workload that this build has.
-TEST(NeedKinds, WhatMeasuresThemIsThere) {
+TEST(NeedKinds, TheirMeasurementsExist) {
   std::set<std::string_view> known;
   for (const NeedKind& kind : need_kinds())
     for (const Measure& m : kind.measured_by) {

@@ -63,7 +63,7 @@ class PlanTest : public ::testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(PlanTest, SweepsNamePointsByWhatDiffers) {
+TEST_F(PlanTest, SweepsNamePointsByDifferences) {
   const Plan p = plan(
       "schema: 1\nworkloads:\n  - use: plan_test_workload\n    engine: [posix, io_uring]\n    "
       "queue_depth: 4\n    cache: warm\n");
@@ -129,7 +129,7 @@ TEST_F(PlanTest, EveryWorkloadsResolvedParametersCanBeReadAgain) {
   }
 }
 
-TEST_F(PlanTest, ARateMayBeWhatTheJobNeeds) {
+TEST_F(PlanTest, ARateMayBeTheJobsNeed) {
   PlanOptions options;
   options.job_file = source_dir() + "/configs/jobs/resnet50-imagenet.yaml";
   options.config_file = write("c.yaml", "schema: 1\nworkloads: [{use: small_file_read, rate: need}]\n");
@@ -150,7 +150,7 @@ TEST_F(PlanTest, ARateMayBeWhatTheJobNeeds) {
 }
 
 /// Llama 3 70B: tensor 8, pipeline 4, 2048 GPUs: data groups of 64 ranks, every eighth.
-TEST_F(PlanTest, AMessageMayBeWhatTheJobSends) {
+TEST_F(PlanTest, AMessageMayBeTheJobsSize) {
   PlanOptions options;
   options.job_file = source_dir() + "/configs/jobs/llama3-70b.yaml";
   options.config_file = write("c.yaml",

@@ -36,7 +36,7 @@ TEST(Uncertainty, OfTheReadBandwidthIsG10) {
   EXPECT_NEAR(find(all, "ingest.sample_rate").uncertainty, 0.1, 1e-7);
 }
 
-TEST(Uncertainty, ReachesOnlyWhatDependsOnTheInput) {
+TEST(Uncertainty, ReachesOnlyDependentValues) {
   const auto all = needs({"dataset.cpu_time_per_sample=10ms +- 1ms"});
   EXPECT_NEAR(find(all, "host.cpu_cores").uncertainty, 0.1, 0.01);  // rounded up to whole cores
   EXPECT_EQ(find(all, "ingest.read_bandwidth").uncertainty, 0);

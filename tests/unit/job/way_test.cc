@@ -39,7 +39,7 @@ Settings with(Settings settings, const char* key, const char* value) {
   return settings;
 }
 
-TEST(Way, APointThatDoesWhatTheJobDoes) {
+TEST(Way, APointThatWorksLikeTheJob) {
   const Likeness same = like(files(), as_job());
   EXPECT_TRUE(same.answers);
   EXPECT_EQ(same.distance, 0);
@@ -95,7 +95,7 @@ TEST(Way, RunsThatRecordedNoLoaderAreTakenAsTheyAre) {
   EXPECT_EQ(like(files(), old).distance, 0);
 }
 
-TEST(Way, OfEquallyNearPointsTheOneThatGaveLessReports) {
+TEST(Way, TheLowerOfEquallyNearPointsReports) {
   Likeness near, far;
   near.has_way = far.has_way = true;
   far.distance = 1;
@@ -105,7 +105,7 @@ TEST(Way, OfEquallyNearPointsTheOneThatGaveLessReports) {
   EXPECT_TRUE(says_more(Likeness{}, 100, Likeness{}, 1));  // what neither reads nor saves
 }
 
-TEST(Way, WhatWouldMeasureItIsReported) {
+TEST(Way, AMissingMeasurementIsReported) {
   EXPECT_EQ(settings_of(files(), "small_file_read"), "file_size: 130000B, workers: 16");
   EXPECT_EQ(settings_of(shards(), "shard_stream"), "sample_size: 130000B, block_size: 1048576B, workers: 16");
 }

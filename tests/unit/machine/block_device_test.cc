@@ -26,7 +26,7 @@ TEST(BlockDevice, SameForAFileAndForOneThatIsNotThereYet) {
   EXPECT_TRUE(std::filesystem::exists(device->sys_path + "/stat"));
 }
 
-TEST(BlockDevice, CountsWhatIsWritten) {
+TEST(BlockDevice, CountsWrites) {
   const headrace::testing::TemporaryFolder tmp;
   const auto device = device_of(tmp.path());
   if (!device) GTEST_SKIP() << "no block device under the temporary folder";

@@ -35,7 +35,7 @@ TEST_F(Cgroup, NoneAtAll) {
   EXPECT_FALSE(none.cores || none.memory || none.memory_rest);
 }
 
-TEST_F(Cgroup, Version2TakesTheTightestLimitOnTheWay) {
+TEST_F(Cgroup, Version2TakesTheTightestLimitOfItsParents) {
   lay("proc/self/mountinfo", "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n");
   lay("proc/self/cgroup", "0::/slice/job\n");
   lay("sys/fs/cgroup/slice/cpu.max", "150000 100000\n");
@@ -55,7 +55,7 @@ TEST_F(Cgroup, Version2TakesTheTightestLimitOnTheWay) {
   EXPECT_EQ(found.io[0], "254:0 rbps=104857600 wbps=max riops=max wiops=max");
 }
 
-TEST_F(Cgroup, WhatIsLetThroughToADeviceIsTheTightestLimit) {
+TEST_F(Cgroup, TheRateOfADeviceIsTheTightestLimit) {
   CgroupLimits limits;
   limits.io = {"254:0 rbps=104857600 wbps=max riops=500 wiops=max", "254:0 rbps=50000000 wbps=max riops=max wiops=max",
                "8:0 read_bps=1000", "8:0 write_iops=70", "7:0 wbps=9"};
@@ -105,7 +105,7 @@ TEST_F(Cgroup, ProcessesOfBothVersions) {
   EXPECT_EQ(limits().tasks_rest, 0u);
 }
 
-TEST_F(Cgroup, ContainerWhoseMountStartsAtItsOwnGroup) {
+TEST_F(Cgroup, ContainerWithItsMountAtItsOwnGroup) {
   lay("proc/self/mountinfo", "30 20 0:26 /pod/abc /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   lay("proc/self/cgroup", "0::/pod/abc\n");
   lay("sys/fs/cgroup/memory.max", "4096\n");

@@ -6,7 +6,7 @@ namespace headrace::system::client_counters_test {
 namespace {
 
 // As the Lustre operations manual shows a client's osc.*.stats; never read on a live client here.
-TEST(LustreStats, ReportWhatCameFromTheServers) {
+TEST(LustreStats, ReportBytesFromTheServers) {
   EXPECT_EQ(parse_lustre_stats("snapshot_time             1616587829.623567 secs.nsecs\n"
                                "req_waittime              8523 samples [usec] 25 21356 1480125\n"
                                "read_bytes                31 samples [bytes] 4096 4194304 61865984\n"
@@ -16,7 +16,7 @@ TEST(LustreStats, ReportWhatCameFromTheServers) {
 }
 
 // Names as juicefs-stats(1) reads them; never read on a live client here.
-TEST(JuicefsStats, ReportWhatCameFromTheStore) {
+TEST(JuicefsStats, ReportBytesFromTheStore) {
   constexpr const char* kStats =
       "juicefs_blockcache_hit_bytes 777\njuicefs_object_request_data_bytes_GET 4194304\n"
       "juicefs_object_request_data_bytes_PUT 9\njuicefs_uptime 11.5\n";
@@ -41,7 +41,7 @@ constexpr const char* kCephMetrics =
     "read          5           4194304         4194304         4194304         20971520\n"
     "write         2           4096            4096            4096            8192\n";
 
-TEST(CephMetrics, ReportWhatCameFromTheServers) {
+TEST(CephMetrics, ReportBytesFromTheServers) {
   EXPECT_EQ(parse_ceph_sizes(kCephMetrics), 20971520u);
   const std::string_view all = kCephMetrics;
   EXPECT_EQ(parse_ceph_sizes(all.substr(all.rfind("item"))), 20971520u);  // `metrics/size` of later kernels

@@ -6,7 +6,7 @@
 namespace headrace::system::disk_quota_test {
 namespace {
 
-TEST(DiskQuota, LeavesWhatTheHardLimitsDo) {
+TEST(DiskQuota, LeavesTheRestOfTheHardLimits) {
   dqblk quota{};
   EXPECT_EQ(rest_of(quota), QuotaRest{}) << "no limit";
   quota.dqb_bhardlimit = 10;  // of 1 KiB
@@ -19,7 +19,7 @@ TEST(DiskQuota, LeavesWhatTheHardLimitsDo) {
   EXPECT_EQ(rest_of(quota), (QuotaRest{.bytes = 0, .files = 0}));
 }
 
-TEST(DiskQuota, IsNoneWhereNobodyAnswers) { EXPECT_EQ(quota_rest("/proc"), QuotaRest{}); }
+TEST(DiskQuota, IsNoneWithoutAnAnswer) { EXPECT_EQ(quota_rest("/proc"), QuotaRest{}); }
 
 }  // namespace
 }  // namespace headrace::system::disk_quota_test

@@ -53,7 +53,7 @@ class Client : public ::testing::Test {
 
 constexpr const char* kTcp = "rw,relatime,vers=4.2,rsize=1048576,hard,proto=tcp,nconnect=4";
 
-TEST_F(Client, OfNfsReportsHowMuchCanBeUnderWay) {
+TEST_F(Client, NfsReportsRequestsInFlight) {
   has("/sys/class/bdi/0:34/read_ahead_kb", "15360\n");
   has("/proc/sys/sunrpc/tcp_max_slot_table_entries", "65536\n");
   has("/sys/module/nfs/parameters/max_session_slots", "64\n");
@@ -70,7 +70,7 @@ TEST_F(Client, OfNfsReportsHowMuchCanBeUnderWay) {
   expect(of(found, "requests"), Level::good, "reads took 2 ms each so far, at which they carry 33.6 GB/s at most");
 }
 
-TEST_F(Client, OfNfsReportsWhatIsSetBadly) {
+TEST_F(Client, NfsReportsBadSettings) {
   has("/sys/class/bdi/0:34/read_ahead_kb", "128\n");
   auto found = look(mount("nfs", "s:/", "rw,vers=3,rsize=1048576,soft,proto=tcp,nconnect=4"));
   expect(of(found, "NFS"), Level::warning, "mount with hard");
@@ -87,7 +87,7 @@ TEST_F(Client, OfNfsReportsWhatIsSetBadly) {
 }
 
 // As the Lustre operations manual shows them; never read on a live client here.
-TEST_F(Client, OfLustreIsHeldAgainstWhatGpusNeed) {
+TEST_F(Client, LustreIsComparedWithTheNeedOfGpus) {
   for (const char* target : {"lfs-OST0000-osc-ffff8801", "lfs-OST0001-osc-ffff8801"}) {
     const std::string folder = std::string("/sys/fs/lustre/osc/") + target;
     has(folder + "/max_rpcs_in_flight", "8\n");

@@ -35,7 +35,7 @@ TEST(Fingerprint, ReportsOfEveryPart) {
   EXPECT_NE(value(section(all, "backends"), "posix"), "");
 }
 
-TEST(Fingerprint, LeavesOutWhatWasNotReported) {
+TEST(Fingerprint, LeavesOutUnreportedValues) {
   Node node("/proc/headrace");
   const Fingerprint all = fingerprint("/proc/headrace", node);
   EXPECT_EQ(value(section(all, "file_system"), "type"), "proc");

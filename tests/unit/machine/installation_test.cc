@@ -45,7 +45,7 @@ TEST(Installation, BelongsToThisBuild) {
   EXPECT_TRUE(fs::exists(fs::path(installation().plugins).parent_path() / "headrace.tree"));
 }
 
-TEST(ForeignWriter, IsWhoeverElseMayWrite) {
+TEST(ForeignWriter, AnyOtherWriterIsUntrusted) {
   const testing::TemporaryFolder folder;
   const std::string file = folder / "module.py";
   std::ofstream(file) << "pass\n";
@@ -64,7 +64,7 @@ TEST(ForeignWriter, IsWhoeverElseMayWrite) {
   EXPECT_EQ(foreign_writer(file), file + " can be written by group 4712");
 }
 
-TEST(ReportPython, SaysWhatTheChosenOneLacks) {
+TEST(ReportPython, NamesMissingPartsOfTheChosenOne) {
   setenv("HEADRACE_PYTHON", "/no/such/python", 1);
   const ReportPython none = find_report_python();
   EXPECT_EQ(none.executable, "");

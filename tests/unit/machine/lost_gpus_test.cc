@@ -71,7 +71,7 @@ TEST_F(LostGpus, OneThatNoDriverHasIsLost) {
   EXPECT_EQ(lost(listed), Addresses{"0000:20:00.0"});
 }
 
-TEST_F(LostGpus, WhatIsKeptFromThisProcessIsNot) {
+TEST_F(LostGpus, HiddenGpusAreNotLost) {
   const Addresses listed = eight();
   function("0000:20:00.0", "0x030200", "0x2330", "vfio-pci");  // a virtual machine's
   function("0000:21:00.0", "0x030200", "0x2330", "nouveau");
@@ -90,7 +90,7 @@ TEST_F(LostGpus, ACardThatDrivesADisplayIsNot) {
   EXPECT_EQ(lost({"0000:01:00.0"}), Addresses{"0000:02:00.0"});  // of the same model
 }
 
-TEST_F(LostGpus, WhereAddressesAreNotReportedNumbersAreCompared) {
+TEST_F(LostGpus, WithoutAddressesNumbersAreCompared) {
   eight();
   EXPECT_EQ(lost(Addresses(8)), Addresses{});
   EXPECT_EQ(lost(Addresses(7)).size(), 1u);

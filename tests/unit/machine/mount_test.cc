@@ -22,9 +22,7 @@ TEST(Mountinfo, ReadsEveryField) {
   EXPECT_EQ(all[1].super_options, "rw,vers=4.2,noatime");
 }
 
-TEST(Mountinfo, LeavesOutWhatItDoesNotUnderstand) {
-  EXPECT_TRUE(parse_mountinfo("27 1 254:0 / /\nno - line\n\n").empty());
-}
+TEST(Mountinfo, LeavesOutUnknownLines) { EXPECT_TRUE(parse_mountinfo("27 1 254:0 / /\nno - line\n\n").empty()); }
 
 TEST(MountOf, TakesTheNearestExistingParent) {
   const auto proc = mount_of("/proc/no/such/thing");

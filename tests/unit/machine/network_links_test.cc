@@ -57,7 +57,9 @@ TEST_F(NetworkLinks, APortThatIsDown) {
   rdma("mlx5_0", "10 Gb/sec (4X SDR)", "1: DOWN");
   put("class/infiniband/mlx5_0/ports/1/phys_state", "3: Disabled");
   EXPECT_EQ(about("mlx5_1/1").level, Finding::Level::warning);
-  EXPECT_NE(about("mlx5_1/1").advice.find("cable"), std::string::npos);
+  EXPECT_EQ(about("mlx5_1/1").advice, "the port is switched off: ip link set NAME up, or the switch's setting");
+  put("class/infiniband/mlx5_1/ports/1/phys_state", "2: Polling");
+  EXPECT_EQ(about("mlx5_1/1").advice, "look at the cable, and at the switch's port");
 }
 
 TEST_F(NetworkLinks, NoSubnetManager) {
@@ -105,9 +107,23 @@ TEST_F(NetworkLinks, ABondsLegsCountTogether) {
   put("class/infiniband/mlx5_bond_0/ports/1/gid_attrs/ndevs/0", "bond0");
   EXPECT_DOUBLE_EQ(network_links(sys()).back().rate, 50e9);
   EXPECT_EQ(about("mlx5_bond_0/1").level, Finding::Level::good);
+  put("class/net/bond0/bonding/mode", "active-backup 1");
+  EXPECT_DOUBLE_EQ(network_links(sys()).back().rate, 25e9);
+  EXPECT_NE(about("mlx5_bond_0/1").text.find("200 Gbit/s over one at a time of 2 of 2 legs"), std::string::npos);
+  put("class/net/bond0/bonding/mode", "802.3ad 4");
   put("class/net/eth1/operstate", "down");
   EXPECT_NE(about("mlx5_bond_0/1").text.find("1 of 2 legs"), std::string::npos);
   EXPECT_EQ(about("mlx5_bond_0/1").level, Finding::Level::warning);
+}
+
+TEST_F(NetworkLinks, PlanesAreNoPortsOfTheirOwn) {
+  for (const char* name : {"mlx5_0", "mlx5_1", "smi1"}) rdma(name, "800 Gb/sec (4X XDR)");
+  EXPECT_EQ(network_links(sys()).size(), 3u) << "as long as /sys does not report what programs can open";
+  put("class/infiniband_verbs/uverbs0/ibdev", "mlx5_0");
+  put("class/infiniband_verbs/uverbs1/ibdev", "mlx5_1");
+  const auto links = network_links(sys());
+  ASSERT_EQ(links.size(), 2u);
+  EXPECT_EQ(links.back().name, "mlx5_1/1");
 }
 
 TEST_F(NetworkLinks, ASlotThatGivesLess) {
@@ -125,6 +141,14 @@ TEST_F(NetworkLinks, SmallPacketsUnderRoce) {
   put("class/infiniband/mlx5_0/ports/1/gid_attrs/ndevs/1", "eth0");
   bool reported = false;
   for (const Finding& f : findings()) reported = reported || f.text.find("eth0 has MTU 1500") != std::string::npos;
+  EXPECT_TRUE(reported);
+  ethernet("eth1", "100000");
+  rdma("mlx5_1", "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet");
+  put("class/infiniband/mlx5_1/ports/1/gid_attrs/ndevs/0", "eth1");
+  reported = false;
+  for (const Finding& f : findings())
+    reported = reported || (f.level == Finding::Level::warning && f.subject == "mlx5_0/1" &&
+                            f.text.find("and a sister port's has 9000") != std::string::npos);
   EXPECT_TRUE(reported);
 }
 

@@ -30,7 +30,7 @@ device server:/export mounted on /my\040data with fstype nfs4 statvers=1.1
 	     GETATTR: 3 3 0 600 700 0 1 1
 )";
 
-TEST(Mountstats, ReportWhatCameFromTheServer) {
+TEST(Mountstats, ReportBytesFromTheServer) {
   const auto found = parse_mountstats(kMountstats, "/my data");
   ASSERT_TRUE(found);
   EXPECT_EQ(found->read_bytes, 16777216u);

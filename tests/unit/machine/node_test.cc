@@ -23,7 +23,7 @@ TEST(Node, ScratchIsMadeOnFirstUse) {
   EXPECT_EQ(MarkedFolder::kind_of(tmp / "scratch"), "scratch");
 }
 
-TEST(Node, RefusesAScratchFolderOfSomebodyElse) {
+TEST(Node, RefusesAForeignScratchFolder) {
   const testing::TemporaryFolder tmp;
   tmp.write("scratch/thesis.tex", "x");
   Node node(tmp / "scratch");

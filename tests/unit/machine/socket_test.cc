@@ -63,7 +63,7 @@ TEST(SocketAddress, IsReadAndWritten) {
   }
 }
 
-TEST_F(SocketTest, CarriesWhatIsSentWhole) {
+TEST_F(SocketTest, CarriesWholeMessages) {
   // More than the kernel keeps of both ends: it goes in parts, and both wait for each other.
   const std::string all(20'000'000, 'x');
   auto sent = std::async(std::launch::async, [&] { return send_all(near.get(), all, Deadline(kLong_s)); });

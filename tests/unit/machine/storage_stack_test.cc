@@ -86,7 +86,7 @@ TEST(StorageStack, DriversInSoftwareAreNot) {
   }
 }
 
-TEST(StorageStack, DeviceMapperAndMdAreWhatTheyAreMadeOf) {
+TEST(StorageStack, DeviceMapperAndMdConsistOfTheirDevices) {
   const Machine m;
   const fs::path a = m.disk("sda", "8:0"), b = m.disk("sdb", "8:16"), memory = m.add("ram0", "1:0");
   const fs::path crypt = m.add("dm-0", "253:0"), mirror = m.add("md0", "9:0"), volume = m.add("dm-1", "253:1");
@@ -165,7 +165,7 @@ class LoopDevice : public ::testing::Test {
   std::string in_memory_ = "none";
 };
 
-TEST_F(LoopDevice, IsWhatItsFileIsOn) {
+TEST_F(LoopDevice, IsTheDeviceOfItsFile) {
   m.loop("loop0", "7:0", tmp_ / "image", true);
   EXPECT_EQ(m.why("7:0"), "");
   EXPECT_TRUE(m.stack("7:0").buffered.empty());
@@ -188,7 +188,7 @@ TEST_F(LoopDevice, WithoutDirectIoHasASecondCache) {
   EXPECT_EQ(m.stack("253:0").buffered.size(), 1u);
 }
 
-TEST_F(LoopDevice, WhoseFileIsGoneOrAnotherIsNotFollowed) {
+TEST_F(LoopDevice, AMissingOrReplacedFileIsNotFollowed) {
   m.loop("loop0", "7:0", "/memfd:image (deleted)", true);
   EXPECT_NE(m.why("7:0").find("has no name any more"), std::string::npos) << m.why("7:0");
   m.loop("loop1", "7:1", tmp_ / "not-there", true);

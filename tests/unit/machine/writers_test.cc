@@ -39,7 +39,7 @@ std::string posix_acl(const std::vector<PosixEntry>& entries, std::uint32_t vers
   return acl;
 }
 
-TEST(PosixAcl, LetsWriteWhomItNamesWithinTheMask) {
+TEST(PosixAcl, LetsNamedUsersWriteWithinTheMask) {
   const struct {
     std::vector<PosixEntry> entries;
     Writers writers;
@@ -56,7 +56,7 @@ TEST(PosixAcl, LetsWriteWhomItNamesWithinTheMask) {
   for (const auto& one : kCases) EXPECT_EQ(posix_acl_writers(posix_acl(one.entries), kOwner, kGroup), one.writers);
 }
 
-TEST(PosixAcl, ThatIsNotUnderstoodTrustsNobody) {
+TEST(PosixAcl, AnUnknownAclTrustsNone) {
   const std::string whole = posix_acl({{kUserObj, 6, kNobody}, {kUser, 6, 7}});
   EXPECT_EQ(posix_acl_writers("", kOwner, kGroup), Writers{kUnreadableAcl});
   EXPECT_EQ(posix_acl_writers(posix_acl({}, 3), kOwner, kGroup), Writers{kUnreadableAcl});
@@ -84,7 +84,7 @@ std::string nfs4_acl(const std::vector<NfsEntry>& entries) {
   return acl;
 }
 
-TEST(Nfs4Acl, LetsWriteWhomItAllowsAChange) {
+TEST(Nfs4Acl, LetsAllowedUsersWrite) {
   constexpr std::uint32_t kRead = 0x1, kWrite = 0x2, kAppend = 0x4, kDeleteChild = 0x40, kWriteAcl = 0x40000;
   const struct {
     NfsEntry entry;

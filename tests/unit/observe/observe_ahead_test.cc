@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
 
 namespace headrace::observe::observe_ahead_test {
 namespace {
@@ -93,7 +94,7 @@ TEST(FindAhead, LooksAtTheFirstOfWorkersThatAreStartedAnew) {
   EXPECT_EQ(*ahead->each, 2);
 }
 
-TEST(FindAhead, IsNotMisledByWhatElseIsReadWithEachSample) {
+TEST(FindAhead, IsNotMisledByOtherReadsWithEachSample) {
   std::string why;
   Recording recording = laid(4, 2);
   // Paths and answers: a hundredth more of all that is read.
@@ -113,7 +114,9 @@ struct Looked {
   std::uint64_t calls = 0;  // that the process that takes had read by
 
   /// A generation that takes `batches`, of which `left` are never taken; each worker read `other` bytes before its first sample.
-  void generation(unsigned workers, unsigned each, unsigned batches, unsigned left = 0, std::uint64_t other = 0) {
+  /// `uneven`: how far sizes scatter [B].
+  void generation(unsigned workers, unsigned each, unsigned batches, unsigned left = 0, std::uint64_t other = 0,
+                  std::uint64_t uneven = 0) {
     if (recording.processes.empty()) {
       recording.processes = {{.pid = 1, .command = "python3 train.py"}};
       roles.consumers = {0};
@@ -133,14 +136,17 @@ struct Looked {
       still.counts[still.count++] = {.process = 0, .value = calls};
       const unsigned read = std::min(batches, taken + each * workers);
       for (unsigned w = 0; w < workers; ++w)
-        still.counts[still.count++] = {.process = first + w, .value = other + read * 800000ull / workers};
+        still.counts[still.count++] = {.process = first + w,
+                                       .value = other + (read * 800000ull + uneven * (read * 7 % 5)) / workers};
       recording.stills.push_back(still);
     }
   }
-  std::optional<Ahead> ahead(double spread = 0) {
-    std::string why;
-    return found(recording, roles, 2, 1e5, spread, why);
+  /// The consumer was last seen pausing that long before the end [s].
+  void last_pause(double before_s) {
+    std::erase_if(recording.taken, [&](const TakenBy& one) { return one.at_s > at_s - before_s; });
   }
+  std::string why;
+  std::optional<Ahead> ahead(double spread = 0) { return found(recording, roles, 2, 1e5, spread, why); }
 };
 
 TEST(FindAheadFromLooks, AgreesAtTheBeginAndAtTheEnd) {
@@ -186,7 +192,7 @@ TEST(FindAheadFromLooks, IsNotMisledByLibrariesThatWorkersRead) {
   EXPECT_GE(ahead->each_high, 2);
 }
 
-TEST(FindAheadFromLooks, IsNotMisledByWhatWhoTakesReadsBeforeTheFirstBatch) {
+TEST(FindAheadFromLooks, IsNotMisledByReadsOfTheConsumerBeforeTheFirstBatch) {
   Looked looked;
   looked.calls = 4;  // two batches, as it seems
   looked.generation(2, 2, 60);
@@ -202,7 +208,7 @@ TEST(FindAheadFromLooks, IsNotMisledByWhatWhoTakesReadsBeforeTheFirstBatch) {
   EXPECT_GE(left.ahead()->each_high, 2);
 }
 
-TEST(FindAheadFromLooks, ReportsNoNumberWhereNobodyWasSeenPausing) {
+TEST(FindAheadFromLooks, ReportsNoNumberWithoutAPause) {
   Looked looked;
   looked.generation(2, 2, 60);
   looked.recording.taken.clear();
@@ -247,6 +253,211 @@ TEST(FindAheadFromLooks, ReportsNothingWhereOthersReadSamplesToo) {
   looked.generation(4, 3, 60);
   looked.roles.workers.pop_back();
   EXPECT_FALSE(looked.ahead());
+}
+
+/// Those of weighted least squares, worked out by another program.
+TEST(FindAheadFromLooks, HasBoundsOfSizesThatScatter) {
+  struct Case {
+    unsigned batches, left;
+    double spread;
+    std::uint64_t uneven;
+    unsigned moments;
+    double batch, error, low, high;
+  };
+  for (const Case& c : {Case{40, 0, 0.3, 60'000, 33, 7.994920576544, 0.033293866314, 2.826355588480, 3.396794021231},
+                        Case{40, 0, 0, 60'000, 33, 7.994920576544, 0.033293866314, 3.001137386839, 3.172577062002},
+                        Case{80, 0, 0.3, 250'000, 73, 7.995371973951, 0.042147441986, 3.061318193837, 3.693130144025},
+                        Case{40, 15, 0.3, 60'000, 24, 7.983602073352, 0.054340938662, 2.774023431764, 3.413537999593},
+                        Case{80, 15, 0, 250'000, 64, 7.990100059832, 0.051380961030, 3.108790123010, 3.557474809572}}) {
+    Looked looked;
+    looked.generation(2, 3, c.batches, c.left, 0, c.uneven);
+    looked.recording.reads_exact = true;
+    if (c.left > 0) looked.last_pause(1.2);
+    const auto ahead = looked.ahead(c.spread);
+    ASSERT_TRUE(ahead) << looked.why;
+    EXPECT_EQ(ahead->moments, c.moments);
+    EXPECT_EQ(ahead->to_the_end, c.left == 0);
+    EXPECT_NEAR(ahead->batch, c.batch, 1e-9);
+    EXPECT_NEAR(ahead->batch_error, c.error, 1e-9);
+    EXPECT_NEAR(ahead->each_low, c.low, 1e-9);
+    EXPECT_NEAR(ahead->each_high, c.high, 1e-9);
+  }
+}
+
+/// Whose end is not seen: 3 batches of each lie ready, give or take half a sample of eight.
+struct Left : Looked {
+  Left() {
+    generation(2, 3, 60, 15);
+    last_pause(1.2);
+  }
+  void bounds(double low, double high) {
+    const auto found = ahead();
+    ASSERT_TRUE(found) << why;
+    EXPECT_NEAR(found->each_low, low, 1e-9);
+    EXPECT_NEAR(found->each_high, high, 1e-9);
+  }
+};
+
+TEST(FindAheadFromLooks, AMebibyteOfAWorkersReadsMayBeNoSamples) {
+  Left looked;
+  const double half = 0.5 / 8;
+  looked.bounds(3 - half - (1 << 20) / 1e5 / 8, 3 + half);
+  looked.recording.processes[1].command = looked.recording.processes[2].command = "worker";
+  looked.bounds(0, 3 + half);  // another program may have read any amount
+  looked.recording.reads_exact = true;
+  looked.bounds(3 - half, 3 + half);
+  ASSERT_TRUE(looked.ahead()->each);
+  EXPECT_EQ(*looked.ahead()->each, 3);
+  looked.recording.processes[1].age_s = 0.2;
+  looked.bounds(3 - half - 1, 3 + half);  // two batches in 0.2 s
+}
+
+TEST(FindAheadFromLooks, BatchesThatWereTakenBeforeTheFirstPauseWereReady) {
+  const double half = 0.5 / 8;
+  Left looked;
+  looked.recording.reads_exact = true;
+  looked.recording.processes.push_back({.pid = 9, .first_s = 1});
+  const auto with = [&](const TakenBy& first) {
+    Looked changed = looked;
+    changed.recording.taken.insert(changed.recording.taken.begin(), first);
+    return changed.ahead()->each_high;
+  };
+  EXPECT_NEAR(with({.at_s = 1, .process = 0, .calls = 20}), 3 + half, 1e-9) << "before there were workers";
+  EXPECT_NEAR(with({.at_s = 2, .process = 1, .calls = 20}), 3 + half, 1e-9) << "by one that takes none";
+  EXPECT_NEAR(with({.at_s = 2, .process = 0, .calls = 4}), 3.5 + half, 1e-9) << "one more, of two workers";
+  looked.roles.consumers = {0, 3};
+  EXPECT_NEAR(with({.at_s = 2, .process = 3, .calls = 6}), 4 + half, 1e-9) << "on average one more of each rank";
+}
+
+TEST(FindAheadFromLooks, SaysThatTooManyProcessesWereThereForMoments) {
+  Recording recording = laid(4, 2);
+  recording.machine_seen = true;
+  recording.taken = {{.at_s = 0.3, .process = 0, .calls = 2}};
+  std::string why;
+  const auto ahead = found(recording, roles_of(4), 2, 1000, 0, why);
+  ASSERT_TRUE(ahead);
+  EXPECT_FALSE(std::isfinite(ahead->each_high));
+  EXPECT_NE(why.find("too many processes"), std::string::npos) << why;
+}
+
+TEST(FindAheadFromLooks, LooksAtTheEndOfWorkersIfTheConsumerPausedInTheLastSecond) {
+  const auto to_the_end = [](double before_s) {
+    Looked looked;
+    looked.generation(2, 3, 60);
+    looked.last_pause(before_s);
+    const auto ahead = looked.ahead();
+    return ahead && ahead->to_the_end;
+  };
+  EXPECT_TRUE(to_the_end(0.3));
+  EXPECT_FALSE(to_the_end(1.3));
+  Looked second;
+  second.generation(2, 3, 40, 10);
+  second.last_pause(1.2);
+  second.generation(2, 3, 40);
+  EXPECT_TRUE(second.ahead()->to_the_end) << "of the second generation";
+  // More was taken after the last read than can have been ready: something else was read.
+  Looked more;
+  more.generation(2, 3, 60);
+  more.recording.taken.back().calls += 8;
+  ASSERT_TRUE(more.ahead());
+  EXPECT_FALSE(more.ahead()->each);
+  EXPECT_GT(more.ahead()->each_high, 4);
+}
+
+TEST(FindAheadFromLooks, LeavesOutMomentsBeforeTheFirstBatch) {
+  Looked looked;
+  looked.generation(2, 3, 40);
+  std::vector<Still> filling;
+  for (const std::uint64_t read : {1u, 2u, 3u}) {
+    Still still{.at_s = 2 + 0.01 * static_cast<double>(read), .count = 3};
+    for (const std::uint32_t worker : {1u, 2u}) still.counts[worker] = {.process = worker, .value = read * 100'000};
+    filling.push_back(still);
+  }
+  looked.recording.stills.insert(looked.recording.stills.begin(), filling.begin(), filling.end());
+  EXPECT_EQ(looked.ahead()->moments, 33u);
+  EXPECT_EQ(*looked.ahead()->each, 3);
+}
+
+TEST(FindAheadFromLooks, AllowsOthersToReadHalfASampleNoMore) {
+  const auto seen = [](std::uint64_t bytes) {
+    Looked looked;
+    looked.generation(2, 3, 40);
+    looked.recording.processes.push_back({.pid = 9, .first_s = 1});
+    const std::uint64_t reads[] = {500'000 + bytes / 2, 500'000, 500'000 + bytes};
+    for (std::size_t i = 0; i < looked.recording.stills.size(); ++i) {
+      Still& still = looked.recording.stills[i];
+      still.counts[still.count++] = {.process = 3, .value = reads[i < 2 ? i + 1 : i % 3]};
+    }
+    return looked.ahead().has_value();
+  };
+  EXPECT_TRUE(seen(49'000));
+  EXPECT_FALSE(seen(51'000));
+}
+
+TEST(FindAhead, CountsSlicesInWhichWorkersWaitAndMoreIsRead) {
+  std::string why;
+  const auto moments = [&](const std::function<void(Recording&)>& change) {
+    Recording recording = laid(2, 2);
+    change(recording);
+    const auto ahead = found(recording, roles_of(2), 2, 1000, 0, why);
+    if (!ahead) return 0u;
+    EXPECT_NEAR(ahead->batch, 8, 1e-6);
+    return ahead->moments;
+  };
+  EXPECT_EQ(moments([](Recording&) {}), 19u) << "of the last nothing follows";
+  EXPECT_EQ(moments([](Recording& recording) {
+              for (std::size_t i = 0; i < 3; ++i) {
+                recording.slices[i].processes[0].looked_calls = 0;
+                for (const std::size_t worker : {1, 2})
+                  recording.slices[i].processes[worker].counted.read_calls_bytes = 16'000 / 2;
+              }
+            }),
+            16u)
+      << "of those before the first batch, either";
+  EXPECT_EQ(moments([](Recording& recording) {
+              for (std::size_t i = 15; i < 20; ++i)
+                for (const std::size_t worker : {1, 2})
+                  recording.slices[i].processes[worker].counted.read_calls_bytes = 0;
+            }),
+            14u)
+      << "at the end of an epoch nothing more is read";
+  const auto waiting = [&](std::uint32_t looks) {
+    return moments([looks](Recording& recording) {
+      for (Slice& slice : recording.slices)
+        for (const std::size_t worker : {1, 2}) {
+          slice.processes[worker].lead[static_cast<std::size_t>(Wait::hand_over)] = looks;
+          slice.processes[worker].lead[static_cast<std::size_t>(Wait::read)] = 10 - looks;
+        }
+    });
+  };
+  EXPECT_EQ(waiting(8), 19u);
+  EXPECT_EQ(waiting(7), 0u) << "seven tenths of the time";
+}
+
+TEST(FindAhead, NeedsAFewMomentsAndMoreForANumber) {
+  std::string why;
+  const auto of_slices = [&](std::size_t count) {
+    Recording recording = laid(2, 2);
+    recording.slices.resize(count);
+    return found(recording, roles_of(2), 2, 1000, 0, why);
+  };
+  EXPECT_FALSE(of_slices(4));
+  EXPECT_TRUE(of_slices(5) && !of_slices(5)->each);
+  EXPECT_TRUE(of_slices(6) && !of_slices(6)->each);
+  EXPECT_TRUE(of_slices(7) && of_slices(7)->each);
+  const auto of_size = [&](double sample_size, double calls = 2) {
+    return found(laid(2, 2), roles_of(2), calls, sample_size, 0, why);
+  };
+  EXPECT_FALSE(of_size(8000 / 0.45)) << "less than half a sample in a batch";
+  EXPECT_TRUE(of_size(8000 / 0.55));
+  EXPECT_FALSE(of_size(0));
+  EXPECT_NEAR(of_size(1)->batch, 8000, 1e-3);
+  EXPECT_NEAR(of_size(1000, 1)->batch, 4, 1e-6);
+  EXPECT_TRUE(of_size(8000)->each) << "batches of one";
+  EXPECT_TRUE(of_size(8000 / 8.2)->each);
+  EXPECT_FALSE(of_size(8000 / 8.3)->each) << "no whole number of samples";
+  EXPECT_TRUE(found(laid(2, 2, true, 0.06), roles_of(2), 2, 1000, 0, why));
+  EXPECT_FALSE(found(laid(2, 2, true, 0.04), roles_of(2), 2, 1000, 0, why));
 }
 
 TEST(Generations, AreOneAfterTheOther) {

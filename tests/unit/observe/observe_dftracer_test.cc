@@ -53,13 +53,13 @@ TEST_F(ReadDftracer, CountsBadLinesAndNamesThemByTheirPlace) {
   EXPECT_EQ(log.notes[0], "2 lines were left out: " + path + ":9: is no JSON; " + path + ":10: has no pid");
 }
 
-TEST_F(ReadDftracer, RefusesWhatHoldsNoCall) {
+TEST_F(ReadDftracer, RefusesFilesWithoutCalls) {
   EXPECT_THROW(read_dftracer({write("a.pfw", "[\n]\n")}), UsageError);
   EXPECT_THROW(read_dftracer({write("a.pfw", "hello\n")}), UsageError);
   EXPECT_THROW(read_dftracer({folder.path() + "/none.pfw"}), UsageError);
 }
 
-TEST_F(ReadDftracer, ReadsBackWhatIsKept) {
+TEST_F(ReadDftracer, RoundTripsKeptCalls) {
   LogBuilder builder("headrace");
   const std::uint32_t thread = builder.thread(8, 7);
   builder.started(builder.process(7), 5);

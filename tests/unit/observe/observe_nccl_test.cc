@@ -65,7 +65,7 @@ TEST(FindBehind, NamesTheRankThatOthersWaitFor) {
   EXPECT_NE(seen.limit.sentence.find("rank 2 of 4 (process 102 on h2) is behind or hung"), std::string::npos);
 }
 
-TEST(FindBehind, NamesNobodyWhereAllAreInStep) {
+TEST(FindBehind, NamesNoneIfAllAreInStep) {
   const NcclSummary reported = find_behind(standing({50, 50, 50, 50}, 8), 20);
   EXPECT_TRUE(reported.behind.empty());
   ASSERT_EQ(reported.facts.size(), 1u);  // that nothing moves is reported all the same
@@ -74,7 +74,7 @@ TEST(FindBehind, NamesNobodyWhereAllAreInStep) {
   EXPECT_TRUE(find_behind(answers({{1, 1}, {2, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}}), 20).facts.empty());
 }
 
-TEST(FindBehind, NamesNobodyForOneAnswerOrAShortStandstill) {
+TEST(FindBehind, NamesNoneForOneAnswerOrAShortStandstill) {
   EXPECT_TRUE(find_behind(standing({50, 49}, 1), 20).behind.empty());
   EXPECT_TRUE(find_behind(standing({50, 49}, 5), 20).behind.empty());  // 4 s
   EXPECT_FALSE(find_behind(standing({50, 49}, 6), 20).behind.empty());
@@ -100,7 +100,7 @@ TEST(FindBehind, DoesNotDecideWhereItTakesLittleOfTheTime) {
   ASSERT_EQ(seen.limit.proof.size(), 1u);  // the evidence is reported
 }
 
-TEST(FindBehind, NamesNobodyWhereMostAreBehind) {
+TEST(FindBehind, NamesNoneIfMostAreBehind) {
   const NcclSummary reported = find_behind(standing({49, 49, 50, 49}, 8), 20);
   EXPECT_TRUE(reported.behind.empty());
   ASSERT_EQ(reported.facts.size(), 1u);
@@ -108,7 +108,7 @@ TEST(FindBehind, NamesNobodyWhereMostAreBehind) {
   EXPECT_EQ(find_behind(standing({50, 49}, 8), 20).behind.size(), 1u);  // one of two
 }
 
-TEST(FindBehind, NamesTheCauseAndNotWhoWaitsForIt) {
+TEST(FindBehind, NamesTheCauseAndNotTheWaitingRank) {
   // Processes 100, 101 in one communicator, where 101 has stopped; 100, 102 in another, where 102 waits for 100.
   NcclSeen seen;
   for (int i = 0; i < 8; ++i) {
@@ -122,7 +122,7 @@ TEST(FindBehind, NamesTheCauseAndNotWhoWaitsForIt) {
   EXPECT_EQ(reported.behind[0].pid, 101);
 }
 
-TEST(FindBehind, LeavesOutWhatBeginsOrEnds) {
+TEST(FindBehind, LeavesOutIncompleteOperations) {
   NcclSeen seen = standing({50, 49}, 8);
   for (NcclLook& look : seen.looks) look.communicators[0].ranks[1].running = false;
   EXPECT_TRUE(find_behind(seen, 20).behind.empty());
@@ -158,7 +158,7 @@ TEST(FindBehind, DoesNotBlameARankThatOnlyNcclsServiceMisses) {
   EXPECT_TRUE(find_behind(once, 20).behind.empty());
 }
 
-TEST(FindBehind, ReportsWhoIsLaterThanChanceHasIt) {
+TEST(FindBehind, ReportsRanksLateBeyondChance) {
   const std::vector<Counts> later{{9, 9, 8, 9, 9, 9, 9, 9},
                                   {19, 19, 18, 19, 19, 19, 19, 19},
                                   {29, 29, 28, 29, 29, 29, 29, 29},
@@ -202,7 +202,7 @@ TEST(FindBehind, NamesTheRankThatOthersWaitForInOperations) {
   EXPECT_EQ(fed(unknown).limit.id, "consumer");
 }
 
-TEST(FindBehind, NamesNobodyWhereOperationsTakeAllAlikeOrFew) {
+TEST(FindBehind, NamesNoneIfOperationsAreAlikeOrFew) {
   EXPECT_TRUE(find_behind(timed({0.030, 0.030, 0.030}, 100, 10), 20).behind.empty());
   EXPECT_TRUE(find_behind(timed({0.030, 0.029, 0.030}, 100, 10), 20).behind.empty());  // 1 % of the time
   EXPECT_TRUE(find_behind(timed({0.030, 0.010, 0.030}, 19, 1), 20).behind.empty());
@@ -211,7 +211,7 @@ TEST(FindBehind, NamesNobodyWhereOperationsTakeAllAlikeOrFew) {
   EXPECT_TRUE(find_behind(turns, 20).behind.empty());  // now the one, now the other
 }
 
-TEST(ApplyNccl, LeavesWhatLimitsTheJobWhereOthersWaitForIt) {
+TEST(ApplyNccl, KeepsTheLimitOfTheJobIfOthersWaitForIt) {
   NcclSummary reported = find_behind(standing({50, 50, 49, 50}, 8), 20);
   reported.behind[0].own = true;
   Observation seen;
@@ -246,7 +246,7 @@ std::string changed(std::string text, const std::string& from, const std::string
   return text.replace(at, from.size(), to);
 }
 
-TEST(ReadNcclAnswer, TakesWhatNcclWrites) {
+TEST(ReadNcclAnswer, ReadsTheOutputOfNccl) {
   std::string refused;
   const auto look = read_nccl_answer(kAnswer, refused);
   ASSERT_TRUE(look) << refused;
@@ -264,7 +264,7 @@ TEST(ReadNcclAnswer, TakesWhatNcclWrites) {
   EXPECT_FALSE(ending->communicators[0].ranks[0].running);
 }
 
-TEST(ReadNcclAnswer, RefusesWhatIsNone) {
+TEST(ReadNcclAnswer, RefusesForeignText) {
   const auto refused = [](const std::string& text) {
     std::string why;
     EXPECT_FALSE(read_nccl_answer(text, why)) << text;
@@ -310,7 +310,7 @@ TEST(NcclSettings, AreOfTheEnvironment) {
   EXPECT_EQ(other.inspector_folder, "");
 }
 
-TEST(ListeningAtPort, FindsWhoWaitsForConnectionsThere) {
+TEST(ListeningAtPort, FindsTheListenerThere) {
   const std::string table =
       "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
       "   0: 0100007F:6D7C 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100 0\n"
@@ -420,7 +420,7 @@ TEST(AskNccl, RefusesAnAnswerWithoutEnd) {
   EXPECT_EQ(asked(endless("SERVER PROTOCOL 2\nOK\nOK\n")).refused, "its answer is longer than 32 MiB");
 }
 
-TEST(AskNccl, DoesNotWaitForWhoSaysNothing) {
+TEST(AskNccl, DoesNotWaitForASilentRank) {
   const auto mute = [](int fd) {
     char some[64];
     while (system::receive_some(fd, some)) system::wait_readable(fd, Deadline(0.05));

@@ -65,7 +65,7 @@ TEST_F(PlanOfTrace, TakesComputingFromProcessorTimeWhereWaitsAreNotKnown) {
   EXPECT_NEAR(made.threads.at(0).steps.at(2).think_s, 0.010, 1e-9);
 }
 
-TEST_F(PlanOfTrace, SaysWhatItLeavesOut) {
+TEST_F(PlanOfTrace, NamesLeftOutFiles) {
   const std::uint32_t model = builder.file("/out/model.pt"), library = builder.file("/usr/lib/libc.so.6");
   call(0, 0.1, Kind::read, a, 10);
   call(0.2, 0.1, Kind::write, model, 1000);

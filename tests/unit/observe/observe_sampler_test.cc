@@ -68,7 +68,7 @@ struct ObserveSampler : ::testing::Test {
   }
 };
 
-TEST_F(ObserveSampler, CountsWhereThreadsAreAndWhatTheyRead) {
+TEST_F(ObserveSampler, CountsTheStatesAndReadsOfThreads) {
   proc.process(10, 1, in_call(SYS_futex, 1), "11");
   proc.process(11, 10, in_call(SYS_read, 5, 65536));
   proc.link(11, 5, "/data/a.jpg");
@@ -91,7 +91,7 @@ TEST_F(ObserveSampler, CountsWhereThreadsAreAndWhatTheyRead) {
   EXPECT_EQ(seen.read_sizes.begin()->first, 65536u);
 }
 
-TEST_F(ObserveSampler, CountsWhatGrowsAndNoMoreThanThat) {
+TEST_F(ObserveSampler, CountsOnlyGrowth) {
   proc.process(10, 1, "running\n");
   Sampler sampler({.proc = proc.root()});
   ASSERT_TRUE(sampler.watch(10));
@@ -171,7 +171,7 @@ TEST_F(ObserveSampler, FollowsATreeThatComesAndGoes) {
   EXPECT_FALSE(sampler.all_gone());
 }
 
-TEST_F(ObserveSampler, KnowsAWaitForAGpuByWhatIsPolled) {
+TEST_F(ObserveSampler, KnowsAWaitForAGpuByItsPolling) {
   // Its own memory is what the sampler looks into.
   const int pid = ::getpid();
   const std::array<pollfd, 2> polled{pollfd{.fd = 8, .events = POLLIN, .revents = 0},
@@ -200,7 +200,7 @@ struct LaidGpu : GpuActivity {
   }
 };
 
-TEST_F(ObserveSampler, KeepsWhatADriverReportsOfGpus) {
+TEST_F(ObserveSampler, KeepsTheDriversReportOnGpus) {
   proc.process(10, 1, "running\n");
   Sampler sampler({.proc = proc.root(), .gpus = [] { return std::make_unique<LaidGpu>(); }});
   ASSERT_TRUE(sampler.watch(10));
@@ -334,7 +334,7 @@ TEST(Stat, KnowsNamesWithBrackets) {
   EXPECT_FALSE(parse_stat("7 (x) R 3 1"));
 }
 
-TEST(Diskstats, ReadsWhatDevicesDid) {
+TEST(Diskstats, ReadsTheWorkOfDevices) {
   const auto devices = parse_diskstats(
       "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n"
       " 254       0 vda 10 2 2000 150 4 1 800 60 0 90 210 0 0 0 0 1 2\n");

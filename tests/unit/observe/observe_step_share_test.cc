@@ -54,7 +54,7 @@ struct Job {
   }
 };
 
-TEST(StepShare, IsWithoutWhatTakingBatchesCosts) {
+TEST(StepShare, IsWithoutTheCostOfTakingBatches) {
   const StepShare step = Job({.waiting = 12, .processor = 9, .queued = 6, .pause = 73}).step();
   EXPECT_NEAR(step.value, 0.73, 1e-9);
   EXPECT_GT(step.low, 0.7);
@@ -79,7 +79,49 @@ TEST(StepShare, IsSurerOfMoreLooks) {
   EXPECT_NEAR(find_step_share(job.seen, own, {.count = 10000, .unsure = 0.1}).high, many.high + 0.1, 1e-9);
 }
 
-TEST(OwnTime, IsWhatTheKernelCountsWhereLooksFindOneThatOnlyJustGotReady) {
+/// Of shares that were laid.
+Observation laid(std::vector<Share> training, double still = 0) {
+  Observation seen;
+  seen.training = std::move(training);
+  seen.standing_still.value = still;
+  seen.roles.consumers = {0};
+  return seen;
+}
+const Share kLock{.name = "interpreter_lock", .value = 0.1}, kWaits{.name = "waiting_for_loader", .value = 0.2},
+    kReads{.name = "reading", .value = 0.15}, kMakes{.name = "making", .value = 0.05};
+
+TEST(StepShare, IsWithoutWaitingForTheLoaderOrForTheLock) {
+  const LooksAtLead sure{.count = 1e12};
+  const StepShare step = find_step_share(laid({kLock, kWaits, kReads, kMakes}, 0.5), {}, sure);
+  EXPECT_NEAR(step.value, 0.35, 1e-9) << "half of the time saves are written, and 0.3 of the rest is waiting";
+  EXPECT_NEAR(step.low, 0.35, 1e-5);
+  EXPECT_NEAR(step.high, 0.4, 1e-5) << "the lock may have been awaited in the step";
+  Observation alone = laid({kLock, kWaits, kReads, kMakes});
+  alone.roles.in_process = true;
+  EXPECT_NEAR(find_step_share(alone, {}, sure).value, 0.5, 1e-9) << "one that reads itself";
+  EXPECT_NEAR(find_step_share(laid({{.name = "waiting_for_loader", .value = 1}}), {}, sure).value, 1e-3, 1e-12);
+  const OwnTime all{.known = true, .value = 0.7, .low = 0, .high = 0.7, .evidence = {}};
+  EXPECT_NEAR(find_step_share(laid({kLock, kWaits}), all, sure).value, 1e-3, 1e-12);
+  EXPECT_NEAR(find_step_share(laid({kLock, kWaits}), {}, {.count = 0}).high, 0.7 + 0.1 + 1, 1e-9) << "without looks";
+  EXPECT_NEAR(find_step_share(laid({}), {}, {.count = 100}).high, 1, 1e-9) << "all of the time";
+  EXPECT_NEAR(find_step_share(laid({kWaits}), {}, {.count = 1}).high, 0.8 + 1.96 * 0.4, 1e-9);
+}
+
+TEST(StepShare, IsAsLongAsItsGpuComputes) {
+  const auto with_gpu = [](double busy) {
+    Observation seen = laid({kWaits});
+    seen.gpus = {{.pci_address = "", .name = "", .busy = {}, .memory_busy = {}, .own_busy = {}}};
+    seen.gpus[0].busy = {.name = "busy", .value = busy, .low = busy, .high = busy + 0.1};
+    seen.gpus[0].busy_known = true;
+    return find_step_share(seen, {}, {.count = 1e12});
+  };
+  EXPECT_NEAR(with_gpu(0.85).value, 0.85, 1e-9) << "queued kernels run on";
+  EXPECT_NEAR(with_gpu(0.85).high, 0.95, 1e-9);
+  EXPECT_NEAR(with_gpu(0.75).value, 0.8, 1e-9);
+  EXPECT_NEAR(with_gpu(0.75).high, 0.8, 1e-5);
+}
+
+TEST(OwnTime, IsTheKernelsCountIfLooksFindOneJustReady) {
   Job job({.waiting = 60, .processor = 2, .queued = 0, .pause = 38});
   for (Slice& slice : job.recording.slices) slice.processes[0].counted.user_s = 0.25 * 0.001;
   const OwnTime own = job.own();
@@ -92,14 +134,14 @@ TEST(OwnTime, IsWhatTheKernelCountsWhereLooksFindOneThatOnlyJustGotReady) {
   EXPECT_NEAR(job.own().low, 0.02, 0.0011);
 }
 
-TEST(OwnTime, IsWhatCallsLeaveWhereNothingIsCounted) {
+TEST(OwnTime, IsTheRestOfCallsIfNothingIsCounted) {
   Job job({.waiting = 10, .processor = 8, .queued = 0, .pause = 82});
   job.recording.machine_seen = false;
   for (Slice& slice : job.recording.slices) slice.processes[0].counted.user_s = 0;
   EXPECT_NEAR(job.own().high, 0.08, 1e-9);
 }
 
-TEST(OwnTime, IsNotWhatASaveTakesThatTrainingStandsStillFor) {
+TEST(OwnTime, IsWithoutABlockingSave) {
   Job job({.waiting = 0, .processor = 2, .queued = 0, .pause = 98});
   job.recording.saves = {{.process = 0, .begin_s = 4, .end_s = 6, .bytes = 100, .lead_bytes = 100}};
   for (Slice& slice : job.recording.slices)

@@ -17,7 +17,7 @@
 namespace headrace::observe::calls::observe_strace_test {
 namespace {
 
-TEST(ParseStraceHead, TakesEachWayToNameAThreadAndATime) {
+TEST(ParseStraceHead, TakesEachFormatOfThreadsAndTimes) {
   const auto numbered = parse_strace_head("2608  1795647112.663527 close(3) = 0 <0.000010>");
   ASSERT_TRUE(numbered);
   EXPECT_EQ(numbered->tid, 2608);
@@ -180,7 +180,7 @@ TEST_F(ReadStrace, KnowsThreadsThatReadForTheFirst) {
   EXPECT_GT(value_of(consumer_shares(slices, roles), "waiting_for_loader"), 0.7);
 }
 
-TEST_F(ReadStrace, OfProcessesThatEachStartedTheOtherNoneIsAbove) {
+TEST_F(ReadStrace, ProcessesThatStartedEachOtherHaveNoParent) {
   const Log log = read_strace({write(R"(10  100.0 fork() = 11 <0.1>
 11  100.2 fork() = 10 <0.1>
 10  100.4 read(3</data/a>, ""..., 10) = 10 <0.1>
@@ -206,7 +206,7 @@ TEST_F(ReadStrace, ManyProcessesHaveAFewLongSlices) {
   EXPECT_EQ(find_roles(recording).consumers.size(), 2000u);
 }
 
-TEST_F(ReadStrace, RefusesWhatHoldsNone) {
+TEST_F(ReadStrace, RefusesFilesWithoutCalls) {
   EXPECT_THROW(read_strace({write("hello\nworld\n")}, "/"), UsageError);
   EXPECT_THROW(read_strace({folder.path() + "/none"}, "/"), UsageError);
   EXPECT_THROW(read_strace({folder.path()}, "/"), UsageError);

@@ -63,7 +63,7 @@ Words explained(unsigned hosts, const Reaches& reaches) {
   return words;
 }
 
-TEST(Connections, WhereAllWorksNobodyIsNamed) {
+TEST(Connections, IfAllWorksNoneIsNamed) {
   for (unsigned hosts = 1; hosts <= 8; ++hosts)
     EXPECT_EQ(explained(hosts, [](unsigned, unsigned) { return true; }), Words{}) << hosts;
 }
@@ -76,7 +76,7 @@ TEST(Connections, AClosedHostIsNamedWhereverItIsInTheList) {
           << hosts << " hosts";
 }
 
-TEST(Connections, TwoClosedHostsAreNamedAndNobodyElse) {
+TEST(Connections, OnlyTwoClosedHostsAreNamed) {
   for (unsigned hosts = 3; hosts <= 8; ++hosts)
     for (unsigned one = 0; one < hosts; ++one)
       for (unsigned two = one + 1; two < hosts; ++two)
@@ -85,7 +85,7 @@ TEST(Connections, TwoClosedHostsAreNamedAndNobodyElse) {
             << hosts << " hosts";
 }
 
-TEST(Connections, WhereAllButOneAreClosedThatOneIsNotNamed) {
+TEST(Connections, IfAllButOneAreClosedThatOneIsNotNamed) {
   for (unsigned hosts = 2; hosts <= 8; ++hosts)
     for (unsigned open = 0; open < hosts; ++open) {
       Words closed;
@@ -95,7 +95,7 @@ TEST(Connections, WhereAllButOneAreClosedThatOneIsNotNamed) {
     }
 }
 
-TEST(Connections, WhereAllAreClosedThatIsTheAnswer) {
+TEST(Connections, AllClosedIsTheAnswer) {
   for (unsigned hosts = 2; hosts <= 8; ++hosts)
     EXPECT_EQ(explained(hosts, [](unsigned, unsigned) { return false; }), Words{"nobody"}) << hosts;
 }
@@ -163,14 +163,14 @@ TEST(Connections, AHostThatOneOfManyCanCallIsClosed) {
               Words{fmt::format("{} is closed", bad)});
 }
 
-TEST(Connections, OfTwoHalvesNobodyIsNamed) {
+TEST(Connections, TwoHalvesHaveNoNamedHost) {
   const Words words = explained(6, [](unsigned from, unsigned to) { return from / 3 == to / 3; });
   EXPECT_EQ(words.size(), 9u);
   for (const std::string& one : words) EXPECT_NE(one.find(" and "), std::string::npos) << one;
 }
 
 /// Of many hosts few have met: one caller that fails does not close a host, and a caller that reaches nobody is no witness.
-TEST(Connections, FewAttemptsAccuseNobody) {
+TEST(Connections, FewAttemptsAccuseNone) {
   Connections all;
   std::vector<unsigned> hosts(100);
   std::iota(hosts.begin(), hosts.end(), 0u);
@@ -200,7 +200,7 @@ TEST(Connections, HostsThatWorkedBeforeAreWitnesses) {
   EXPECT_EQ(word(found[0]), "0 is closed");
 }
 
-TEST(Connections, WhatFailedOnceAndThenWorkedIsNoFault) {
+TEST(Connections, ASingleFailureThatRecoveredIsNoFault) {
   Connections all;
   all.failed(0, 1, "timed out");
   for (unsigned a = 0; a < 4; ++a)

@@ -92,7 +92,7 @@ TEST(Histogram, MergingIsTheSameAsRecordingTogether) {
   for (double p = 0; p <= 1; p += 0.01) EXPECT_EQ(parts[0].percentile(p), whole.percentile(p));
 }
 
-TEST(Histogram, ComesBackFromWhatARunFileStores) {
+TEST(Histogram, RoundTripsThroughARunFile) {
   Histogram h;
   for (const std::uint64_t ns : {0ull, 50ull, 12'345ull, 999'999'999ull}) h.add(ns);
   const Histogram back = Histogram::from(h.nonzero(), h.min_ns(), h.max_ns());

@@ -29,7 +29,7 @@ TEST(JsonLine, EachValueIsFoundByItsPlace) {
   EXPECT_EQ(from("d.g", 4), "null");
 }
 
-TEST(JsonLine, WhatIsMissingStandsInTheValueAroundIt) {
+TEST(JsonLine, AMissingKeyHasThePlaceOfItsParent) {
   EXPECT_EQ(from("a[1].none", 5), "{\"b\":");
   EXPECT_EQ(from("a[7]", 3), "[1,");
   EXPECT_EQ(from("none", 1), "{");

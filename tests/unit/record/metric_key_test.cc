@@ -39,7 +39,7 @@ TEST(MetricKeys, ParametersAndUnitsPart) {
   EXPECT_TRUE(point_key(point, std::vector<std::string>{"workers"}) == key.point);
 }
 
-TEST(PairsJson, ReadsWhatItWrote) {
+TEST(PairsJson, RoundTripsKeys) {
   PairMatrix m({"a", "b"}, {"eth0", "eth1"});
   m.rate[0][1] = 1e9;
   const auto json = nlohmann::json::parse(pairs_part(m, blame(m)).dump());
@@ -49,7 +49,7 @@ TEST(PairsJson, ReadsWhatItWrote) {
   EXPECT_EQ(read.rails, m.rails);
 }
 
-TEST(PairsJson, RefusesWhatContradictsItself) {
+TEST(PairsJson, RefusesContradictions) {
   const auto refused = [](const char* text) {
     const auto json = nlohmann::json::parse(text);
     EXPECT_THROW(read_pairs(JsonPlace(json)), UsageError) << text;

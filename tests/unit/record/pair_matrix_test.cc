@@ -46,7 +46,7 @@ TEST(PairRounds, TournamentMeetsEachOnceAndKeepsAllBusy) {
   }
 }
 
-TEST(PairRounds, RingHasEachLinkOnceAndNobodyTwiceInARound) {
+TEST(PairRounds, RingHasEachLinkOnceAndNoNodeTwiceInARound) {
   for (const unsigned n : {2u, 3u, 4u, 5u, 8u}) {
     std::size_t links = 0;
     for (const auto& round : ring_rounds(n)) {
@@ -67,7 +67,7 @@ TEST(PairRounds, BisectionCrossesTheMiddle) {
   EXPECT_EQ(rounds[0], (std::vector<std::pair<unsigned, unsigned>>{{0, 3}, {1, 4}, {2, 5}}));
 }
 
-TEST(Blame, NobodyWhereAllAreAlike) {
+TEST(Blame, EqualPairsHaveNoBlamedNode) {
   const Blame none = blame(matrix(5, {}));
   EXPECT_EQ(none.reference, 1);
   EXPECT_TRUE(none.nodes.empty());
@@ -148,7 +148,7 @@ TEST(Blame, PartnersOfSlowNodesAreNotBlamed) {
 }
 
 /// Four slow nodes of eight: each good one has four slow links of seven, all of them to nodes that are blamed.
-TEST(Blame, WhatLiesBesideABlamedNodeCountsForNothing) {
+TEST(Blame, ValuesNextToABlamedNodeCountForNothing) {
   std::vector<std::pair<unsigned, unsigned>> slow;
   for (const unsigned bad : {0u, 3u, 5u, 6u})
     for (const auto& link : all_of(bad, 8)) slow.push_back(link);
@@ -158,7 +158,7 @@ TEST(Blame, WhatLiesBesideABlamedNodeCountsForNothing) {
   EXPECT_TRUE(found.links.empty());
 }
 
-TEST(Blame, OneWayOnly) {
+TEST(Blame, OneDirectionOnly) {
   PairMatrix m = matrix(4, {});
   m.rate[0][3] = 0.4;
   EXPECT_EQ(blame(m).links, (std::vector<std::pair<unsigned, unsigned>>{{0, 3}}));
@@ -202,7 +202,7 @@ TEST(PairFindings, TwoThatGetThroughElsewhereAreALink) {
   EXPECT_EQ(found[0].reported, "timed out");
 }
 
-TEST(PairFindings, WhoIsReachedByNobodyIsANode) {
+TEST(PairFindings, AnUnreachableEndIsANode) {
   PairMatrix m = matrix(4, {});
   for (const unsigned other : {0u, 1u, 3u}) cut(m, std::min(other, 2u), std::max(other, 2u));
   const auto found = pair_findings(blame(m), m);
@@ -238,7 +238,7 @@ TEST(PairFindings, AClosedHostIsANodeWhereverItIs) {
   EXPECT_EQ(pair_findings(blame(two), two).at(0).part, "node node0");
 }
 
-TEST(PairFindings, APathThatWorksOneWayIsALink) {
+TEST(PairFindings, APathThatWorksInOneDirectionIsALink) {
   PairMatrix m = matrix(4, {});
   m.unreached = {{3, 1, "timed out"}};
   const auto found = pair_findings(blame(m), m);
@@ -252,7 +252,7 @@ TEST(PairFindings, APathThatWorksOneWayIsALink) {
 }
 
 /// As of latencies: who gets through elsewhere is not known.
-TEST(PairFindings, WithoutRatesNobodyIsANodeAndNoRailIsDead) {
+TEST(PairFindings, WithoutRatesNoNodeIsBlamedAndNoRailIsDead) {
   PairMatrix m({"node0", "node1"}, {"rail0", "rail1"});
   cut(m, 0, 1);
   const auto found = pair_findings(blame(m), m);
@@ -260,7 +260,7 @@ TEST(PairFindings, WithoutRatesNobodyIsANodeAndNoRailIsDead) {
   EXPECT_EQ(found[0].part, "link node0 rail0 to node1 rail0");
 }
 
-TEST(PairFindings, OfTwoHalvesNobodyIsANode) {  // 0 and 1 reach each other, and so do 2 and 3
+TEST(PairFindings, TwoHalvesHaveNoBlamedNode) {  // 0 and 1 reach each other, and so do 2 and 3
   PairMatrix m = matrix(4, {});
   for (const unsigned a : {0u, 1u})
     for (const unsigned b : {2u, 3u}) cut(m, a, b);
@@ -268,7 +268,7 @@ TEST(PairFindings, OfTwoHalvesNobodyIsANode) {  // 0 and 1 reach each other, and
   EXPECT_EQ(pair_findings(blame(m), m).size(), 4u);
 }
 
-TEST(PairFindings, BothWaysAreOneLink) {
+TEST(PairFindings, BothDirectionsAreOneLink) {
   const PairMatrix m = matrix(4, {{2, 1}, {1, 2}});
   const auto found = pair_findings(blame(m), m);
   ASSERT_EQ(found.size(), 2u);
@@ -276,7 +276,7 @@ TEST(PairFindings, BothWaysAreOneLink) {
   EXPECT_EQ(found[1].part, "link node1 to node2");
 }
 
-TEST(PairFindings, WhatAllLoseTogetherIsNoShare) {
+TEST(PairFindings, ACommonLossIsNoShare) {
   const PairMatrix m = matrix(4, all_of(2, 4));
   const Blame found = blame(m);
   const PairFinding node = pair_findings(found, m).at(0);
@@ -288,7 +288,7 @@ TEST(PairFindings, WhatAllLoseTogetherIsNoShare) {
   EXPECT_NEAR(*share_of(node, found, healthy), 1, 1e-9);
 }
 
-TEST(PairMatrix, WhoPartsInOneOfSeveralIsNotReached) {
+TEST(PairMatrix, APartitionInOneOfSeveralIsUnreached) {
   PairMatrix a = matrix(3, {}), b = matrix(3, {}), c = matrix(3, {});
   for (PairMatrix* m : {&b, &c}) cut(*m, 0, 2);
   const PairMatrix middle = median_matrix({&a, &b, &c});
@@ -362,7 +362,7 @@ TEST(Blame, NamesTheNodeWhenAllItsRailsAreSlow) {
   EXPECT_EQ(lines[0].find("slow node: node1: "), 0u) << lines[0];
 }
 
-TEST(Blame, NamesAWholeRailAndNobodyOnIt) {
+TEST(Blame, NamesAWholeRailAndNoNodeOnIt) {
   const PairMatrix m = rails(4, {1e9, 0.5e9});
   const Blame found = blame(m);
   EXPECT_EQ(found.rails, std::vector<unsigned>{1});

@@ -126,7 +126,7 @@ void FixedRun::measured_point() {
                 .mean_over_time = {}},
                {.name = "latency_p99_ns",
                 .unit = "ns",
-                .description = "99 % of the operations were at most this slow",
+                .description = "99th percentile of the latency",
                 .better = Better::lower,
                 .median = 1.5e6,
                 .low = 1.5e6,
@@ -230,7 +230,7 @@ TEST(RunJson, IsByteForByteTheGoldenFile) {
   EXPECT_EQ(text, golden.str()) << "HEADRACE_WRITE_GOLDEN=1 writes it anew";
 }
 
-TEST(RunJson, RefusesWhatJsonCannotHold) {
+TEST(RunJson, RefusesValuesThatJsonCannotHold) {
   FixedRun run;
   run.result.points[0].repetitions[2].phases[0].elapsed_s = std::nan("");
   try {
@@ -258,7 +258,7 @@ TEST(VerdictJson, HoldsTheVerdictsAlone) {
   EXPECT_EQ(Json::parse(env_json(FixedRun().result))["environment"]["kernel"]["release"], "6.1.0");
 }
 
-TEST(GbenchJson, HasWhatItsReadersAskFor) {
+TEST(GbenchJson, HasTheKeysOfItsReaders) {
   const Json g = Json::parse(exported("gbench", stored(FixedRun())));
   EXPECT_TRUE(g["context"]["caches"].is_array());
   StoredRun slow = stored(FixedRun());
@@ -350,7 +350,7 @@ TEST(Csv, OneValuePerRow) {
       << text;
 }
 
-TEST(Junit, WhatInconclusiveBecomesIsTheReadersChoice) {
+TEST(Junit, TheReaderChoosesTheCodeOfInconclusive) {
   const StoredRun run = stored(FixedRun());
   const std::string failures = exported("junit", run, {JunitInconclusive::failure});
   EXPECT_NE(failures.find("failures=\"2\" errors=\"0\" skipped=\"1\""), std::string::npos);
@@ -377,7 +377,7 @@ TEST(Nagios, OneLineWithRangesThatAlert) {
   EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 1);
 }
 
-TEST(ExitMaps, SayWhatTheCallerShouldDo) {
+TEST(ExitMaps, NameTheCallersRemedy) {
   struct Row {
     int code;
     Remark remark;

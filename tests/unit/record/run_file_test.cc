@@ -97,7 +97,7 @@ TEST(RunFile, OtherSchemasAndKindsAreReportedFirst) {
   EXPECT_NE(problem_of_text("[1, 2]").find("not a run file"), std::string::npos);
 }
 
-TEST(RunFile, WhatIsMissingOrOfAnotherTypeNamesItsPlace) {
+TEST(RunFile, AMissingOrMistypedKeyNamesItsPlace) {
   EXPECT_EQ(problem([](auto& d) { d["points"][0]["metrics"][0].erase("values"); }),
             "points[0].metrics[0].values: missing");
   EXPECT_EQ(problem([](auto& d) { d["points"][0]["metrics"][0]["values"][2] = "fast"; }),

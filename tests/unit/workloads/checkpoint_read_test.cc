@@ -125,7 +125,7 @@ TEST_P(CheckpointReadTest, UsersCheckpointGoesToTheRanksInTurn) {
 INSTANTIATE_TEST_SUITE_P(Engines, CheckpointReadTest, ::testing::Values("posix", "io_uring", "mmap"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(CheckpointReadParamsTest, RejectsWhatCannotBe) {
+TEST(CheckpointReadParamsTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("checkpoint_read", "queue_depth: 4\n"),
             "test.yaml:1:14: checkpoint_read: queue_depth: engine posix keeps one request in "
             "flight per worker: use io_uring, or more ranks\n");

@@ -45,7 +45,7 @@ class CheckpointWriteTest : public ::testing::TestWithParam<const char*> {
   }
 };
 
-TEST_P(CheckpointWriteTest, SavesWhatTheRanksHold) {
+TEST_P(CheckpointWriteTest, SavesTheDataOfRanks) {
   run_with("", [](WorkloadRunner& runner) {
     for (int i = 0; i < 3; ++i) expect_a_save(runner);
     EXPECT_EQ(files(runner),
@@ -166,7 +166,7 @@ TEST(CheckpointFolderTest, TheOldFileLivesUntilItIsLetGoOf) {
   EXPECT_EQ(fs::file_size(folder.full_path(0)), 0u);
 }
 
-TEST(CheckpointWriteParamsTest, RejectsWhatCannotBe) {
+TEST(CheckpointWriteParamsTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("checkpoint_write", "queue_depth: 4\n"),
             "test.yaml:1:14: checkpoint_write: queue_depth: engine posix keeps one write in flight "
             "per rank: use io_uring\n");

@@ -31,7 +31,7 @@ std::vector<RankPlace> cluster(const std::vector<unsigned>& ranks) {
   return places;
 }
 
-TEST(CollectiveGroups, TheSlowestGroupsFiguresAndWhatANodeCarries) {
+TEST(CollectiveGroups, TheSlowestGroupsFiguresAndTheLoadOfANode) {
   CollectiveGroups rails = groups("{group: per_rail}");
   ASSERT_FALSE(rails.split(cluster({2, 2}), Collective::all_reduce, 8000));
   Sink sink;

@@ -79,7 +79,7 @@ TEST_F(Burn, EveryKindOfNumberIsMultipliedAndFoundWrong) {
 }
 
 /// The first product of one GPU is wrong in an element that no random choice hits: the others' products show where.
-TEST_F(Burn, WhatAllProductsOfOneGpuHaveWrongTheOthersShow) {
+TEST_F(Burn, ACommonErrorOfOneGpusProductsIsShownByTheOthers) {
   settings.gpus.resize(3, testing::HostGpuSettings{});
   settings.gpus[0].wrong_after = 0;
   const RunResult r = run({"use: gpu_burn, size: 64, number: bf16, time: 50ms, batch: 1, memory: 0.001, verify: true"});
@@ -174,7 +174,7 @@ TEST_F(Burn, AProductThatWasWrongFromTheFirstIsFound) {
   EXPECT_EQ(r.judgements.at(1).outcome, Outcome::fail);
 }
 
-TEST_F(Burn, HeatPowerAndClocksAreLookedAtMeanwhile) {
+TEST_F(Burn, HeatPowerAndClocksAreSampledInParallel) {
   settings.gpus[0].state.power_w = 650;
   settings.gpus[0].state.temperature_c = 71;
   settings.gpus[0].state.clock_hz = 1.7e9;
@@ -187,7 +187,7 @@ TEST_F(Burn, HeatPowerAndClocksAreLookedAtMeanwhile) {
   EXPECT_TRUE(noted(p, "gpu0 was held back: power limit"));
 }
 
-TEST_F(Burn, WhereMatricesCannotBeMultipliedItIsSkipped) {
+TEST_F(Burn, IsSkippedWithoutMatrixMultiplication) {
   settings.gpus[0].no_products = "libcublas.so not found";
   const PointResult p = burn();
   EXPECT_EQ(p.status, PointStatus::skipped) << p.reason;

@@ -49,7 +49,7 @@ TEST_F(MemoryTest, AGpuThatIsLostLeavesTheOthersTheirValues) {
   EXPECT_EQ(r.judgements[0].scope, "gpu2");
 }
 
-TEST_F(MemoryTest, WhatOthersHoldIsReportedAndIsNoFault) {
+TEST_F(MemoryTest, MemoryOfOthersIsReportedAndIsNoFault) {
   settings.gpus[0].most_allocated = 8 << 20;
   const PointResult p = run_one(kEntry);
   EXPECT_EQ(p.status, PointStatus::ok) << p.reason;

@@ -36,7 +36,7 @@ TEST_F(Transfers, TheOtherDirectionHasItsOwnRate) {
   EXPECT_TRUE(p.verified);
 }
 
-TEST_F(Transfers, SmallCopiesCostWhatEachCosts) {
+TEST_F(Transfers, SmallCopiesHaveAFixedCost) {
   settings.gpus[0].copy_ns = 2000;
   const PointResult p = run_one("use: h2d, size: 4KiB, copies: 64");
   EXPECT_NEAR(metric(p, "copy_time_s"), 2e-6 + 4096 / 10e9, 1e-9);
@@ -58,7 +58,7 @@ TEST_F(Transfers, StreamsShareTheLink) {
   EXPECT_NEAR(metric(p, "copy_time_s"), 4 * 262'144 / 10e9, 1e-8);
 }
 
-TEST_F(Transfers, TheOtherWayMeanwhile) {
+TEST_F(Transfers, TheOtherDirectionInParallel) {
   const PointResult p = run_one("use: h2d, direction: both, size: 1MiB, copies: 16, verify: true");
   ASSERT_EQ(p.status, PointStatus::ok) << p.reason;
   EXPECT_NEAR(metric(p, "bandwidth"), 10e9, 1e5);  // these engines do not share
@@ -110,7 +110,7 @@ TEST_F(Transfers, AllGpusAtOnceAreAsFastAsTheSlowest) {
   EXPECT_NEAR(metric(p, "node_bandwidth"), 10e9, 1e5);  // both GPUs' bytes in the slower one's time
 }
 
-TEST_F(Transfers, TheLinkStandsBesideTheFigures) {
+TEST_F(Transfers, TheLinkIsShownWithTheFigures) {
   settings.gpus[0].h2d = 50e9;
   PointResult p = run_one("use: h2d, size: 1MiB, copies: 8");
   EXPECT_NEAR(metric(p, "link_bandwidth"), 63.02e9, 1e7);
@@ -315,7 +315,7 @@ TEST_F(Transfers, EverythingIsGivenBack) {
   EXPECT_EQ(gpus->pinned_bytes(), 0u);
 }
 
-TEST_F(Transfers, SkipsSayWhatIsMissing) {
+TEST_F(Transfers, SkipsNameTheMissingPart) {
   settings.unusable = "libcuda.so.1 not found: no NVIDIA driver";
   PointResult p = run_one("use: h2d");
   EXPECT_EQ(p.status, PointStatus::skipped);
@@ -333,7 +333,7 @@ TEST_F(Transfers, ASliceAndAnUnknownNodeAreReported) {
   EXPECT_TRUE(noted(p, "gpu0: Test GPU, buffers on "));
 }
 
-TEST_F(Transfers, RejectsWhatCannotBe) {
+TEST_F(Transfers, RejectsInvalidParameters) {
   const auto problem = [this](const std::string& entry) -> std::string {
     try {
       run({entry});

@@ -28,7 +28,7 @@ TEST_F(GpuWorkloads, PinMemoryReportsThePriceOfPinning) {
 }
 
 /// Pinning takes its time for every GPU that the process has used: what ran before does not matter.
-TEST_F(GpuWorkloads, PinMemoryPinsForAllGpusWhateverRanBefore) {
+TEST_F(GpuWorkloads, PinMemoryPinsForAllGpusAfterAnyRun) {
   settings.gpus.resize(3, HostGpuSettings{});
   const PointResult alone = run_one("use: pin_memory, size: 1MiB, times: 2");
   EXPECT_EQ(gpus->touched(), (std::set<unsigned>{0, 1, 2}));
@@ -67,7 +67,7 @@ TEST_F(GpuWorkloads, P2pMeasuresEveryPairInBothDirections) {
   EXPECT_NEAR(metric(p, "bandwidth"), 5e9, 1e7);
 }
 
-TEST_F(GpuWorkloads, AFanOfCopiesShowsWhetherTheyAreInEachOthersWay) {
+TEST_F(GpuWorkloads, AFanOfCopiesShowsInterference) {
   settings.gpus.resize(3, HostGpuSettings{});
   for (const char* pattern : {"one_to_all", "all_to_one"}) {
     const auto fan = [&](const char* initiator) {
@@ -146,7 +146,7 @@ TEST_F(GpuWorkloads, AFanThatHasNoRoomIsSkippedBeforeItBegins) {
   EXPECT_EQ(run_one("use: p2p_fan, pattern: one_to_all, size: 1MiB, copies: 1").status, PointStatus::ok);
 }
 
-TEST_F(GpuWorkloads, AFanFindsWrongBytesAndWhatCannotBeReached) {
+TEST_F(GpuWorkloads, AFanFindsWrongBytesAndUnreachableGpus) {
   settings.gpus.resize(2, HostGpuSettings{});
   settings.gpus[1].corrupts = CopyKind::d2d;
   const PointResult p = run_one("use: p2p_fan, size: 64KiB, copies: 4, verify: true");
@@ -291,7 +291,7 @@ TEST_F(GpuWorkloads, WithoutCuFileItSaysSo) {
   EXPECT_EQ(p.reason, "libcufile.so.0 not found: no GPUDirect Storage");
 }
 
-TEST_F(GpuWorkloads, PairsAreReadByTheTargetAndCopiedBothWaysAtOnce) {
+TEST_F(GpuWorkloads, PairsAreReadByTheTargetAndCopiedInBothDirectionsAtOnce) {
   settings.gpus.resize(2, HostGpuSettings{});
   settings.gpus[0].peer = 20e9;
   settings.gpus[1].peer = 10e9;  // of copies that it makes

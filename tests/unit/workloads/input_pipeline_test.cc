@@ -81,7 +81,7 @@ TEST(InputPipelineTest, RequestsInFlightNeedAnEngineThatQueues) {
             std::string::npos);
 }
 
-TEST(InputPipelineTest, CheckpointsAreSavedOnTheWay) {
+TEST(InputPipelineTest, CheckpointsAreSavedDuringTheRun) {
   const std::string yaml = files(100) +
                            "workers: 2\nbatch_size: 5\nstep_time: 5ms\ncheckpoint_every: 4\ncheckpoint_ranks: 2\n"
                            "checkpoint_shard_size: 64KiB\ncheckpoint_mode: ";
@@ -108,7 +108,7 @@ TEST(InputPipelineTest, CheckpointsAreSavedOnTheWay) {
   EXPECT_GT(without.metrics["utilization_without_saves"], 0);
 }
 
-TEST(InputPipelineTest, WhatIsLeftOfABatchIsDropped) {
+TEST(InputPipelineTest, TheRestOfABatchIsDropped) {
   WorkloadRunner runner("input_pipeline", files(47) + "workers: 3\nbatch_size: 5\nstep_time: 0s\n");
   runner.prepare();
   EXPECT_EQ(runner.repeat().phases.front().operations, 45u);
@@ -129,7 +129,7 @@ TEST(InputPipelineTest, ShardsAreReadSampleBySample) {
   EXPECT_GE(r.phases.front().bytes, 2u * 64 * 30'000);
 }
 
-TEST(InputPipelineTest, IndexedSamplesAreSoManyBlocksEachOnce) {
+TEST(InputPipelineTest, IndexedSamplesAreBlocksEachOnce) {
   for (const char* profile : {"ranged", "mmap", "mds"}) {
     WorkloadRunner runner(
         "input_pipeline",
@@ -192,7 +192,7 @@ TEST(InputPipelineTest, AGpusOwnProcessTakesOneBatchAtATime) {
   EXPECT_LE(runner.metrics["sample_rate"], 1.02 * 2 * 4 / 0.002) << "what lies ready has not been taken";
 }
 
-TEST(InputPipelineTest, WhatTakesLongerThanAStepIsWaitedFor) {
+TEST(InputPipelineTest, WorkLongerThanAStepIsWaitedFor) {
   WorkloadRunner runner("input_pipeline",
                         "source: none\nworkers: 2\nbatch_size: 4\nstep_time: 20ms\ncpu_time_per_batch: 40ms\n");
   runner.prepare();
@@ -232,7 +232,7 @@ TEST(InputPipelineTest, SamplesInMemoryAreCopiedUntilTheTimeIsOver) {
   EXPECT_EQ(runner.repeat(1, true).phases.front().operations, 0u);
 }
 
-TEST(InputPipelineTest, CountsWhatItCouldNotReadAsErrorsOnly) {
+TEST(InputPipelineTest, CountsUnreadableSamplesAsErrorsOnly) {
   WorkloadRunner runner("input_pipeline", files(40) + "workers: 2\nbatch_size: 4\nstep_time: 0s\n");
   runner.prepare();
   std::filesystem::remove(runner.as<ReadsFiles>().data()->files().full_path(7));
@@ -251,7 +251,7 @@ TEST(InputPipelineTest, StopsWhenAsked) {
   EXPECT_NE(runner->why_missing("accelerator_utilization").find("fewer than two steps"), std::string::npos);
 }
 
-TEST(InputPipelineParamsTest, RejectsWhatCannotBe) {
+TEST(InputPipelineParamsTest, RejectsInvalidParameters) {
   const auto describe = [](const std::string& yaml, const char* words) {
     const std::string problems = problems_of("input_pipeline", yaml);
     EXPECT_NE(problems.find(words), std::string::npos) << yaml << problems;

@@ -17,7 +17,7 @@ TEST(LinkRates, RawByGenerationAndWidth) {
   EXPECT_EQ(link_raw_bandwidth({9, 16}), 0);
 }
 
-TEST(LinkRates, WhatPacketsLeave) {
+TEST(LinkRates, TheRestOfPackets) {
   EXPECT_NEAR(link_effective_bandwidth(63.02e9, 256), 57.61e9, 1e7);
   EXPECT_NEAR(link_effective_bandwidth(63.02e9, 128), 53.07e9, 1e7);
 }

@@ -10,7 +10,7 @@ using testing::WorkloadRunner;
 
 class MemoryCopyTest : public ::testing::TestWithParam<std::tuple<const char*, bool>> {};
 
-TEST_P(MemoryCopyTest, MovesEveryByteAndCountsWhatIsReadAndWritten) {
+TEST_P(MemoryCopyTest, MovesEveryByteAndCountsReadsAndWrites) {
   const auto [kernel, non_temporal] = GetParam();
   WorkloadRunner runner("memory_copy", std::string("workers: 3\narray_size: 3MiB\npasses: 4\n") + "kernel: " + kernel +
                                            "\nnon_temporal: " + (non_temporal ? "true" : "false"));
@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, MemoryCopyTest,
                                   (std::get<1>(info.param) ? "_non_temporal" : "");
                          });
 
-TEST(MemoryCopyTest, VerifyReportsWhatWasNotCopied) {
+TEST(MemoryCopyTest, VerifyReportsUncopiedBytes) {
   WorkloadRunner runner("memory_copy", "workers: 1\narray_size: 1MiB\n");
   runner.prepare();
   runner.repeat(1, true);  // stopped before its first pass

@@ -116,7 +116,7 @@ TEST(MetadataOfUsersFilesTest, AreAskedAndNotChanged) {
   EXPECT_EQ(files_below(users.path()), 4u);
 }
 
-TEST(MetadataParamsTest, RejectsWhatCannotBe) {
+TEST(MetadataParamsTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("metadata", "depth: 3\nwidth: 200\n"),
             "test.yaml:1:8: metadata: depth: width 200, depth 3 and 1000 files in each folder make "
             "more than 1000000 folders\n");

@@ -95,7 +95,7 @@ TEST_P(MixedTest, SaysWhenTheUsersFilesAreTooFew) {
 INSTANTIATE_TEST_SUITE_P(Engines, MixedTest, ::testing::Values("posix", "io_uring"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(MixedParamsTest, RejectsWhatCannotBe) {
+TEST(MixedParamsTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("mixed", "files: 100\nrate: 50/s\n"),
             "test.yaml:1:8: mixed: files: 250 files are read in 5 s at 50/s: give as many, or fewer "
             "seconds in `around`\n");

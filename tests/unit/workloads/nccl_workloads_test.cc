@@ -16,9 +16,9 @@ namespace headrace::testing::nccl_workloads_test {
 namespace {
 
 const std::map<std::string, double> kFactorsOfFour{
-    {"nccl_all_reduce", 1.5},  {"nccl_all_gather", 0.75}, {"nccl_reduce_scatter", 0.75},
-    {"nccl_all_to_all", 0.75}, {"nccl_broadcast", 1},     {"nccl_send_recv", 1},
-    {"nccl_reduce", 1},        {"nccl_gather", 0.75},     {"nccl_scatter", 0.75}};
+    {"nccl_all_reduce", 1.5}, {"nccl_all_gather", 0.75}, {"nccl_reduce_scatter", 0.75}, {"nccl_all_to_all", 0.75},
+    {"nccl_broadcast", 1},    {"nccl_send_recv", 1},     {"nccl_all_to_all_v", 1.5},    {"nccl_reduce", 1},
+    {"nccl_gather", 0.75},    {"nccl_scatter", 0.75}};
 
 HostGpuBackend& equip(Node& node, const std::shared_ptr<NcclFabric>& fabric, const HostBackendSettings& settings) {
   auto gpus = std::make_unique<HostGpuBackend>(settings);
@@ -84,7 +84,106 @@ TEST_F(OneProcess, FindsOneWrongBitOfEveryTypeOfNumber) {
   fabric->corrupts = true;
   for (const char* element : {"f32", "f16", "bf16", "f8e4m3", "f8e5m2"}) {
     const std::string why = run("nccl_all_reduce", std::string("message_size: 4000B, calls: 3, element: ") + element);
-    EXPECT_NE(why.find("wrong data: element 0 is "), std::string::npos) << element << ": " << why;
+    EXPECT_NE(why.find("rank 3 on "), std::string::npos) << why;
+    EXPECT_NE(why.find("(gpu3): wrong data: 1 of "), std::string::npos) << why;
+    EXPECT_NE(why.find("element 0 (byte 0 of the result) is "), std::string::npos) << element << ": " << why;
+  }
+}
+
+TEST_F(OneProcess, NamesTheRankTheGpuAndThePlaceOfAWrongElement) {
+  fabric->corrupts = true;
+  for (const char* more : {"", ", in_place: false", ", buffer_offset: 4B", ", allocator: cuda"}) {
+    fabric->corrupts_byte = 4 * 777;
+    const std::string why = run("nccl_all_reduce", std::string("message_size: 4000B, calls: 3") + more, 3);
+    EXPECT_NE(why.find("(gpu2): wrong data: 1 of 1000 elements; element 777 (byte 3108 of the result) is "),
+              std::string::npos)
+        << why;
+  }
+}
+
+TEST_F(OneProcess, AnOperationThatLeavesTheResultOfAnEarlierOneIsFound) {
+  for (const char* more : {"", ", in_place: false"}) {
+    fabric->drops = false;
+    WorkloadRunner runner("nccl_all_reduce", std::string("{message_size: 4000B, calls: 3") + more + "}");
+    equip(runner.node(), fabric, 2);
+    ASSERT_FALSE(runner.check());
+    runner.prepare();
+    runner.repeat();
+    fabric->drops = true;
+    EXPECT_THROW(runner->verify({}), RunError) << more;
+  }
+}
+
+TEST_F(OneProcess, BuffersAreOfTheAllocatorThatIsAskedFor) {
+  const auto memory = [&](const std::string& more) {
+    WorkloadRunner runner("nccl_all_gather", "{message_size: 4000B, calls: 3" + more + "}");
+    equip(runner.node(), fabric, 2);
+    if (const auto skip = runner.check()) return skip->reason;
+    try {
+      runner.prepare();
+    } catch (const std::exception& e) {
+      return std::string(e.what());
+    }
+    for (const auto& [name, value] : runner.as<ReportsFacts>().facts())
+      if (name == "memory") return value;
+    return std::string();
+  };
+  EXPECT_EQ(memory(""), "by ncclMemAlloc");
+  EXPECT_EQ(fabric->from_nccl, 2 * 4000u);
+  EXPECT_EQ(memory(", allocator: cuda"), "by cudaMalloc");
+  EXPECT_EQ(memory(", in_place: false, buffer_offset: 8B"), "by ncclMemAlloc; 8 bytes behind an aligned place");
+  fabric->refuses_memory = "ncclMemAlloc of 0 MiB on gpu0: unhandled cuda error";
+  EXPECT_EQ(memory(""), "by cudaMalloc: " + fabric->refuses_memory);
+  for (const char* asked : {", allocator: nccl", ", symmetric: true"}) EXPECT_EQ(memory(asked), fabric->refuses_memory);
+  fabric->no_memory = "NCCL 2.18.3 has no ncclMemAlloc: 2.19 has";
+  EXPECT_EQ(memory(""), "by cudaMalloc: " + fabric->no_memory);
+  for (const char* asked : {", allocator: nccl", ", symmetric: true"}) EXPECT_EQ(memory(asked), fabric->no_memory);
+  EXPECT_NE(problems_of("nccl_all_reduce", "{buffer_offset: 2B}").find("whole elements"), std::string::npos);
+  EXPECT_NE(problems_of("nccl_all_reduce", "{symmetric: true, allocator: cuda}").find("windows need"),
+            std::string::npos);
+  EXPECT_NE(problems_of("nccl_all_reduce", "{symmetric: true, registered: true}").find("symmetric"), std::string::npos);
+}
+
+TEST_F(OneProcess, UnevenPartsAreCountedByTheBusiestRank) {
+  for (const double imbalance : {1.0, 1.6, 4.0}) {
+    const auto more = fmt::format("message_size: 64KiB, calls: 3, imbalance: {}", imbalance);
+    EXPECT_EQ(run("nccl_all_to_all_v", more), "");
+    EXPECT_NEAR(metrics["busbw"] / metrics["algbw"], 0.75 * imbalance, 1e-3) << "three of four ranks send it its part";
+    EXPECT_EQ(run("nccl_all_to_all_v", more + ", element: bf16, symmetric: true", 3), "");
+  }
+  EXPECT_EQ(run("nccl_all_to_all_v", "message_size: 64KiB, calls: 3, imbalance: 100"), "");
+  EXPECT_NEAR(metrics["busbw"] / metrics["algbw"], 3, 1e-9) << "one rank gets all";
+}
+
+TEST_F(OneProcess, ASlowNetworkGivesItsFigureAndIsNotTakenForAHang) {
+  // Four ranks over a network of 0.2 GB/s, and one that ends nothing in time.
+  fabric->operation_s = 0.5;
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 64KiB, peer_timeout: 600ms"), "");
+  EXPECT_NEAR(metrics["time_s"], 0.5, 1e-3);
+  fabric->operation_s = 7;
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 64KiB"), "");
+  EXPECT_NEAR(metrics["time_s"], 7, 1e-3);
+  fabric->operation_s = 80;
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 64KiB").find("one operation took 80 s"), std::string::npos);
+  fabric->operation_s = 100;
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 64KiB").find("did not end in time"), std::string::npos);
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 64MiB, join_timeout: 100s").find("one operation took 100 s"),
+            std::string::npos);
+}
+
+TEST_F(OneProcess, IsSkippedWhereLessMemoryIsFreeThanItsBuffersNeed) {
+  WorkloadRunner runner("nccl_all_reduce", "{message_size: 1MiB, calls: 3, in_place: false}");
+  HostBackendSettings settings;
+  settings.gpus.resize(3);
+  settings.gpus[1].facts.memory = 8 << 20;
+  settings.gpus[1].most_allocated = 2 << 20;  // others hold the rest
+  equip(runner.node(), fabric, settings);
+  ASSERT_FALSE(runner.check());
+  try {
+    runner.prepare();
+    ADD_FAILURE();
+  } catch (const Unsupported& e) {
+    EXPECT_STREQ(e.what(), "gpu1 has 2.00 MiB of 8.00 MiB of memory free, and its buffers need 2.00 MiB");
   }
 }
 
@@ -98,7 +197,7 @@ TEST_F(OneProcess, ChoosesTheNumberOfOperations) {
   EXPECT_GT(metrics["busbw"], 0);
 }
 
-TEST_F(OneProcess, TimesWhatFollowsAMeetingOfAllRanks) {
+TEST_F(OneProcess, TimesOperationsAfterAMeetingOfAllRanks) {
   WorkloadRunner runner("nccl_all_reduce", "{message_size: 4000B, calls: 3}");
   equip(runner.node(), fabric, 4);
   ASSERT_FALSE(runner.check());
@@ -116,7 +215,7 @@ TEST_F(OneProcess, RoundsToWholeParts) {
 
 TEST_F(OneProcess, ReportsWrongData) {
   fabric->corrupts = true;
-  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B, calls: 3").find("wrong data: element 0 is "),
+  EXPECT_NE(run("nccl_all_reduce", "message_size: 4000B, calls: 3").find("wrong data: 1 of 1000 elements; element 0 "),
             std::string::npos);
 }
 
@@ -144,7 +243,7 @@ TEST_F(OneProcess, EveryOperationIsRightInGroups) {
   EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, group: inter_node"), "inter_node: all ranks are on one node");
 }
 
-TEST_F(OneProcess, ReportsWhatTheLogSays) {
+TEST_F(OneProcess, ReportsTheLog) {
   fabric->log =
       "a:1:2 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM\n"
       "a:1:2 [0] NCCL INFO AllReduce: 4000 Bytes -> Algo RING proto LL128 channel{Lo..Hi}={0..1}\n";
@@ -159,6 +258,7 @@ TEST_F(OneProcess, ReportsWhatTheLogSays) {
   EXPECT_EQ(facts["protocol"], "LL128");
   EXPECT_EQ(facts["settings"], "NCCL_ALGO=Ring");
   EXPECT_EQ(facts["communicators"], "by the test");
+  EXPECT_EQ(facts.count("buffers"), 0u);
   EXPECT_EQ(facts.count("decisions"), 0u);
   EXPECT_FALSE(fabric->listens) << "nothing may be timed while NCCL writes";
   EXPECT_EQ(runner.as<JoinsRanks>().group()->ranks, 4u);
@@ -172,9 +272,14 @@ TEST_F(OneProcess, RegistersBuffersAndRecordsGraphsWhereAskedTo) {
   EXPECT_GE(fabric->graphs, 3u) << "what is checked, what is timed, what is checked at the end";
   fabric->no_registration = "NCCL 2.18 registers no buffers: 2.19 does";
   EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, registered: true"), fabric->no_registration);
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, calls: 6, symmetric: true, in_place: false"), "");
+  EXPECT_EQ(fabric->windows, 2 * 4u);
+  EXPECT_EQ(fabric->registered, 4u);
+  fabric->no_windows = "NCCL 2.26.2 has no symmetric windows: 2.27 has";
+  EXPECT_EQ(run("nccl_all_reduce", "message_size: 4000B, symmetric: true"), fabric->no_windows);
 }
 
-TEST_F(OneProcess, ReportsWhatGpusWereHeldBackAndCounted) {
+TEST_F(OneProcess, ReportsThrottlingAndErrorsOfGpus) {
   WorkloadRunner runner("nccl_all_reduce", "{message_size: 4000B, calls: 3}");
   HostBackendSettings settings;
   settings.gpus.resize(2);
@@ -264,19 +369,19 @@ TEST(NcclRanks, WantAGpuEach) {
     EXPECT_EQ(error, "3 ranks share 2 GPUs of a: NCCL wants a GPU for each");
 }
 
-TEST(NcclRanks, AllSayWhatOneOfThemLacks) {
+TEST(NcclRanks, AllReportAMissingPartOfOne) {
   const std::string size = "message_size: 4000B, calls: 5";
   const auto pins = run_ranks(3, "nccl_all_reduce", size, {.cannot_pin = 1});
-  EXPECT_EQ(pins[1], "pin 4000 bytes: refused by the test");
+  EXPECT_EQ(pins[1], "pin 16 bytes: refused by the test");
   const auto memory = run_ranks(3, "nccl_all_reduce", size, {.cannot_allocate = 2});
-  EXPECT_NE(memory[2].find("of memory, and its buffers need"), std::string::npos) << memory[2];
+  EXPECT_NE(memory[2].find("of memory free, and its buffers need"), std::string::npos) << memory[2];
   for (const unsigned other : {0u, 1u, 2u}) {
     EXPECT_EQ(pins[other], other == 1 ? pins[1] : "rank 1 (b): " + pins[1]);
     EXPECT_EQ(memory[other], other == 2 ? memory[2] : "rank 2 (c): " + memory[2]);
   }
 }
 
-TEST(NcclRanks, AllSayWhoHasAnotherNccl) {
+TEST(NcclRanks, AllReportARankWithAnotherNccl) {
   for (const std::string& error :
        run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5", {.has_other_nccl = 1}))
     EXPECT_EQ(error.find("rank 1 (b) has NCCL 2.27.5, rank 0 (a) has 0.0.0: they do not talk; load the same"), 0u)
@@ -298,9 +403,11 @@ TEST(NcclRanks, TakeTheGpusThatTheirLauncherGaveThem) {
     EXPECT_EQ(error, "2 ranks share 1 GPUs of a: NCCL wants a GPU for each");
 }
 
-TEST(NcclRanks, AllSayWhoseDataIsWrong) {
+TEST(NcclRanks, AllReportTheRankWithWrongData) {
   const auto errors = run_ranks(3, "nccl_all_reduce", "message_size: 4000B, calls: 5", {.corrupts = true});
-  EXPECT_NE(errors[2].find("rank 2 on c: wrong data: element 0 is "), std::string::npos) << errors[2];
+  EXPECT_NE(errors[2].find("rank 2 on c (gpu0): wrong data: 1 of 1000 elements; element 0 (byte 0 of the result) is "),
+            std::string::npos)
+      << errors[2];
   for (const unsigned other : {0u, 1u}) EXPECT_EQ(errors[other], "rank 2 (c): " + errors[2]);
 }
 

@@ -19,7 +19,7 @@ std::string all(const Diagnostics& problems) {
   return text;
 }
 
-TEST(Params, ReadsWhatIsWrittenAndDefaultsTheRest) {
+TEST(Params, ReadsGivenValuesAndDefaultsTheRest) {
   const config::Value value = entry("block_size: 128KiB\nduration: 200ms\nengine: io_uring\ndirect: true\n");
   Diagnostics problems;
   Params p("w", value, problems);
@@ -34,7 +34,7 @@ TEST(Params, ReadsWhatIsWrittenAndDefaultsTheRest) {
   EXPECT_EQ(p.written().at("block_size"), "128KiB");
 }
 
-TEST(Params, ARateMayBeWhatTheJobNeeds) {
+TEST(Params, ARateMayBeTheJobsNeed) {
   constexpr PerOperation kNeed[] = {{"read_iops", 1}, {"read_bandwidth", 4096}};
   const std::map<std::string, double> needed{
       {"w.read_iops", 500}, {"w.read_bandwidth", 4'096'000}, {"other.read_iops", 1e9}};
@@ -62,7 +62,7 @@ TEST(Params, ANumberThatIsNotGivenHasNoValue) {
   EXPECT_EQ(p.declared().front().fallback, "");
 }
 
-TEST(Params, WhatIsWrittenReadsTheSame) {
+TEST(Params, WrittenValuesReadTheSame) {
   const config::Value value = entry("size: 1234567KiB\ntime: 123.4567891ms\nrate: 1234567.5/s\n");
   Diagnostics problems;
   Params p("w", value, problems);

@@ -77,7 +77,7 @@ TEST_P(RandomReadTest, LeavesOutFilesSmallerThanABlock) {
 INSTANTIATE_TEST_SUITE_P(Engines, RandomReadTest, ::testing::Values("posix", "io_uring", "mmap"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(RandomReadParamsTest, RejectsWhatCannotBe) {
+TEST(RandomReadParamsTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("random_read", "direct: true\nalignment: 512B\n"),
             "test.yaml:2:12: random_read: alignment: direct reads are at multiples of 4KiB: 4KiB is the nearest\n");
   EXPECT_EQ(problems_of("random_read", "direct: true\nengine: mmap\n"),

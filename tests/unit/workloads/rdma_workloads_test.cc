@@ -17,7 +17,7 @@
 #include "tests/unit/temporary_folder.h"
 #include "tests/unit/thread_ranks.h"
 #include "tests/unit/workload_runner.h"
-#include "workloads/network/bond_legs.h"
+#include "workloads/network/port_lines.h"
 #include "workloads/network/rdma_traffic.h"
 
 namespace headrace::testing::rdma_workloads_test {
@@ -136,7 +136,7 @@ TEST_P(RdmaPairs, MoveDataAndFindItRight) {
   }
 }
 
-TEST_P(RdmaPairs, EndWhateverListsAndCompletionsAre) {
+TEST_P(RdmaPairs, EndWithAnyListsAndCompletions) {
   for (const unsigned depth : {7u, 16u, 100u})
     for (const unsigned list : {1u, 3u, 7u})
       for (const unsigned moderation : {1u, depth - 1, depth, 2 * depth}) {
@@ -148,7 +148,7 @@ TEST_P(RdmaPairs, EndWhateverListsAndCompletionsAre) {
       }
 }
 
-TEST_P(RdmaPairs, LetMemoryBeWrittenInAnyOrderOnlyWhereNobodyLooksThere) {
+TEST_P(RdmaPairs, LetMemoryBeWrittenInAnyOrderOnlyIfUnobserved) {
   EXPECT_TRUE(run_ranks(2, GetParam(), std::string("message_size: 4KiB") + kQuick)[0].relaxed_ordering);
   EXPECT_FALSE(
       run_ranks(2, GetParam(), std::string("message_size: 4KiB, measure: latency") + kQuick)[0].relaxed_ordering);
@@ -171,7 +171,7 @@ TEST_P(RdmaPairs, ReportWrongData) {
     EXPECT_NE(o.error.find("wrong data on " + where + ": message buffer 0 at offset 0"), std::string::npos) << o.error;
 }
 
-TEST_P(RdmaPairs, NameWhoIsSilent) {
+TEST_P(RdmaPairs, NameSilentRanks) {
   for (const char* measure : {"bandwidth", "latency"}) {
     const auto all =
         run_ranks(2, GetParam(), std::string("message_size: 4KiB, measure: ") + measure + kQuick, {.loses = true}, 1);
@@ -264,7 +264,7 @@ std::string findings(const std::optional<PairMatrix>& matrix) {
   return all;
 }
 
-TEST_P(RdmaPairs, LeaveOutTwoBetweenWhomNothingGetsThrough) {
+TEST_P(RdmaPairs, LeaveOutTwoWithoutAPath) {
   for (const auto& [more, pairs] :
        {std::pair("direction: each_way, queue_pairs: 2", "ab ac ad ba bd ca cd da db dc"),
         std::pair("direction: both, tx_depth: 16", "ab ac ad ba bd ca cd da db dc"),
@@ -304,7 +304,7 @@ TEST_P(RdmaPairs, LeaveOutTwoOfThoseThatGoToAndFro) {
 }
 
 /// Who gets through to nobody learns it as a node; no turn is whole then.
-TEST_P(RdmaPairs, LeaveOutWhomNothingReaches) {
+TEST_P(RdmaPairs, LeaveOutUnreachableRanks) {
   const auto all = run_ranks(4, GetParam(), std::string("message_size: 4KiB") + kCut,
                              cut({{"a host0", "d host0"}, {"b host0", "d host0"}, {"c host0", "d host0"}}));
   for (const Outcome& o : all) EXPECT_EQ(o.error, "");
@@ -327,7 +327,7 @@ TEST_P(RdmaPairs, LeaveOutTwoThatPartLater) {
   }
 }
 
-TEST_P(RdmaPairs, EndWhereNobodyIsLeftToMeasure) {
+TEST_P(RdmaPairs, EndWithoutRanksToMeasure) {
   const auto two = run_ranks(2, GetParam(), std::string("message_size: 4KiB") + kQuick, cut({{"a host0", "b host0"}}));
   EXPECT_EQ(two[0].error, "to rank 1 (b): status 12");
   EXPECT_FALSE(two[1].error.empty());
@@ -368,7 +368,7 @@ TEST(RdmaPair, RailsWantOneRankAtEachPortOfEachNode) {
 }
 
 /// One way from a port to another's: not within a host, not where ranks share a port.
-TEST(RdmaPair, ReportsWhatAPortGives) {
+TEST(RdmaPair, ReportsTheRateOfAPort) {
   const auto describe = [](const Cast& cast, const std::string& more) {
     const auto all = run_cast(cast, "rdma_write", more + ", message_size: 4KiB" + kQuick);
     for (const Outcome& o : all) EXPECT_EQ(o.error, "");
@@ -427,7 +427,7 @@ TEST(RdmaPair, LeavesOutOnePortOfSeveral) {
 }
 
 /// Nobody acknowledges datagrams: who waits for them reports. What came the other way before counts for nothing.
-TEST(RdmaPair, LeavesOutTwoWhoseDatagramsAllGetLost) {
+TEST(RdmaPair, LeavesOutTwoThatLoseAllDatagrams) {
   HostRdmaFaults faults;
   faults.cut = {{"c host0", "b host0"}};
   const auto all = run_ranks(3, "rdma_send",
@@ -439,7 +439,7 @@ TEST(RdmaPair, LeavesOutTwoWhoseDatagramsAllGetLost) {
   EXPECT_LT(all[0].metrics.at("lost_share"), 1);  // of those that are left
 }
 
-TEST(RdmaPair, RefusesWhatDoesNotFit) {
+TEST(RdmaPair, RefusesMisfits) {
   EXPECT_NE(problems_of("rdma_write", "{measure: latency, direction: both}").find("direction"), std::string::npos);
   EXPECT_NE(problems_of("rdma_write", "{measure: latency, queue_pairs: 2}").find("queue_pairs"), std::string::npos);
   EXPECT_NE(problems_of("rdma_write", "{mtu: 1500}").find("must be 0, 256, 512, 1024, 2048 or 4096"),
@@ -448,7 +448,7 @@ TEST(RdmaPair, RefusesWhatDoesNotFit) {
 }
 
 /// Memory that no processor here may touch but by copies; without dma-buf it is enrolled as peermem would have it.
-TEST(RdmaPair, MovesWhatIsInGpus) {
+TEST(RdmaPair, MovesDataInGpus) {
   for (const char* workload : {"rdma_write", "rdma_read", "rdma_send"}) {
     const auto all = run_ranks(2, workload, std::string("message_size: 3000B, memory: gpu") + kQuick);
     EXPECT_EQ(all[0].error + all[1].error, "") << workload;
@@ -525,14 +525,84 @@ TEST(RdmaPair, DrivesSeveralPortsAtOnce) {
   }
 }
 
+/// As on DGX Spark: each plug of the card is a function of two attachments to the host.
+TEST(RdmaPair, APlugWithTwoFunctionsIsOneLine) {
+  TemporaryFolder root;
+  std::vector<RdmaPort> ports(4);
+  std::vector<const RdmaPort*> all;
+  const std::array names{"rocep1s0f0", "rocep1s0f1", "roceP2p1s0f0", "roceP2p1s0f1"};
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const std::string device = std::string("sys/class/infiniband/") + names[i];
+    const std::string function = fmt::format("sys/devices/pci{}/000{}:01:00.{}", i / 2, i / 2, i % 2);
+    std::filesystem::create_directories(root / function);
+    std::filesystem::create_directories(root / (device + "/ports/1"));
+    std::filesystem::create_directory_symlink(root / function, root / (device + "/device"));
+    root.write(device + "/sys_image_guid", "fc4c:ea03:00f9:4230\n");
+    ports[i].device = names[i];
+    ports[i].number = 1;
+    ports[i].rate = 25e9;
+    all.push_back(&ports[i]);
+  }
+  EXPECT_EQ(network::lines_of(all, root.path()).rate, 50e9) << "two plugs of 200 Gbit/s";
+  EXPECT_EQ(network::lines_of(std::span(all).first(1), root.path()).rate, 25e9);
+}
+
+TEST(RdmaPair, AnOwnSlotPromisesTheSlowerRate) {
+  TemporaryFolder root;
+  RdmaPort port;
+  port.device = "mlx5_0";
+  port.rate = 50e9;
+  const std::array<const RdmaPort*, 1> one{&port};
+  const auto promised = [&] { return network::lines_of(one, root.path()).ports[0].promised(); };
+  EXPECT_EQ(promised(), 50e9) << "/sys reports no slot";
+  const std::string device = "sys/class/infiniband/mlx5_0/";
+  std::filesystem::create_directories(root / (device + "ports/1"));
+  for (const auto& [file, text] : {std::pair("current_link_speed", "16.0 GT/s PCIe"),
+                                   {"max_link_speed", "32.0 GT/s PCIe"},
+                                   {"current_link_width", "8"},
+                                   {"max_link_width", "16"}})
+    root.write(device + "device/" + file, std::string(text) + "\n");
+  EXPECT_NEAR(promised(), 15.75e9, 0.02e9);
+}
+
+TEST(RdmaPair, PlanesGetEnoughQueuePairsToo) {
+  TemporaryFolder root;
+  RdmaPort port;
+  port.device = "mlx5_0";
+  port.rate = 100e9;  // "800 Gb/sec (4X XDR)": of all planes
+  const std::array<const RdmaPort*, 1> one{&port};
+  EXPECT_EQ(network::lines_of(one, root.path()).most_paths(), 4u);
+  EXPECT_EQ(network::lines_of(one, root.path()).rate, 100e9);
+  port.rate = 50e9;
+  EXPECT_EQ(network::lines_of(one, root.path()).most_paths(), 1u);
+  port.ethernet = true;  // RoCE: the rate of one plane, and the driver's word on their number
+  port.rate = 25e9;
+  port.lag_legs = 4;
+  EXPECT_EQ(network::lines_of(one, root.path()).most_paths(), 4u);
+  EXPECT_EQ(network::lines_of(one, root.path()).rate, 100e9);
+}
+
 TEST(RdmaPair, EnoughQueuePairsGoOverABond) {
   TemporaryFolder root;
   RdmaPort port;
-  port.gids = {{.index = 0, .kind = RdmaGid::Kind::roce_v2, .bytes = {0xfd}, .interface = "bond0"}};
-  EXPECT_EQ(network::legs_of(port, root.path()), 1u);
-  std::filesystem::create_directories(root / "sys/class/net/bond0/bonding");
-  root.write("sys/class/net/bond0/bonding/slaves", "ens0f0np0 ens0f1np1\n");
-  EXPECT_EQ(network::legs_of(port, root.path()), 2u);
+  port.device = "mlx5_bond_0";
+  port.number = 1;
+  port.rate = 25e9;
+  const std::array<const RdmaPort*, 1> bonded{&port};
+  const auto lines = [&] { return network::lines_of(bonded, root.path()); };
+  EXPECT_EQ(lines().most_paths(), 1u);
+  EXPECT_EQ(lines().rate, 25e9) << "as the device itself reports it";
+  port.lag_legs = 2;  // the driver's word, as in a container without the bond's interface
+  EXPECT_EQ(lines().most_paths(), 2u);
+  EXPECT_EQ(lines().rate, 50e9);
+  root.write("sys/class/infiniband/mlx5_bond_0/ports/1/gid_attrs/ndevs/0", "bond0\n");
+  for (const char* made : {"bonding", "lower_ens0f0np0", "lower_ens0f1np1"})
+    std::filesystem::create_directories(root / (std::string("sys/class/net/bond0/") + made));
+  EXPECT_EQ(lines().most_paths(), 2u);
+  EXPECT_EQ(lines().rate, 50e9);
+  root.write("sys/class/net/bond0/bonding/mode", "active-backup 1\n");
+  EXPECT_EQ(lines().most_paths(), 1u) << "the other leg waits";
+  EXPECT_EQ(lines().rate, 25e9);
   const auto pairs_of = [](const char* entry) {
     Diagnostics problems;
     const config::Value parsed = config::parse_yaml(entry, "test.yaml", problems);
@@ -574,7 +644,7 @@ TEST(RdmaPair, LeavesAPortOutThatIsDownAtOneEnd) {
       << none[0].error;
 }
 
-TEST(RdmaPair, ReportsWhatOneOfSeveralPortsDidWrong) {
+TEST(RdmaPair, ReportsTheFaultOfOneOfSeveralPorts) {
   const auto failed = run_cast({{"a", "b"}, {2, 2}, {}}, "rdma_write",
                                std::string("rails: all, message_size: 4KiB") + kQuick, {.fails_with = 5, .after = 300});
   EXPECT_EQ(failed[0].error, "to rank 1 (b): status 5");
@@ -609,7 +679,7 @@ TEST(RdmaPair, CountsDatagramsThatArrive) {
 }
 
 /// The end of a stream is said again where its answer is late, and then comes when its pair has parted.
-TEST(RdmaPair, ADatagramOfAPairThatHasPartedIsNobodys) {
+TEST(RdmaPair, ADatagramOfAPartedPairIsIgnored) {
   for (const char* direction : {"one_way", "both"}) {
     const auto all = run_ranks(
         3, "rdma_send",
@@ -736,7 +806,7 @@ TEST_F(Followed, MakesTheOtherEndOfEveryWorkload) {
   EXPECT_EQ(lead("rdma_all_reduce", "message_size: 4KiB, time: 10ms"), "");
 }
 
-TEST_F(Followed, SaysWhatFailedThere) {
+TEST_F(Followed, ReportsTheFailureThere) {
   fabric->faults.corrupts = true;
   EXPECT_NE(lead("rdma_write", std::string("message_size: 4KiB") + kQuick).find("wrong data on"), std::string::npos);
   EXPECT_NE(said.back().find("wrong data"), std::string::npos);

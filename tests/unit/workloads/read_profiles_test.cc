@@ -37,7 +37,7 @@ std::vector<Case> cases() {
   return cases;
 }
 
-TEST(ReadProfiles, KeepTheWholeFileForWhoDecodesIt) {
+TEST(ReadProfiles, KeepTheWholeFileForTheDecoder) {
   WorkloadRunner runner("small_file_read", "files: 3\nfile_size: 200000B\nfile_size_spread: 30kB\n");
   runner.prepare();
   const DataSet& data = *runner.as<ReadsFiles>().data();
@@ -68,7 +68,7 @@ TEST_P(EveryLoaderTest, ReadsEverythingOnceAndCanBeRepeated) {
   EXPECT_EQ(runner.repeat(3, true).phases.front().operations, 0u) << "when told to stop";
 }
 
-TEST_P(EveryLoaderTest, CountsWhatItCouldNotReadAsErrorsOnly) {
+TEST_P(EveryLoaderTest, CountsUnreadableSamplesAsErrorsOnly) {
   WorkloadRunner runner(GetParam().workload, GetParam().yaml);
   runner.prepare();
   const FileTable& files = runner.as<ReadsFiles>().data()->files();
@@ -87,7 +87,7 @@ TEST_P(EveryLoaderTest, CountsWhatItCouldNotReadAsErrorsOnly) {
 
 INSTANTIATE_TEST_SUITE_P(All, EveryLoaderTest, ::testing::ValuesIn(cases()));
 
-TEST(LoaderParamsTest, RejectsWhatCannotBe) {
+TEST(LoaderParamsTest, RejectsInvalidParameters) {
   const auto refused = [](const std::string& workload, const std::string& yaml) { return problems_of(workload, yaml); };
   EXPECT_NE(refused("small_file_read", "batch_size: 8\n").find("only loaders that deliver in order"),
             std::string::npos);

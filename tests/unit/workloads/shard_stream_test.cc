@@ -86,7 +86,7 @@ TEST_P(ShardStreamTest, SaysWhereAShardEndsTooEarly) {
 INSTANTIATE_TEST_SUITE_P(Engines, ShardStreamTest, ::testing::Values("posix", "io_uring"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(ShardStreamParamsTest, RejectsWhatCannotBe) {
+TEST(ShardStreamParamsTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("shard_stream", "direct: true\nblock_size: 1000B\n"),
             "test.yaml:2:13: shard_stream: block_size: direct reads are multiples of 4KiB: 4KiB is the nearest\n");
 }

@@ -121,7 +121,7 @@ TEST(ShuffleBufferTest, AFullOneIsFilledBeforeTheFirstGoes) {
   for (std::size_t i = 0; i < went.read.size(); ++i) EXPECT_EQ(went.read[i], std::min<std::uint64_t>(50 + i, 200));
 }
 
-TEST(ShuffleBufferTest, WhatCannotBeUsedIsReportedAndTakesNoPlace) {
+TEST(ShuffleBufferTest, AnUnusableSampleIsReportedAndTakesNoPlace) {
   ShuffleBuffer buffer = buffer_of(20, 20, 100, {0, 5, 19, 20, 99});
   const Went went = through(buffer);
   EXPECT_EQ(went.bad, 5u);

@@ -44,7 +44,7 @@ TEST_P(SmallFileReadTest, CanBeRepeated) {
   for (const std::uint64_t seed : {1, 2, 3}) EXPECT_EQ(runner_.repeat(seed).phases.front().operations, 60u);
 }
 
-TEST_P(SmallFileReadTest, CountsWhatItCouldNotReadAsErrorsOnly) {
+TEST_P(SmallFileReadTest, CountsUnreadableFilesAsErrorsOnly) {
   const FileTable& files = runner_.as<ReadsFiles>().data()->files();
   std::filesystem::remove(files.full_path(7));
   std::filesystem::resize_file(files.full_path(9), 10'000);
@@ -82,7 +82,7 @@ TEST(SmallFileReadPartsTest, PosixTimesEveryPartOfEveryFile) {
 }
 
 // When time is over, workers have read of batches that come after those that were delivered: no rate of anything.
-TEST(SmallFileReadLoaderTest, CountsCallsOfWhatWasDelivered) {
+TEST(SmallFileReadLoaderTest, CountsCallsOfDeliveredFiles) {
   WorkloadRunner runner("small_file_read",
                         "files: 3000\nfile_size: 20000B\nfiles_per_folder: 1000\nblock_size: 8KiB\n"
                         "workers: 3\nloader: pytorch\nbatch_size: 100\n");
@@ -96,7 +96,7 @@ TEST(SmallFileReadLoaderTest, CountsCallsOfWhatWasDelivered) {
   EXPECT_DOUBLE_EQ(runner.metrics["read_iops"], 3 * rate);
 }
 
-TEST(SmallFileReadParamsTest, RejectsWhatCannotBe) {
+TEST(SmallFileReadParamsTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("small_file_read", "queue_depth: 8\n"),
             "test.yaml:1:14: small_file_read: queue_depth: engine posix keeps one request in "
             "flight per worker: use "
@@ -104,7 +104,7 @@ TEST(SmallFileReadParamsTest, RejectsWhatCannotBe) {
   EXPECT_EQ(problems_of("small_file_read", "engine: io_uring\nqueue_depth: 8\n"), "");
 }
 
-TEST(SmallFileReadParamsTest, ReportsWhatItCosts) {
+TEST(SmallFileReadParamsTest, ReportsItsCost) {
   WorkloadRunner runner("small_file_read", kFiles + "workers: 2\nengine: io_uring\nqueue_depth: 4\n");
   EXPECT_EQ(runner->footprint().written_bytes, 60u * 20'000);
   EXPECT_EQ(runner->footprint().memory_bytes, 8u << 20);

@@ -16,7 +16,7 @@
 
 namespace headrace {
 
-/// Of one worker in one phase: all are counted, the first few kept.
+/// For one worker in one phase: all are counted, the first few kept.
 class BadSamples {
  public:
   static constexpr std::size_t kKept = 8;
@@ -38,7 +38,7 @@ class BadSamples {
   std::uint64_t named_ = 0, count_ = 0;
 };
 
-/// Of all workers and repetitions, each once.
+/// The bad samples of all workers and repetitions, each once.
 class NamedBadSamples {
  public:
   void add(const BadSamples& more) {

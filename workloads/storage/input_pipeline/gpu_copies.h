@@ -14,8 +14,8 @@
 
 namespace headrace::input_pipeline {
 
-/// What is copied is a buffer of a batch's size, not the samples: copies take no longer for what they hold. Emulated GPU i is
-/// real GPU i modulo how many there are.
+/// Copies a buffer of a batch's size, not the samples. The time of a copy does not depend on its content. Emulated GPU
+/// i is real GPU i modulo their number.
 class GpuCopies final : public pipeline::BatchCopies {
  public:
   /// Untimed. `bytes`: of each batch. Throws RunError when there is no memory for two of them on a GPU and its host.
@@ -26,7 +26,7 @@ class GpuCopies final : public pipeline::BatchCopies {
   void attach();
   void begin(std::size_t gpu) noexcept override;
   std::optional<std::uint64_t> arrived(std::size_t gpu) noexcept override;
-  /// What failed first since this was last asked; "" = nothing.
+  /// The first error since the last call; "" = none.
   std::string take_failure() { return std::exchange(failure_, ""); }
   /// The mean time of a copy since attach() [s].
   double mean_s() const noexcept { return copies_ > 0 ? sum_s_ / static_cast<double>(copies_) : 0; }

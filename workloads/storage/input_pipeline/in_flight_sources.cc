@@ -39,7 +39,7 @@ class FilesInFlight final : public SampleSource {
 
   SampleRead read(std::uint64_t, std::uint64_t) noexcept override {
     if (came_.empty()) {
-      // What makes no whole batch is not read, but for what stands for samples that cannot be used.
+      // Samples that make no whole batch are not read, except in place of unusable ones.
       const std::uint64_t wanted = std::min(own_, own_ / share_.per_batch * share_.per_batch + passed_);
       asked_.clear();
       for (const unsigned most = reader_->free_slots(); next_ < wanted && asked_.size() < most; ++next_)
@@ -227,7 +227,7 @@ class ReadAhead final : public BlockReader {
     held_ = true;
     return {&front().completion, 1};
   }
-  /// Of the block that was handed over last, whatever slot was asked for.
+  /// The data of the last delivered block, for any requested slot.
   unsigned char* data(std::uint32_t) override { return reader_->data(static_cast<std::uint32_t>(first_)); }
 
  private:
@@ -243,7 +243,7 @@ class ReadAhead final : public BlockReader {
     first_ = (first_ + 1) % blocks_.size();
     --count_;
   }
-  /// Who asks went elsewhere: what is under way is waited for, and forgotten.
+  /// The caller went elsewhere: waits for files under way, and forgets them.
   void drop() noexcept {
     requests_.clear();
     for (; count_ > 0; pop())

@@ -14,8 +14,8 @@
 
 namespace headrace {
 
-/// A file for each operation, the worker's own part of `order`, up to `depth` of them under way; what came together is
-/// handed over before more is asked for, so that data stays where it is meanwhile.
+/// A file for each operation, the worker's own part of `order`, up to `depth` of them under way. Files that came
+/// together are handed over before more are requested, so that their data stays in place.
 std::unique_ptr<SampleSource> files_in_flight(std::unique_ptr<WholeFileReader> reader, const FileQueue& order,
                                               const WorkerShare& share);
 
@@ -25,8 +25,8 @@ std::unique_ptr<SampleSource> places_in_flight(std::unique_ptr<BlockReader> read
                                                unsigned number, unsigned count, std::uint64_t per_batch,
                                                std::uint32_t depth);
 
-/// A reader of one block after the other, front to back of one file after the other, that has `depth` of them under way:
-/// those that are asked for next, as long as who asks goes on like that. `reader`: over files of `sizes`.
+/// A reader of one block after the other, front to back, file by file, with `depth` of them in flight. They are the
+/// next ones in that order, as long as the caller keeps to it. `reader`: over files of `sizes`.
 std::unique_ptr<BlockReader> read_ahead(std::unique_ptr<BlockReader> reader, std::vector<std::uint64_t> sizes,
                                         std::uint64_t block_size, std::uint32_t depth);
 

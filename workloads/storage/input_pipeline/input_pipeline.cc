@@ -1,5 +1,5 @@
-// input_pipeline - a training job's input pipeline run for real: workers read and decode, GPUs are emulated by their step
-// time, and what is reported is how much of the time they compute.
+// input_pipeline - a training job's input pipeline run for real. Workers read and decode, and GPUs are emulated by
+// their step time. The result is the share of time in which they compute.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@
 namespace headrace::input_pipeline {
 namespace {
 
-// Several nodes that step together: what each did of a repetition, and who holds back the others.
+// Several nodes that step together: each one's part of a repetition, and the node that holds back the others.
 
 /// What a node did in a repetition.
 struct NodeShares {
@@ -48,8 +48,8 @@ class NodesTogether {
   /// By which they end their steps together; nullptr: there is one.
   std::unique_ptr<pipeline::StepBarrier> barrier() const;
 
-  /// All say what they did, and `reported` becomes the slowest one's, as its steps are everybody's. Without `steps` nothing
-  /// computes and no step waits for another; then each node counts for as much as the slowest gives.
+  /// All report their work, and `reported` becomes the slowest one's, as its steps are those of all. Without `steps`
+  /// nothing computes and no step waits for another. Then each node counts for as much as the slowest gives.
   void report(NodeShares& reported, bool steps, MetricSink& sink);
   /// By its place, after report().
   std::optional<unsigned> slowest() const { return slowest_; }
@@ -88,8 +88,8 @@ void NodesTogether::report(NodeShares& reported, bool steps, MetricSink& sink) {
     reported.rate = least->rate;
     return;
   }
-  // Who ends a step last waits for nobody. How often one does says less: of steps that come in bursts only the first is
-  // waited for.
+  // The node that ends a step last waits for no other. How often one does proves less: of steps that come in bursts
+  // only the first is waited for.
   const auto least = std::ranges::min_element(all, {}, [](const NodeShares& each) { return each.gpus.others; });
   slowest_ = static_cast<unsigned>(least - all.begin());
   double others = 0;
@@ -140,7 +140,7 @@ class InputPipeline final : public Workload,
     if (set_.from != "storage") return {};
     return set_.io.cache_states();
   }
-  /// It fills, runs, and runs empty: what is steady of it, its own windows report.
+  /// It fills, runs, and runs empty: its own windows report the steady part.
   std::vector<PhaseSpec> phases() const override { return {{.name = "main", .keeps_cache = false, .varies = true}}; }
 
   void prepare(Node& node, const DataProgress& progress) override {
@@ -299,16 +299,16 @@ class InputPipeline final : public Workload,
   bool steps() const { return set_.compute_ns() > 0; }
   double first_wait_s() const { return 1e-9 * static_cast<double>(pipeline_->account().first().wait_ns); }
 
-  /// Of this node.
+  /// The shares of this node.
   NodeShares shares(const Repetition& repetition) const {
     NodeShares own;
     own.gpus = set_.settled
                    ? pipeline::settled_utilization(pipeline_->account(), pipeline_->settling(), read_ahead_steps())
                    : pipeline::utilization(pipeline_->account(), pipeline_->settling());
     const Tally all = workers_.tally();
-    // Where batches are taken as they come, what was read reports more than whole batches do.
+    // Where batches are taken as they come, read samples report more than whole batches do.
     const double held = all.samples > 0 ? static_cast<double>(all.held) / static_cast<double>(all.samples) : 0;
-    const bool by_batches = steps() || processes() > 0;  // what lies ready is much of what few of them took
+    const bool by_batches = steps() || processes() > 0;  // with few of them, the ready batches are a large part
     own.rate = set_.settled && steps()
                    ? 1e9 * own.gpus.rule / static_cast<double>(set_.compute_ns()) * set_.samples_per_step()
                : by_batches ? settled_step_rate(pipeline_->account(), pipeline_->settling()) * set_.samples_per_step()
@@ -321,13 +321,12 @@ class InputPipeline final : public Workload,
     return own;
   }
 
-  /// Steps whose bytes storage reads at the begin for steps that come later: the kernel's window of each worker, and the
-  /// next one.
+  /// Steps whose bytes storage reads at the begin for later steps: each worker's window in the kernel, and another.
   std::uint64_t read_ahead_steps() const {
     const double step = set_.samples_per_step() * static_cast<double>(set_.sample_size);
     return static_cast<std::uint64_t>(2 * set_.io.workers * static_cast<double>(read_ahead_) / step);
   }
-  /// Workers that wait would decode instead, and processors that nobody uses, too.
+  /// Waiting workers could decode instead, and so could idle processors.
   double decode_headroom(const NodeShares& reported) const {
     const double taking = processes() > 0 ? pipeline_->taking_share() * processes() : 0;
     const double processors = std::max(0.0, cores_ - taking) / (reported.decoding * set_.io.workers);
@@ -371,7 +370,7 @@ class InputPipeline final : public Workload,
   Inputs inputs_;
   ObjectRequests requests_;
   Workers workers_;
-  mutable NodesTogether nodes_;                    // who was slowest is known once all have reported
+  mutable NodesTogether nodes_;                    // the slowest node is known once all have reported
   std::unique_ptr<pipeline::StepBarrier> others_;  // they step with this node
   std::unique_ptr<GpuCopies> copies_;              // of each batch to its GPU
   std::string no_copies_;                          // why there are none, though they were asked for

@@ -52,7 +52,7 @@ void Inputs::before_phase(std::uint64_t seed) {
     if (several_.empty())
       order_.fill(data_->files(), seed);
     else
-      order_.fill(data_->files(), shards_.files, seed);  // an index.json beside them is none
+      order_.fill(data_->files(), shards_.files, seed);  // an index.json next to them is none
     order_.split(team_index_, team_size_);
   }
   for (const auto& one : sources_) one->rewind(seed + team_index_);

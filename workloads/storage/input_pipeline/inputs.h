@@ -33,7 +33,7 @@ class Inputs {
   const DataSet* data() const { return data_.get(); }
   /// nullptr: samples are no files.
   const FileTable* files() const { return data_ ? &data_->files() : nullptr; }
-  /// Of files that are a sample each, or hold a few; 0: all samples are of one size, as far as is known.
+  /// The mean size of files that are a sample each, or hold a few. 0: all samples are of one size, as far as is known.
   double mean_file_bytes() const;
   const OwnShards& shards() const { return shards_; }
   /// Shards and files that could not be used, reported before anything was read; nothing where none are parsed.
@@ -45,7 +45,7 @@ class Inputs {
   bool shuffles() const { return !shuffles_.empty(); }
   /// Samples that stay in a worker's shuffle buffer.
   std::uint64_t held(unsigned worker) const { return shuffles() ? shuffles_[worker]->held() : 0; }
-  /// Most that all of the buffers held [B].
+  /// The most bytes in all of the buffers together.
   double shuffle_bytes() const;
   /// Why a first sample never came; "" = that is not why.
   std::string still_filling() const;
@@ -61,10 +61,10 @@ class Inputs {
   /// Which files are shards to be parsed. Throws RunError where there is too little and that is to fail.
   void find_shards();
   void find_several();
-  /// Throws RunError: what is to be decoded cannot be distinguished.
+  /// Throws RunError: the part to decode cannot be distinguished.
   OwnShards parsed_shards() const;
   std::unique_ptr<SampleSource> make_source(unsigned number) const;
-  /// What one worker keeps of each sample that it parses; nullptr: nothing.
+  /// The part that one worker keeps of each sample that it parses; nullptr: none.
   std::unique_ptr<formats::Payload> payload() const;
 
   Settings& set_;

@@ -87,8 +87,8 @@ std::string_view unpacked_name(std::string_view path) {
   return path.substr(0, dot).ends_with(".mds") ? path.substr(0, dot) : std::string_view{};
 }
 
-/// Takes the bytes of a compressed shard, and gives the samples that `inner` finds in the unpacked ones: with end(), for no
-/// sample can be used before the shard is complete. Offsets are those in the unpacked shard.
+/// Takes the bytes of a compressed shard, and gives the samples that `inner` finds in the unpacked ones. It gives them
+/// with end(): no sample can be used before the shard is complete. Offsets are those in the unpacked shard.
 std::unique_ptr<formats::SampleParser> unpacking_parser(std::unique_ptr<formats::SampleParser> inner,
                                                         const Codec& codec) {
   return std::make_unique<UnpackingParser>(std::move(inner), codec);
@@ -220,7 +220,7 @@ class ParsedShards final : public SampleSource {
   std::size_t first_ = 0, turn_ = 0;      // in order_: where the phase began, and how many it has read since
   std::uint64_t head_ = 0;                // of the first one, which an earlier phase has read
   std::uint64_t skip_ = 0;                // of the next block: it was parsed before
-  std::uint64_t offset_ = 0;              // in the shard: what is to be read next
+  std::uint64_t offset_ = 0;              // in the shard: the next position to read
   std::uint64_t at_hand_ = 0, used_ = 0;  // of the block that was read last
 };
 
@@ -252,7 +252,7 @@ class Look {
   static constexpr std::uint64_t kRange = 256 << 10;  // headers of a few samples as they usually are [B]
 
   OpenedFile from_;
-  const std::uint64_t ahead_;  // 0: nothing is fetched beside what is asked for
+  const std::uint64_t ahead_;  // 0: no bytes are fetched in addition to the requested ones
   std::vector<unsigned char> range_;
   std::uint64_t begin_ = 0;  // of range_, in the file
 };
@@ -285,8 +285,8 @@ std::optional<formats::MdsColumns> columns_of(const DataSet& data, std::uint32_t
   return formats::mds_columns_in(shard);
 }
 
-/// StreamingDataset reads shards as they lie in its local folder once they are unpacked; with keep_zip what they came of lies
-/// beside them. Others are unpacked, if zstd packed them.
+/// StreamingDataset reads unpacked shards directly from its local folder; with keep_zip the packed ones stay next to
+/// them. Others are unpacked, if zstd packed them.
 void find_packed(const FileTable& files, OwnShards& shards, const std::string& why_not) {
   std::set<std::string_view> plain;
   for (const std::uint32_t file : shards.files) plain.insert(files.name(file));

@@ -1,4 +1,5 @@
-// The user's own shards, read sample by sample as they really are: which files are shards, and one worker's way through its.
+// The user's own shards, read sample by sample as they really are. It finds shards, and one worker's path through its
+// shards.
 #pragma once
 
 #include <algorithm>
@@ -37,7 +38,7 @@ struct OwnShards {
   std::uint32_t packed = 0;                        // MDS: shards that are unpacked first
   const Codec* unpacks = nullptr;                  // by it
 
-  /// Was this shard reported as a fault already? What is then found to be lost of it is the same fault.
+  /// Was this shard reported as a fault already? Its lost samples are then the same fault.
   bool describe(std::uint32_t file) const noexcept {
     return std::any_of(faults.begin(), faults.end(), [file](const MdsIndexFault& one) { return one.shard == file; });
   }
@@ -54,7 +55,7 @@ OwnShards own_shards(const DataSet& data, const Codec* zstd = nullptr, const std
 /// For one worker. `keep`: of samples that are to be decoded, outlives the parser; nullptr: they are not.
 std::unique_ptr<formats::SampleParser> parser_of(const OwnShards& all, formats::Payload* keep);
 
-/// Of shards as they are, and of compressed ones.
+/// For shards as they are, and compressed ones.
 class ShardParsers {
  public:
   ShardParsers(const OwnShards& all, formats::Payload* keep);
@@ -65,10 +66,9 @@ class ShardParsers {
   std::unique_ptr<formats::SampleParser> plain_, packed_;
 };
 
-/// Parses `shards`, each from front to back by `block_size`, in a shuffled order. What is no sample comes as an error
-/// kBadSample with its flaw; the next read goes on behind it. `reader`: over `shards`. With
-/// `keep`, what is to be decoded of a sample comes with it. `continued`: each phase goes on where the one before ended, and
-/// around.
+/// Parses `shards`, each from front to back by `block_size`, in a shuffled order. Bytes that are no sample give an
+/// error kBadSample with their flaw; the next read continues behind them. `reader`: over `shards`. With `keep`, a
+/// sample comes with its part to decode. `continued`: each phase continues where the one before ended, and around.
 std::unique_ptr<SampleSource> own_shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                                 std::vector<std::uint32_t> shards, std::uint64_t block_size,
                                                 const OwnShards& all, std::unique_ptr<formats::Payload> keep = nullptr,
@@ -80,8 +80,8 @@ class FileSamples {
   FileSamples(const OwnShards& all, std::unique_ptr<formats::Payload> keep);
   /// `file` stays where it is until next() is false. `name`: its path.
   void begin(std::span<const unsigned char> file, std::string_view name) noexcept;
-  /// The next sample, or what is wrong in its place: `flaw`. `offset`: of bytes() in the file, or of what is wrong. False:
-  /// there is no more.
+  /// The next sample, or in its place `flaw`. `offset`: of bytes() in the file, or of the flaw. False: there is no
+  /// more.
   bool next(formats::Flaw& flaw, std::uint64_t& offset) noexcept;
   /// To be decoded, of the sample that next() found; until the next call.
   std::span<const unsigned char> bytes() const noexcept { return keep_->bytes(); }
@@ -94,8 +94,8 @@ class FileSamples {
   bool lost_ = false;
 };
 
-/// Untimed: what is to be decoded of samples that can be, shard after shard, with its file and offset there, until `seen`
-/// says false. Of each shard the first 64 MiB.
+/// Untimed: the part to decode of each decodable sample, with its file and offset. It goes shard after shard until
+/// `seen` returns false. Of each shard the first 64 MiB.
 void first_samples(const DataSet& data, const OwnShards& all, std::unique_ptr<formats::Payload> keep,
                    const std::function<bool(std::span<const unsigned char>, std::uint32_t, std::uint64_t)>& seen);
 

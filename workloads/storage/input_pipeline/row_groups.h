@@ -39,7 +39,7 @@ class RowGroups {
 
   /// Files left out.
   std::uint64_t bad_files() const { return bad_files_; }
-  /// What was wrong with a group, while it was read; of several workers. Only what goes wrong takes the lock.
+  /// An error of a group while it was read; called by several workers. Only errors take the lock.
   void add(const std::string& place, const TableError& error) const noexcept;
   /// A note for each, once.
   void report(std::vector<std::string>& notes);

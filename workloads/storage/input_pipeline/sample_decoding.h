@@ -1,4 +1,4 @@
-// Decoding in an input pipeline: the samples that were read, or such that lie in memory where what is read is no sample.
+// Decoding in an input pipeline: the samples that were read, or samples in memory where the read bytes are none.
 #pragma once
 
 #include <array>
@@ -23,26 +23,26 @@ class SampleDecoding {
   bool active() const { return codec_ != "none"; }
   const std::string& codec() const { return codec_; }
   std::optional<Skip> check(Node& node) const;
-  /// Most bytes of samples that are held in memory.
+  /// Most bytes of samples in memory.
   static constexpr std::uint64_t kHeld = 64 << 20;
 
   /// Untimed: a decoder for each worker.
   void prepare(Node& node, unsigned workers);
   /// Does it decode images?
   bool images() const { return !hands_.empty() && hands_.front().decoder.images(); }
-  /// Untimed: samples to decode in the place of what is read: drawn ones of `sample_size` bytes.
+  /// Untimed: samples to decode in place of the read bytes: drawn ones of `sample_size` bytes.
   void hold_drawn(Node& node, std::uint64_t sample_size);
-  /// So, too: the first of `files`; of `shards` where files hold several. `skip`: what cannot be decoded is left out; else
-  /// RunError names it.
+  /// The same with real ones: the first of `files`; of `shards` where files hold several. `skip`: samples that cannot
+  /// be decoded are left out; else RunError names one.
   void hold(const DataSet& data, const OwnShards* shards, bool skip);
-  /// For a source that keeps what is to be decoded of the samples it parses: one worker's. `sample_size`: the mean [B].
+  /// For a source that keeps the part to decode of the samples it parses: one worker's. `sample_size`: the mean [B].
   std::unique_ptr<formats::Payload> payload(std::uint64_t sample_size) const;
   void clear();
 
   /// Untimed, before a phase.
   void begin(std::uint64_t seed);
-  /// On the worker's thread. `read`: of file number `file`, in which it begins at `offset`; not looked at where samples are
-  /// held. False: where in the file it is wrong is put into `offset`.
+  /// On the worker's thread. `read`: of file number `file`, in which it begins at `offset`; not looked at where samples
+  /// are held. False: `offset` gets the place of the error in the file.
   bool run(unsigned worker, std::span<const unsigned char> read, std::uint32_t file, std::uint64_t& offset) noexcept;
 
   /// That could not be decoded since begin().
@@ -73,7 +73,7 @@ class SampleDecoding {
   std::vector<Hand> hands_;
   std::vector<std::vector<unsigned char>> held_;
   std::uint64_t held_bytes_ = 0;
-  std::string wrong_;                                  // of the samples that were to be held, the last that cannot be
+  std::string wrong_;                                  // the last of the samples that could not be kept in memory
   std::vector<std::string_view> beginnings_, others_;  // of files of the codec, of those of other codecs of images
   bool holds_ = false;
   std::vector<Bad> named_;

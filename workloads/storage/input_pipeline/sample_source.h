@@ -1,4 +1,4 @@
-// Where one worker of an input pipeline gets its samples, a batch at a time, by the readers that measure storage alone.
+// The samples of one worker of an input pipeline, a batch at a time. The readers are those that measure storage alone.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct SampleRead {
   bool over = false;                         // there was no more
 };
 
-/// Of one worker; used on its thread.
+/// For one worker; used on its thread.
 class SampleSource {
  public:
   virtual ~SampleSource() = default;
@@ -42,14 +42,15 @@ class SampleSource {
   virtual bool has(std::uint64_t batch) noexcept = 0;
   /// Reads the `number`-th sample of that batch; samples are asked for in turn.
   virtual SampleRead read(std::uint64_t batch, std::uint64_t number) noexcept = 0;
-  /// Does it decode what it reads itself? Then decode() does, of what read() gave last; false: it cannot, and `done` says so.
+  /// Does it decode its own reads? Then decode() decodes the last result of read(); false: it cannot, and `done` has
+  /// the error.
   virtual bool decodes() const noexcept { return false; }
   virtual bool decode(SampleRead&) noexcept { return true; }
-  /// What was read last cannot be used: the next one is asked for by the same number.
+  /// The last sample cannot be used: the next read has the same number.
   virtual void pass_over() noexcept {}
 };
 
-/// Reads `wanted` bytes at `request` and adds them to `done`; false: what went wrong is put there. `file`: in the data set.
+/// Reads `wanted` bytes at `request` and adds them to `done`; false: `done` gets the error. `file`: in the data set.
 bool read_block(BlockReader& reader, const BlockRequest& request, std::uint64_t wanted, std::uint32_t file,
                 SampleRead& done) noexcept;
 
@@ -67,8 +68,8 @@ struct WorkerShare {
 std::unique_ptr<SampleSource> whole_files_source(std::unique_ptr<WholeFileReader> reader, const FileQueue& order,
                                                  const WorkerShare& share);
 
-/// Samples of `sample_size`, one after the other, out of `shards` read from front to back by `block_size`. `keep`: their
-/// bytes come with them. `continued`: each phase goes on where the one before ended, once around.
+/// Samples of `sample_size`, one after the other, out of `shards` read from front to back by `block_size`. `keep`:
+/// their bytes come with them. `continued`: each phase continues where the one before ended, once around.
 std::unique_ptr<SampleSource> shards_source(std::unique_ptr<BlockReader> reader, const FileTable& files,
                                             std::vector<std::uint32_t> shards, std::uint64_t block_size,
                                             std::uint64_t sample_size, std::uint64_t per_batch, bool keep = false,
@@ -79,7 +80,7 @@ std::unique_ptr<SampleSource> places_source(std::unique_ptr<BlockReader> reader,
                                             std::uint64_t block_size, std::uint64_t blocks_per_sample, unsigned number,
                                             unsigned count, std::uint64_t per_batch, bool keep = false);
 
-/// Samples that lie in memory, each `bytes` copied out of `memory`, again and again. `memory` stays where it is.
+/// Samples in memory, each `bytes` copied out of `memory`, again and again. `memory` stays where it is.
 std::unique_ptr<SampleSource> memory_source(std::span<const unsigned char> memory, std::uint64_t bytes);
 
 /// Samples that are there at once.

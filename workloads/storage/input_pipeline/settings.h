@@ -1,4 +1,4 @@
-// What a point of input_pipeline is reported, and what follows from it before anything is read.
+// The parameters of a point of input_pipeline, and values that follow from them before anything is read.
 #pragma once
 
 #include <cmath>
@@ -22,7 +22,7 @@ enum class Layout { files, shards, indexed };
 
 /// An operation is what a worker reads at once: a file, a sample, or the samples of a row group.
 struct Settings {
-  /// Declares all parameters, and shows what cannot be together.
+  /// Declares all parameters, and reports contradictions.
   explicit Settings(Params& p);
   Settings(const Settings&) = delete;
 
@@ -44,7 +44,7 @@ struct Settings {
   std::uint64_t operation_bytes() const;
   double samples_per_batch() const { return static_cast<double>(operations_per_batch()) * samples_per_operation(); }
   double samples_per_step() const { return samples_per_batch() * gpus * batches_per_step; }
-  /// Of one batch, which may have other samples than batch_size where files hold several.
+  /// The time of one batch, which may have other samples than batch_size where files hold several.
   std::uint64_t compute_ns() const;
   /// That are copied to a GPU before it computes [B]; 0 = none.
   std::uint64_t copied_bytes() const {

@@ -1,5 +1,5 @@
-// A shuffle buffer between the shards that a worker reads and its batches: samples are held as they were read, undecoded, and
-// a random one of them is handed over.
+// A shuffle buffer between the shards that a worker reads and its batches. It holds undecoded samples, and hands over a
+// random one.
 #pragma once
 
 #include <cstdint>
@@ -19,21 +19,21 @@ class Node;
 
 /// How one worker mixes what it reads.
 struct Shuffling {
-  std::uint64_t samples = 0;  // that are held at most; 0: none is, they go on as they come
+  std::uint64_t samples = 0;  // that are kept at most; 0: none, they are passed on as they come
   std::uint64_t initial = 0;  // that are held before the first one is handed over
 
   /// Declares `shuffle_buffer` and `shuffle_initial`. `usual`: the latter's default, where there are that many.
   static Shuffling declare(Params& params, std::uint64_t usual);
   bool active() const { return samples > 0; }
-  /// What one operation brings is held as a whole: samples of a row group.
+  /// The result of one operation is kept as a whole: samples of a row group.
   Shuffling in_operations(double samples_per_operation) const;
   /// Room for `bytes` each of `workers`; a reason where this node's memory has none.
   std::optional<Skip> check(Node& node, std::uint64_t workers, std::uint64_t bytes) const;
 };
 
-/// Of one worker, over what it reads. Each read() reads one sample of `from` at most; the one that it hands over is drawn
-/// from those that are held: as WebDataset's shuffle() does, two are read for each one that goes until the buffer is full,
-/// then one. At the end of the data it runs empty. What cannot be read or used is reported as it comes.
+/// For one worker, over what it reads. Each read() reads one sample of `from` at most. It draws one of the held
+/// samples, like WebDataset's shuffle(). Two are read for each one that goes until the buffer is full, then one. At the
+/// end of the data it runs empty. Unusable samples are reported as they come.
 class ShuffleBuffer final : public SampleSource {
  public:
   /// Untimed. `sample_bytes`: room that each has from the begin; it grows where a sample is larger. `number`: the

@@ -1,4 +1,4 @@
-// Reads during which storage stood still: counted, and the longest kept, each with its place.
+// Reads during which storage did not answer: counted, and the longest kept, each with its place.
 #pragma once
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 
 namespace headrace {
 
-/// Of one worker and phase. Nothing in add() allocates.
+/// For one worker and phase. Nothing in add() allocates.
 class Stalls {
  public:
   struct Stall {

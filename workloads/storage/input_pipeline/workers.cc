@@ -169,7 +169,7 @@ void Workers::read_batches(Worker& worker, Pipeline& pipeline, Tally& tally) noe
       if (parsed && decodes > 0 && several) {
         decode_several(worker.index, done, tally);
       } else if (parsed && decodes > 0) {
-        // What lies in memory stands for each sample of a file.
+        // A sample in memory replaces each sample of a file.
         for (unsigned k = 0; k < decodes && decode(worker.index, done); ++k) {
         }
       } else if (own) {

@@ -32,7 +32,7 @@ class Workers {
 
   /// Untimed. `traced`: what each did when is kept.
   void before_phase(std::uint64_t seed, bool traced);
-  /// On the worker's thread, until data or time end, or nobody wants more.
+  /// On the worker's thread, until data or time end, or no more are wanted.
   void run(Worker& worker, Pipeline& pipeline) noexcept;
 
   // After the phase.
@@ -42,17 +42,17 @@ class Workers {
   /// Samples that could not be used.
   std::uint64_t passed_over() const;
   const std::vector<pipeline::SpanLog>& spans() const { return spans_; }
-  /// What was bad or stalled since the last call.
+  /// The bad samples and stalls since the last call.
   void report(std::vector<std::string>& notes);
 
  private:
   void read_batches(Worker& worker, Pipeline& pipeline, Tally& tally) noexcept;
-  /// Decodes what was read. False: it cannot be, and `done` says so.
+  /// Decodes a sample that was read. False: it cannot be decoded, and `done` has the reason.
   bool decode(unsigned worker, SampleRead& done) noexcept;
-  /// Decodes each sample of a file that was read; what cannot be used is counted where it is passed over. False: none can
-  /// be, or one cannot and that is to fail; `done` says so.
+  /// Decodes each sample of a file that was read; unusable ones are counted where they are passed over. False: none can
+  /// be decoded, or one cannot and must fail; `done` has the reason.
   bool decode_several(unsigned worker, SampleRead& done, Tally& tally) noexcept;
-  /// What ends a shard that an index reported already is named, and not counted again.
+  /// An error that ends a shard that an index reported already is named, and not counted again.
   void add_bad(Tally& tally, const OperationError& error) const noexcept;
   void collect_bad();
 

@@ -1,4 +1,4 @@
-// A benchmark's checkpoints: whose they are, and what of its rules the plan keeps.
+// A benchmark's checkpoints: their benchmark, and the rules that the plan keeps.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace headrace {
 
-/// Of MLPerf Storage's rules for checkpoints what versions 2.0 and 3.0 have in common (the sources are those of the rules for
-/// training; of 3.0, section 4).
+/// The rules for checkpoints that versions 2.0 and 3.0 of MLPerf Storage share. The sources are those of the rules for
+/// training; for 3.0, section 4.
 namespace benchmark_rules {
 inline constexpr double kCheckpoints = 10, kFewestOnHost = 5, kRanksOfOneHost = 8;
 }  // namespace benchmark_rules
@@ -19,7 +19,7 @@ inline constexpr double kCheckpoints = 10, kFewestOnHost = 5, kRanksOfOneHost = 
 /// The benchmark's model that the job saves; nullptr: it saves nothing, or another one.
 const BenchmarkModel* benchmark_model(const std::string& rules, const job::Job& job);
 
-/// Ranks that save, and the hosts that they lie on.
+/// Ranks that save, and their hosts.
 struct SavedBy {
   double hosts = 1, ranks_on_host = 0;
 };
@@ -27,8 +27,8 @@ struct SavedBy {
 /// Bytes that those ranks save together, by the benchmark's size of `model`.
 double bytes_saved(const BenchmarkModel& model, const SavedBy& by);
 
-/// Of the rules those that the plan alone decides: the benchmark's own size and sharding, as many ranks, enough on each host.
-/// The job saves one of the benchmark's models.
+/// The rules that the plan alone decides: the benchmark's size and sharding, the number of ranks, enough per host. The
+/// job saves one of the benchmark's models.
 std::vector<RuleCheck> check_planned_saves(const std::string& rules, const job::Job& job, const SavedBy& by);
 
 }  // namespace headrace

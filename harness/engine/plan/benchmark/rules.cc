@@ -26,7 +26,7 @@ const BenchmarkWorkload* workload_of(const Job& job, const BenchmarkVersion& ver
   return nullptr;
 }
 
-/// Of all, or of those that results are taken of.
+/// The names of all workloads, or of those with results.
 std::string names(const BenchmarkVersion& version, bool planning) {
   std::vector<std::string> all;
   for (const BenchmarkWorkload& w : version.workloads)

@@ -31,8 +31,8 @@ constexpr std::array kMlperf3{BenchmarkWorkload{"unet3d_b200", 7, 0.162, 1466006
                               BenchmarkWorkload{"cosmoflow_a100", 1, 0.00551, 2828486, 1, 0.7, kPlanning},
                               BenchmarkWorkload{"cosmoflow_h100", 1, 0.0035, 2828486, 1, 0.7, kPlanning}};
 
-// Table 2 of both versions' rules, in units of 1024. Of 3.0 one host may stand for all of the smallest model alone
-// (checkpointSubsetRunValidation).
+// Table 2 of both versions' rules, in units of 1024. In 3.0 one host may represent all hosts for the smallest model
+// only (checkpointSubsetRunValidation).
 constexpr double kGiB = 1 << 30, kTiB = 1024 * kGiB;
 constexpr bool kByOneHost = true;
 

@@ -1,4 +1,4 @@
-// The workloads of a benchmark that emulates training: what each version of it asks for.
+// The workloads of a benchmark that emulates training: the requirements of each version.
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@ struct BenchmarkModel {
   double layers, hidden, ffn, heads, kv_heads;
   double tensor, pipeline, data;  // ranks are their product
   double bytes;                   // of one checkpoint of all ranks, as the benchmark reports them
-  bool by_one_host;               // 8 ranks on one host may stand for all, each with its own part
+  bool by_one_host;               // 8 ranks on one host may represent all, each with its own part
   double ranks() const { return tensor * pipeline * data; }
 };
 

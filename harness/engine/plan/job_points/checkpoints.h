@@ -8,7 +8,7 @@
 
 namespace headrace::job_points {
 
-/// What saves and restores may take.
+/// The allowed time of saves and restores.
 struct SaveMeans {
   double space = 0;       // that one checkpoint of all ranks here may take [B]
   double memory = 0;      // that an asynchronous save's copies may take [B]
@@ -21,7 +21,7 @@ struct SaveMeans {
 /// Ranks that save on one node, a thread each.
 double ranks_here(const job::Job& job);
 
-/// Of all ranks of the job [B] (E2).
+/// The checkpoint of all ranks of the job [B] (E2).
 double checkpoint_bytes(const job::Job& job);
 
 /// As the job does it first, then a faster way of each. Shards that do not fit are made smaller, which is reported; none where not

@@ -1,4 +1,4 @@
-// Entries of a configuration, as the plan of a rehearsal puts them together, and what is reported about them.
+// Entries of a configuration, as the plan of a rehearsal combines them, and the remarks about them.
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace headrace::rehearsal {
 using config::Value;
 
 struct PlanNotes {
-  std::vector<std::string> unproven;  // of the points that follow: what is less than the job's own; a sentence each
-  std::vector<std::string> remarks;   // what is left out, and why
+  std::vector<std::string> unproven;  // of the points that follow: the parts smaller than the job's; a sentence each
+  std::vector<std::string> remarks;   // the parts left out, and why
 };
 
 /// An entry that uses this workload, with those of `keys` that `from` has.

@@ -89,13 +89,13 @@ Value tier(const Job& job, const Means& means, const Value& alone) {
                            .value();
   entry = with(std::move(entry), "tier", own.path);
   if (is_object_path(means.data) || (means.data.empty() && means.makes_objects))
-    entry = with(std::move(entry), "cache", "asis");  // what counts a store's bytes does not see those out of the tier
+    entry = with(std::move(entry), "cache", "asis");  // a store's counters do not see the tier's bytes
   return with(std::move(entry), "tier_ratio", fmt::format("{:.6g}", std::min(1.0, ratio)));
 }
 
 namespace {
 
-constexpr double kMostAhead = 64;  // batches, as the workload has it
+constexpr double kMostAhead = 64;  // batches, as in the workload
 
 }  // namespace
 

@@ -10,8 +10,7 @@ namespace headrace::rehearsal {
 /// Does the job save, and is that rehearsed?
 bool saves(const job::Job& job, const Means& means);
 
-/// With the job's checkpoints, as many bytes per second of computing as the job has, so that each repetition of `steps`
-/// steps has a few.
+/// With the job's checkpoints: as many bytes per second of computing. So each repetition of `steps` steps has a few.
 Value saving(const job::Job& job, const Means& means, Value entry, double step_s, double steps, PlanNotes& reported);
 
 // A benchmark's checkpoints, saved and read by its rules.

@@ -1,4 +1,4 @@
-// Rates through a cache, and what filling one costs (C8-C11).
+// Rates through a cache, and the cost of filling one (C8-C11).
 #include <algorithm>
 #include <limits>
 

@@ -27,8 +27,7 @@ const Define<cache_ratio> c1{{
     .example = "available_bytes=1.5TB reserve_bytes=200GB dataset_bytes=2TB",
 }};
 
-/// c + (1 - c) * ln(1 - c), without cancellation for a small c: the sum of c^k / (k * (k - 1)) from
-/// k = 2.
+/// c + (1 - c) * ln(1 - c), without cancellation for a small c. That is the sum of c^k / (k * (k - 1)) from k = 2.
 double lru_one_node(double c) {
   if (c >= 1) return 1;
   if (c > 0.05) return c + (1 - c) * std::log1p(-c);
@@ -37,11 +36,10 @@ double lru_one_node(double c) {
   return sum;
 }
 
-/// C2: h = n * (c + (1 - c) * ln(1 - c)) if c <= 1 / n, else 1 - (1 - c) * n * ln(n / (n - 1))
-/// [ratio]. Exact LRU when n nodes share a global permutation that is drawn anew each epoch and
-/// each node caches c * D. An item read at fraction x of one epoch and y of the next is still
-/// cached if x * (1 - y) >= 1 - c; with n nodes it returns to the same node after a geometric
-/// number of epochs.
+/// C2: h = n * (c + (1 - c) * ln(1 - c)) if c <= 1 / n, else 1 - (1 - c) * n * ln(n / (n - 1)) [ratio]. Exact LRU when
+/// n nodes share a global permutation, drawn anew each epoch, and each node caches c * D. An item at fraction x of
+/// one epoch, then y, is cached if x * (1 - y) >= 1 - c. With n nodes it returns to the same node after a
+/// geometric number of epochs.
 double hit_ratio_lru_reshuffle(double c, double nodes) {
   if (c * nodes <= 1) return nodes * lru_one_node(c);
   return 1 + (1 - c) * nodes * std::log1p(-1 / nodes);
@@ -89,7 +87,7 @@ const Define<hit_ratio_cyclic_lru> c4{{
     .example = "cache_ratio=0.99",
 }};
 
-/// C5: h = min(1, c) [ratio]. A cache that never evicts keeps what it once held.
+/// C5: h = min(1, c) [ratio]. A cache that never evicts keeps its content.
 double hit_ratio_pinned(double c) { return std::min(1.0, c); }
 const Define<hit_ratio_pinned> c5{{
     .id = "C5",
@@ -118,9 +116,8 @@ const Define<hit_ratio_cooperative> c6{{
     .example = "cache_ratio=0.1 nodes_count=8",
 }};
 
-/// C7: h = h_lru + phi * (c - h_lru) with h_lru = C2(c, n) [ratio]. Linux protects pages that were
-/// read twice, so its hit ratio settles between LRU and never evicting; phi = 0.35 was fitted to a
-/// two-list kernel.
+/// C7: h = h_lru + phi * (c - h_lru) with h_lru = C2(c, n) [ratio]. Linux protects pages that were read twice, so its
+/// hit ratio settles between LRU and never evicting. Phi = 0.35 was fitted to a two-list kernel.
 double hit_ratio_linux_estimate(double c, double nodes, double phi) {
   const double lru = hit_ratio_lru_reshuffle(c, nodes);
   return lru + phi * (c - lru);

@@ -1,4 +1,4 @@
-// Failures, the best interval between saves, and what of the time is useful work (E12-E19).
+// Failures, the best interval between saves, and the useful share of the time (E12-E19).
 #include <cmath>
 
 #include "harness/job/define.h"
@@ -107,8 +107,8 @@ const Define<goodput_daly> e17{{
     .example = "interval_s=7001.6s stall_s=5min restart_s=10min mtbf_s=24h",
 }};
 
-/// E18: x = delta / tau + (tau / 2 + t_drain + R) / M [ratio]. Share of the time lost to saves and
-/// failures; with an asynchronous save the newest durable copy is older by the drain.
+/// E18: x = delta / tau + (tau / 2 + t_drain + R) / M [ratio]. Share of the time lost to saves and failures. With an
+/// asynchronous save the newest durable copy is older by the drain.
 double waste_first_order(double interval, double stall, double drain, double restart, double mtbf) {
   return stall / interval + (interval / 2 + drain + restart) / mtbf;
 }

@@ -40,8 +40,8 @@ const Define<checkpoint_transfer_time> e6{{
     .example = "transfer_bytes=122.5GB path_bytes_per_s=25GB/s",
 }};
 
-/// E7: W = K / (u * (tau - t_stage)) [B/s]. The background write must end before the next save
-/// starts; u <= 1 leaves the path to ingest for the rest of the time.
+/// E7: W = K / (u * (tau - t_stage)) [B/s]. The background write must end before the next save starts. U <= 1 leaves
+/// the path to ingest for the rest of the time.
 double checkpoint_drain_bandwidth(double checkpoint, double interval, double stage_time, double duty) {
   if (interval <= stage_time)
     throw DomainError("checkpoint_drain_bandwidth: interval_s must be longer than stage_time_s");

@@ -6,8 +6,8 @@
 namespace headrace::job {
 namespace {
 
-/// E1: K = P * beta + x [B]. Saved state: beta is 14 B for bf16 weights with fp32 master, m and v;
-/// gradients are not saved; x holds random states, scheduler and loader position.
+/// E1: K = P * beta + x [B]. Saved state: beta is 14 B for bf16 weights with fp32 master, m and v. Gradients are not
+/// saved. x holds random states, scheduler and loader position.
 double checkpoint_bytes(double params, double bytes_per_param, double extra) {
   return params * bytes_per_param + extra;
 }

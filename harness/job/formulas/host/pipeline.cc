@@ -6,9 +6,8 @@
 namespace headrace::job {
 namespace {
 
-/// B11: W = R * (2 * S + 6 * S_d) [B/s]. Traffic on DRAM: the stored bytes are written by DMA and
-/// read once; the decoded ones are written by the decoder, read and written by collation, read and
-/// written by pinning, read by DMA.
+/// B11: W = R * (2 * S + 6 * S_d) [B/s]. Traffic on DRAM: the stored bytes are written by DMA and read once. The
+/// decoder writes the decoded ones, collation reads and writes them, pinning reads and writes them, DMA reads them.
 double host_memory_traffic(double sample_rate, double sample_bytes, double decoded) {
   return sample_rate * (2 * sample_bytes + 6 * decoded);
 }

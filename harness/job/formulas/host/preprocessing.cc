@@ -1,4 +1,4 @@
-// What decoding and batching ask of CPU cores, memory and limits of processes (B1-B4, B13, B14).
+// The needs of decoding and batching: CPU cores, memory and limits of processes (B1-B4, B13, B14).
 #include "harness/job/define.h"
 #include "harness/job/rounding.h"
 

@@ -44,7 +44,7 @@ const Define<pcie_raw_bandwidth> b6{{
     .example = "lane_transfers_per_s=32GT/s lanes_count=16",
 }};
 
-/// B7: W' = W * P / (P + o) [B/s]. What packet headers leave of the raw rate.
+/// B7: W' = W * P / (P + o) [B/s]. The raw rate less packet headers.
 double pcie_effective_bandwidth(double raw, double max_payload, double packet_overhead) {
   return raw * max_payload / (max_payload + packet_overhead);
 }

@@ -1,4 +1,4 @@
-// What client hosts can take, and the GPUs that storage and hosts feed together (A29, A30).
+// The most that client hosts can take, and the GPUs that storage and hosts feed together (A29, A30).
 #include <algorithm>
 
 #include "harness/job/define.h"

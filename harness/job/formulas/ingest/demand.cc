@@ -1,4 +1,4 @@
-// What the job asks of its data: samples/s, bytes/s, and each sharer's part (A1-A4).
+// The job's demand for data: samples/s, bytes/s, and each sharer's part (A1-A4).
 #include <cmath>
 
 #include "harness/job/define.h"
@@ -20,9 +20,9 @@ const Define<sample_rate_required> a1{{
     .example = "global_batch_samples_count=2048 step_time_s=200ms",
 }};
 
-/// A2: B = b * a * G / (tp * pp * cp) [count]. Samples of one optimizer step. All ranks of a tensor
-/// x pipeline x context group consume the same samples, so only G / (tp * pp * cp) replicas draw
-/// data. Rejected when that is not a whole number.
+/// A2: B = b * a * G / (tp * pp * cp) [count]. Samples of one optimizer step. All ranks of a tensor x pipeline x
+/// context group consume the same samples. So only G / (tp * pp * cp) replicas draw data. Rejected when that is not a
+/// whole number.
 double global_batch_samples(double gpus, double tensor, double pipeline, double context, double micro_batch,
                             double accumulation) {
   const double replica_gpus = tensor * pipeline * context;
@@ -49,9 +49,8 @@ const Define<global_batch_samples> a2{{
     .example = "gpus_count=512 micro_batch_samples_count=4",
 }};
 
-/// A3: W = R * S * alpha * (1 - h) [B/s]. What storage must deliver: S is the mean stored size,
-/// alpha >= 1 covers block rounding, over-read and ranks that read the same sample again, h is the
-/// share that a cache serves.
+/// A3: W = R * S * alpha * (1 - h) [B/s]. The required rate of storage. S is the mean stored size, h the share from a
+/// cache. alpha >= 1 covers block rounding, over-read and repeated samples.
 double read_bandwidth_required(double sample_rate, double sample_bytes, double read_amplification, double cache_hit) {
   return sample_rate * sample_bytes * read_amplification * (1 - cache_hit);
 }

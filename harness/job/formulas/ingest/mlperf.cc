@@ -31,8 +31,7 @@ const Define<mlperf_required_bandwidth> a19{{
                "au_min_ratio=0.9",
 }};
 
-/// A20: n_s = max(500 * b * n, ceil(5 * H * mem / S)) [count]. Samples so many that client memory
-/// cannot hold them.
+/// A20: n_s = max(500 * b * n, ceil(5 * H * mem / S)) [count]. Enough samples that client memory cannot hold them.
 double mlperf_min_samples(double accelerators, double batch_samples, double sample_bytes, double hosts,
                           double host_memory) {
   constexpr double kMinSteps = 500, kMemoryMultiple = 5;  // fixed by the rules

@@ -1,10 +1,10 @@
-// What filling the input pipeline costs, which MLPerf's utilization leaves out (A26-A28).
+// The cost of filling the input pipeline, which MLPerf's utilization leaves out (A26-A28).
 #include "harness/job/define.h"
 
 namespace headrace::job {
 namespace {
 
-/// A26: t_fill = N * r * b * S / W [s]. Until the first step has its data: every rank asks for r batches at once, and
+/// A26: t_fill = N * r * b * S / W [s]. Until the first step has its data. Every rank asks for r batches at once, and
 /// none arrives before nearly all do.
 double pipeline_fill_time(double accelerators, double requested_batches, double batch_samples, double sample_bytes,
                           double supply) {
@@ -30,7 +30,7 @@ const Define<pipeline_fill_time> a26{{
                "supply_bytes_per_s=43.3GB/s",
 }};
 
-/// A27: u = s * t / (t_fill + t + (s - 1) * t / AU) [ratio]. What accelerators compute of an epoch's wall clock.
+/// A27: u = s * t / (t_fill + t + (s - 1) * t / AU) [ratio]. The computing share of an epoch's wall clock.
 double wall_clock_utilization(double steps, double step_time, double fill_time, double au) {
   return steps * step_time / (fill_time + step_time + (steps - 1) * step_time / au);
 }
@@ -50,8 +50,8 @@ const Define<wall_clock_utilization> a27{{
     .example = "steps_count=571 step_time_s=323ms fill_time_s=2.87s au_ratio=0.9271",
 }};
 
-/// A28: u = (s - r) / (1 + (s - 1) / AU) [ratio]. A27 where storage is the bottleneck: it then fills the pipeline at the mean
-/// rate of the epoch, and N, b, S and W cancel.
+/// A28: u = (s - r) / (1 + (s - 1) / AU) [ratio]. A27 where storage is the bottleneck. It fills the pipeline at the
+/// mean rate of the epoch, and N, b, S and W cancel.
 double wall_clock_utilization_bound(double steps, double requested_batches, double au) {
   if (steps < requested_batches)
     throw DomainError("wall_clock_utilization_bound: steps_count must be at least requested_batches_count");

@@ -22,8 +22,7 @@ const Define<request_rate_file_per_sample> a5{{
     .example = "sample_rate_per_s=10240/s sample_bytes=130kB io_bytes=64KiB",
 }};
 
-/// A6: Q = W / s_io [1/s]. Read requests when samples lie together in shards that are read in
-/// order.
+/// A6: Q = W / s_io [1/s]. Read requests when samples are in shards that are read in order.
 double request_rate_sharded(double read_rate, double io_bytes) { return read_rate / io_bytes; }
 const Define<request_rate_sharded> a6{{
     .id = "A6",

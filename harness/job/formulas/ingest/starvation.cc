@@ -1,4 +1,4 @@
-// What waiting GPUs cost (A23-A25).
+// The cost of waiting GPUs (A23-A25).
 #include "harness/job/define.h"
 
 namespace headrace::job {

@@ -73,8 +73,7 @@ const Define<step_time_partial_overlap> a17{{
     .example = "compute_time_s=200ms io_time_s=400ms overlap_ratio=0.9",
 }};
 
-/// A18: AU = min(1, W_sup / W) [ratio]. A15 in rates: what storage supplies against what the job
-/// demands.
+/// A18: AU = min(1, W_sup / W) [ratio]. A15 in rates: storage's supply over the job's demand.
 double au_from_rates(double supply, double demand) { return std::min(1.0, supply / demand); }
 const Define<au_from_rates> a18{{
     .id = "A18",

@@ -7,8 +7,7 @@
 namespace headrace::job {
 namespace {
 
-/// F18: B = V / (omega * t_win + t_exp) [B/s]. Rate at which V bytes fit the window that hides them
-/// plus what may show.
+/// F18: B = V / (omega * t_win + t_exp) [B/s]. Rate at which V bytes fit the hidden window plus the exposed time.
 double busbw_required(double wire, double window, double overlap, double exposed) {
   const double time = overlap * window + exposed;
   if (time <= 0)
@@ -76,8 +75,8 @@ const Define<allreduce_multirail_ring_time> f20{{
                "nic_bytes_per_s=48GB/s",
 }};
 
-/// F21: B' = B / max(1, x * o) [B/s]. What is left of a NIC when a share x of its traffic crosses a
-/// spine that is oversubscribed o : 1.
+/// F21: B' = B / max(1, x * o) [B/s]. The rest of a NIC's bandwidth when a share x of its traffic crosses a spine with
+/// oversubscription o : 1.
 double nic_bandwidth_oversubscribed(double nic, double cross_spine, double oversubscription) {
   return nic / std::max(1.0, cross_spine * oversubscription);
 }

@@ -13,8 +13,8 @@ Input collective() {
       .one_of({"all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "reduce", "send_recv"});
 }
 
-/// F1: f(op): 2 * (n - 1) / n all_reduce; (n - 1) / n all_gather, reduce_scatter, all_to_all; 1
-/// otherwise [ratio]. busbw = algbw * f compares with the rate of one link whatever n is.
+/// F1: f(op): 2 * (n - 1) / n all_reduce; (n - 1) / n all_gather, reduce_scatter, all_to_all; 1 otherwise [ratio].
+/// busbw = algbw * f compares with the rate of one link for any n.
 double busbw_factor(Collective op, double ranks) {
   switch (op) {
     case Collective::all_reduce:

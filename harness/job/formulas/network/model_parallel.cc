@@ -75,7 +75,7 @@ const Define<pp_wire_bytes_per_direction> f11{{
                "scatter_count=8",
 }};
 
-/// F12: x = (p - 1) / (v * m) [ratio]. Idle time of the pipeline against ideal compute time.
+/// F12: x = (p - 1) / (v * m) [ratio]. Idle time of the pipeline over ideal compute time.
 double pp_bubble(double pipeline, double micro_batches, double chunks) {
   return (pipeline - 1) / (chunks * micro_batches);
 }

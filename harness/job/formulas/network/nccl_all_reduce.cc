@@ -1,6 +1,6 @@
 // All-reduce as NCCL runs it: protocols LL, LL128 and Simple, algorithms ring, tree and NVLS (F25-F28). Times of
-// latency and bandwidth with the constants of NCCL's own model, github.com/NVIDIA/nccl (v2.30), src/graph/tuning.cc;
-// sizes of chunks from src/enqueue.cc and src/transport/nvls.cc. No constant is fitted to a measurement.
+// latency and bandwidth with the constants of NCCL's own model, github.com/NVIDIA/nccl (v2.30), src/graph/tuning.cc.
+// Sizes of chunks from src/enqueue.cc and src/transport/nvls.cc. No constant is fitted to a measurement.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,11 +16,11 @@ constexpr double kMicro = 1e-6, kGiga = 1e9;
 enum class Protocol { ll, ll128, simple };
 enum class Generation { ampere, hopper, blackwell };
 enum class Algorithm { any, ring, tree, nvls };
-/// What a time is: NCCL's own estimate; the least, where trees reach all of their bandwidth and no chunk waits for
-/// another; the most, where a hop over the network takes as long as Simple's, by whatever protocol.
+/// The kind of a time: NCCL's own estimate. The least, where trees reach all of their bandwidth and no chunk waits for
+/// another. The most, where a hop over the network takes as long as Simple's, by any protocol.
 enum class Estimate { nccl, least, most };
 
-/// By protocol [us]: what an operation takes whatever its size, and one hop over NVLink or the network.
+/// By protocol [us]: the fixed time of an operation, and of one hop over NVLink or the network.
 struct Latencies {
   std::array<double, 3> base, nvlink, network;
 };
@@ -31,12 +31,12 @@ constexpr double kNvlsLatency = 25, kNvlsTreeHop = 20.9;
 constexpr double kPost = 1;
 /// Ring and Simple over nodes: the plateau before bandwidth counts.
 constexpr double kPlateau = 1.4;
-/// LL moves a flag of 4 B with each 4 B; at most so much [GB/s], by generation within a node, over two nodes and more.
+/// LL moves a flag of 4 B with each 4 B. The upper bound [GB/s], by generation within a node, over two nodes and more.
 constexpr std::array<std::array<double, 3>, 3> kMostByLl{{{87.7, 22.5, 19.0}, {141, 45, 35}, {282, 90, 70}}};
 constexpr double kLl128Ring = 0.92, kTreeShare = 0.92;
 /// Share of the links that the switch's reductions reach; 0: there is no NVLS.
 constexpr std::array<double, 3> kNvlsShare{0, 0.85, 0.74};
-/// What trees reach of their bandwidth at 64 B, 128 B ... 512 MiB.
+/// The share of their bandwidth that trees reach at 64 B, 128 B ... 512 MiB.
 constexpr std::array<std::array<double, 24>, 3> kTreeReaches{
     {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},

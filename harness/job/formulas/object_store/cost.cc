@@ -1,4 +1,4 @@
-// What an object store charges, and the parts it allows (D8, D9, D12).
+// An object store's charges, and the parts it allows (D8, D9, D12).
 #include <algorithm>
 
 #include "harness/job/define.h"

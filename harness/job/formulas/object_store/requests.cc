@@ -1,4 +1,4 @@
-// Requests against an object store: rates, concurrency, prefixes (D1-D5).
+// Requests to an object store: rates, concurrency, prefixes (D1-D5).
 #include "harness/job/define.h"
 #include "harness/job/rounding.h"
 

@@ -1,4 +1,4 @@
-// Headroom, and bounds of what repeated measurements say (G1-G4).
+// Headroom, and bounds of repeated measurements (G1-G4).
 #include <cmath>
 
 #include "harness/base/quantiles.h"

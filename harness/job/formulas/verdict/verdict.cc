@@ -8,8 +8,7 @@
 namespace headrace::job {
 namespace {
 
-/// G5: PASS if L >= kappa * r; FAIL if U < kappa * r; else INCONCLUSIVE. What was not measured
-/// never passes.
+/// G5: PASS if L >= kappa * r; FAIL if U < kappa * r; else INCONCLUSIVE. An unmeasured need never passes.
 std::string_view verdict(double lower, double upper, double required, double margin) {
   if (lower > upper) throw DomainError("verdict: lower_bound must not be above upper_bound");
   const double need = margin * required;
@@ -31,7 +30,7 @@ const Define<verdict> g5{{
     .example = "lower_bound=1.45GB/s upper_bound=1.75GB/s required=1.3312GB/s safety_margin_ratio=1.2",
 }};
 
-/// G6: W = min(n * w, W_backend, W_fabric) [B/s]. What n clients get together.
+/// G6: W = min(n * w, W_backend, W_fabric) [B/s]. The rate of n clients together.
 double aggregate_bandwidth(double clients, double per_client, double backend, double fabric) {
   return std::min({clients * per_client, backend, fabric});
 }
@@ -51,7 +50,7 @@ const Define<aggregate_bandwidth> g6{{
                "fabric_bytes_per_s=80GB/s",
 }};
 
-/// G7: n = ceil(W_backend / w) [count]. Fewest clients that can show what a backend does.
+/// G7: n = ceil(W_backend / w) [count]. Fewest clients that can saturate a backend.
 double saturation_clients(double backend, double per_client) { return round_up(backend / per_client); }
 const Define<saturation_clients> g7{{
     .id = "G7",
@@ -75,7 +74,7 @@ const Define<gpus_within_headroom> g8{{
     .title = "GPUs within headroom",
     .equation = "floor(L / (kappa * w))",
     .unit = "count",
-    .validity = "From the lower bound, so that it is a promise and not a hope.",
+    .validity = "Conservative: uses the lower bound.",
     .source = "derived",
     .inputs = {{"lower_bound_bytes_per_s", "L"},
                Input("demand_per_gpu_bytes_per_s", "w").above(0),
@@ -84,7 +83,7 @@ const Define<gpus_within_headroom> g8{{
                "safety_margin_ratio=1.2",
 }};
 
-/// G9: W = W_ingest + W_drain + W_other [B/s]. What shares a path adds up.
+/// G9: W = W_ingest + W_drain + W_other [B/s]. Loads that share a path add up.
 double shared_path_demand(double ingest, double drain, double other) { return ingest + drain + other; }
 const Define<shared_path_demand> g9{{
     .id = "G9",

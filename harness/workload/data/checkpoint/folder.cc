@@ -25,7 +25,7 @@ bool has_name_of_ours(std::string_view name) {
   return number.size() >= 5 && number.find_first_not_of("0123456789") == number.npos;
 }
 
-/// Where a file's first byte other than zero lies; `size` if there is none.
+/// The offset of a file's first byte other than zero; `size` if there is none.
 std::uint64_t first_data(int fd, std::uint64_t size) {
   const off_t data = ::lseek(fd, 0, SEEK_DATA);  // past holes, where the file system reports
   std::uint64_t at = data > 0 ? static_cast<std::uint64_t>(data) : 0;
@@ -42,8 +42,8 @@ std::uint64_t first_data(int fd, std::uint64_t size) {
   return size;
 }
 
-/// Does one of the first blocks that were written say that it is of a checkpoint? Ranks write from
-/// wherever their part of a shared file begins, in any order.
+/// Is one of the first written blocks marked as a checkpoint's? Ranks write from the begin of their part of a shared
+/// file, in any order.
 bool holds_a_label(int fd, std::uint64_t size) {
   unsigned char found[kBlock + kLabelBytes];
   const ssize_t n = ::pread(fd, found, sizeof found, static_cast<off_t>(first_data(fd, size)));
@@ -52,7 +52,7 @@ bool holds_a_label(int fd, std::uint64_t size) {
   return false;
 }
 
-/// A name proves nothing. What was written says whose it is; of what is empty, the maker's mark.
+/// A name proves nothing. The content shows the owner; an empty file has the maker's mark.
 bool is_ours(const files::Folder& folder, const std::string& name, const struct stat& status) {
   if (!has_name_of_ours(name) || !S_ISREG(status.st_mode) || !files::bears_mark(status)) return false;
   const auto size = static_cast<std::uint64_t>(status.st_size);
@@ -63,7 +63,7 @@ bool is_ours(const files::Folder& folder, const std::string& name, const struct 
   return holds_a_label(fd.get(), size) || first_data(fd.get(), size) == size;
 }
 
-/// Every checkpoint file; what else lies there is named.
+/// Every checkpoint file; others are named.
 CleanReport remove_files(const files::Folder& folder) {
   return remove_files_if(
       folder, [&](const std::string& name, const struct stat& status) { return is_ours(folder, name, status); },
@@ -91,7 +91,7 @@ Folder::Folder(const files::Folder& scratch) : marked_(held(scratch)) {}
 Folder::~Folder() {
   try {
     remove_all(marked_);
-  } catch (const RunError&) {  // what cannot be removed stays for `clean`
+  } catch (const RunError&) {  // entries that cannot be removed stay for `clean`
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace headrace::checkpoint {
 
-/// Held by one process at a time. Its files go away with it.
+/// Locked by one process at a time. Its files are removed with it.
 class Folder {
  public:
   /// Makes or takes `scratch`/checkpoint. Throws RunError when another process holds it.
@@ -19,18 +19,18 @@ class Folder {
 
   const std::string& path() const { return marked_.path(); }
   int fd() const { return marked_.folder().fd(); }
-  /// "rank-00003.bin"; what is being written is ".rank-00003.bin.new".
+  /// "rank-00003.bin"; while it is written, ".rank-00003.bin.new".
   static std::string name(unsigned file);
   static std::string temporary_name(unsigned file) { return std::string(".").append(name(file)).append(".new"); }
   std::string full_path(unsigned file) const { return marked_.folder().path_of(name(file)); }
 
-  /// Untimed, before files 0 to `count`-1 are made and put in their places: nothing else may lie
-  /// there. Throws RunError that names what does.
+  /// Untimed, before files 0 to `count`-1 are made and put in their places: the folder must have no others. Throws
+  /// RunError that names them.
   void require_free(unsigned count) const;
-  /// Makes the temporary file, or, `shared`, opens the one that another rank made meanwhile.
+  /// Makes the temporary file, or, `shared`, opens the one that another rank made already.
   system::UniqueFd create(unsigned file, int flags, bool shared = false) const;
-  /// Puts the temporary file in the place of the one before it. That one is freed when what this
-  /// returns is closed.
+  /// Puts the temporary file in the place of the one before it. That one is freed when the returned descriptor is
+  /// closed.
   system::UniqueFd publish(unsigned file) const;
   /// Makes the names durable.
   void sync() const;
@@ -40,8 +40,7 @@ class Folder {
   MarkedFolder marked_;
 };
 
-/// Removes what a run that was killed left in `scratch`/checkpoint and is proven to be headrace's,
-/// unless a living one holds it.
+/// Removes the provable files of a killed run in `scratch`/checkpoint, unless a living one has locked it.
 CleanReport remove_left_over(const files::Folder& scratch);
 
 }  // namespace headrace::checkpoint

@@ -21,8 +21,7 @@ bool has_key_of_ours(std::string_view key) {
          key.find('/', slash + sizeof "/checkpoint/") == std::string_view::npos;
 }
 
-/// Its key reports the token of the mark, and its first block that it is of a checkpoint; one too short to say so has the key
-/// alone.
+/// Its key has the token of the mark, and its first block marks a checkpoint. One that is too short has the key alone.
 bool is_ours(const objects::Scratch& scratch, const ListedObject& object) {
   if (!has_key_of_ours(object.key)) return false;
   if (object.size < kLabelBytes) return true;

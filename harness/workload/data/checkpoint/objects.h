@@ -1,12 +1,12 @@
-// What a killed run left of checkpoints in an object store.
+// The rest of a killed run's checkpoints in an object store.
 #pragma once
 
 #include "harness/backends/objects/scratch.h"
 
 namespace headrace::checkpoint {
 
-/// Removes shards, and aborts uploads, of processes that are not there any more; what belongs to living ones is left and
-/// reported. `far_too`: those of other machines, of which nothing can be known, are taken for gone. Throws RunError.
+/// Removes shards, and aborts uploads, of processes that have ended; those of living ones are left and reported.
+/// `far_too`: processes of other machines, whose state is unknown, are taken for ended. Throws RunError.
 CleanReport remove_left_objects(const objects::Scratch& scratch, bool far_too);
 
 }  // namespace headrace::checkpoint

@@ -20,15 +20,15 @@ namespace headrace::checkpoint {
 
 struct SaveParams;
 
-/// A save calls, on each rank's thread: create, write, sync, publish. All throw RunError that names the shard; leave() then
-/// takes back what was not published.
+/// A save calls, on each rank's thread: create, write, sync, publish. All throw RunError that names the shard; leave()
+/// then removes the unpublished files.
 class Place {
  public:
   virtual ~Place() = default;
-  /// Untimed, before the first save: what is written lies in `source`, a buffer for each rank.
+  /// Untimed, before the first save: `source` has the content, a buffer for each rank.
   virtual void open(const SaveParams& params, const Buffers& source, Node& node) = 0;
   virtual void attach(unsigned /*rank*/) {}
-  /// Untimed, before each save: what is in the way of it goes.
+  /// Untimed, before each save: removes entries in its way.
   virtual void clear() = 0;
   /// Untimed, when a rank's state is new: `from`, that it will write.
   virtual void prepare(unsigned /*rank*/, const unsigned char* /*from*/) {}
@@ -44,18 +44,18 @@ class Place {
   virtual void publish(unsigned rank) = 0;
   virtual void leave(unsigned rank) noexcept = 0;
 
-  /// Of what was published: its name, where a rank's part begins in it, and bytes from there on (fewer where it ends).
+  /// The published file of a rank, and where its part begins, for messages.
   virtual std::string shown(unsigned rank) const = 0;
   virtual std::uint64_t begin_of(unsigned /*rank*/) const { return 0; }
   virtual std::uint64_t read(unsigned rank, std::uint64_t offset, std::span<unsigned char> to) const = 0;
 
-  /// For a trial of the speed: saves `bytes` of a rank from `chunk`, again and again, while `goes_on` says so; returns how
-  /// many. forget() takes all of them away.
+  /// For a trial of the speed: saves `bytes` of a rank from `chunk`, again and again, while `goes_on` returns true.
+  /// Returns how many. forget() removes all of them.
   virtual std::uint64_t try_to_save(unsigned rank, std::uint64_t bytes, std::span<const unsigned char> chunk,
                                     const std::function<bool()>& goes_on) = 0;
   virtual void forget(unsigned rank) noexcept = 0;
 
-  /// What could not be done as asked.
+  /// Requests that could not be met.
   const std::vector<std::string>& notes() const { return notes_; }
 
  protected:

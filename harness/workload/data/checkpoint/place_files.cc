@@ -1,4 +1,4 @@
-// Shards as files: written beside the old ones, made durable, put in their places.
+// Shards as files: written next to the old ones, made durable, put in their places.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -179,8 +179,8 @@ class Files final : public Place {
   SaveParams p_;
   Folder folder_;
   bool durable_ = true;
-  // The checkpoint before the last, let go of untimed: freeing its blocks takes a file system as
-  // long as a good part of a save, and is no part of making the new one durable.
+  // The checkpoint before the last, released untimed. Freeing its blocks takes a file system a good part of a save. It
+  // is no part of making the new one durable.
   std::vector<system::UniqueFd> replaced_;
   std::vector<system::UniqueFd> fds_;  // by rank
   std::vector<char> published_;        // by rank

@@ -24,7 +24,7 @@ class Objects final : public Place {
     make_writers();
   }
   ~Objects() override {
-    writers_.clear();  // what is on its way is given up
+    writers_.clear();  // transfers in flight are given up
     try {
       for (const OpenUpload& upload : store_.uploads(scratch_.own())) store_.abort(upload);
       std::vector<OwnObject> own;
@@ -32,7 +32,7 @@ class Objects final : public Place {
         own.push_back({scratch_.own() + "/" + std::string(object.key), std::string(object.etag)});
       });
       store_.remove(own, [](std::size_t, bool) {});
-    } catch (const RunError&) {  // what cannot be removed stays for the next run, or `clean`
+    } catch (const RunError&) {  // objects that cannot be removed stay for the next run, or `clean`
     }
   }
 
@@ -40,7 +40,7 @@ class Objects final : public Place {
     p_ = params;
     make_writers();
   }
-  void clear() override {}  // an upload is in nobody's way, and its completion replaces the object before
+  void clear() override {}  // an upload blocks nothing, and its completion replaces the object before
   void again() noexcept override {}
   void prepare(unsigned rank, const unsigned char* from) override { writers_[rank]->checksums_of(from, p_.shard_size); }
 

@@ -72,9 +72,9 @@ class Trial {
   double took_s_ = 0;
 };
 
-/// The shard [B] of which all ranks at once save one within `params.save_within_s`, at most `params.shard_size`; in whole
-/// pages where it is less. By trials that grow, each written and made durable, until one takes a good part of that time
-/// or is a whole shard. They are gone when it returns. Throws RunError.
+/// The shard [B] of which all ranks at once save one within `params.save_within_s`, at most `params.shard_size`. In
+/// whole pages where it is less. By growing trials, each written and made durable. They end when one takes a good part
+/// of that time or is a whole shard. They are gone when it returns. Throws RunError.
 std::uint64_t shard_within(const SaveParams& params, Place& place, const DataProgress& progress) {
   Trial trial(params, place);
   for (std::uint64_t bytes = std::min(params.block_size, params.shard_size);;
@@ -110,7 +110,7 @@ void for_every_chunk(const SaveParams& params, Body body, const std::function<vo
       tick);
 }
 
-/// What is wrong with a block, of which `length` bytes are there, that is not what it should be.
+/// The fault of a block, of which `length` bytes are there, that differs from the right one.
 std::string differs(const unsigned char* block, std::uint64_t length, const BlockLabel& right) {
   if (length == 0) return "the file ends here";
   constexpr const char* kUnknown = "differs from the saved data";
@@ -177,7 +177,7 @@ SaveParams SaveParams::declare(Params& params, const std::string& prefix) {
 
 void SaveParams::check_parts(Params& params, const std::string& prefix) const {
   const auto refuse = [&](const char* name, std::string_view why) { params.conflict(prefix + name, why); };
-  // What says no more than is so anyway is in resolved configurations.
+  // Redundant notes are in resolved configurations only.
   for (const auto& [name, set] : {std::pair{"direct", direct}, {"preallocate", preallocate}})
     if (set) refuse(name, "is of files: a store has no page cache, and sets no space aside");
   if (durability != Durability::fsync) refuse("durability", "is of files: an object that is complete is durable");
@@ -207,7 +207,7 @@ std::optional<Skip> SaveParams::check(Node& node) const {
 
 std::vector<std::string> save_parts() { return {"create", "sync", "publish"}; }
 
-/// One rank's way through a save. Takes back what it did not publish.
+/// One rank's steps of a save. Removes its unpublished files.
 class Saver::Attempt {
  public:
   Attempt(Saver& saver, unsigned rank, Recorder& recorder, Staged* staged)

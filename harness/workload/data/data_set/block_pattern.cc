@@ -28,7 +28,7 @@ std::uint64_t data_set_key(std::string_view id) {
 }
 
 void fill_block(const BlockLabel& label, unsigned char* out) noexcept {
-  // GCC's and clang's vectors: the compiler splits them into what the processor has.
+  // GCC's and clang's vectors: the compiler splits them into the processor's registers.
   typedef std::uint64_t Lanes __attribute__((vector_size(64)));
   static_assert(kBlock % sizeof(Lanes) == 0);
   std::uint64_t seed = check_of(label);

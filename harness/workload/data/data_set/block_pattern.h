@@ -1,5 +1,5 @@
-// Content that says where it belongs: every 4 KiB block names its data set, file and position, and
-// the rest of it follows from those three, so that each byte can be checked without a copy.
+// Content with its place. Every 4 KiB block names its data set, file and position, and the rest follows from those
+// three. Each byte can be checked without a copy.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace headrace {
 
 inline constexpr std::uint64_t kBlock = 4096;  // [B]
 
-/// Where a block belongs. Stands at its start, followed by pseudo-random bytes (incompressible, no
-/// two blocks alike).
+/// The place of a block. It is at the block's start, followed by pseudo-random bytes (incompressible, no two blocks
+/// alike).
 struct BlockLabel {
   std::uint64_t data_set = 0;  // data_set_key(); for checkpoints also the generation
   std::uint64_t file = 0;      // index in the data set
@@ -28,8 +28,7 @@ std::uint64_t data_set_key(std::string_view id);
 /// Writes the 4096 bytes of the block with this label.
 void fill_block(const BlockLabel& label, unsigned char* out) noexcept;
 
-/// Writes bytes [offset, offset + length) of a file; both may lie inside blocks. Whole blocks are
-/// made in place.
+/// Writes bytes [offset, offset + length) of a file; both may be inside blocks. Whole blocks are made in place.
 void fill_range(std::uint64_t data_set, std::uint64_t file, std::uint64_t offset, unsigned char* out,
                 std::uint64_t length) noexcept;
 

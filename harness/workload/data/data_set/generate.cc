@@ -60,7 +60,7 @@ std::vector<std::uint64_t> missing_files(const DataSetLayout& layout, const file
   return all;
 }
 
-/// What a file takes on the storage [B].
+/// The size of a file on the storage [B].
 std::uint64_t whole_blocks(std::uint64_t size) { return (size + kBlock - 1) / kBlock * kBlock; }
 
 std::uint64_t space_of(const DataSetLayout& layout, const std::vector<std::uint64_t>& files) {
@@ -90,8 +90,8 @@ void check_space(std::uint64_t needed, std::uint64_t needed_files, const DataSet
         fmt::format("{}: the data set has {} files and folders; only {} inodes are free", folder, files, inodes));
 }
 
-/// After a failure: what was made goes, so that a full disk is not left full, and the folder too
-/// when nothing else is in it. What cannot go stays.
+/// After a failure: removes the new files, so that a full disk is not left full. An empty folder is removed, too. Files
+/// that cannot be removed stay.
 void take_back(const DataSetLayout& layout, const MarkedFolder& folder,
                const std::vector<std::unique_ptr<FileWriter>>& writers) {
   for (const auto& writer : writers)
@@ -122,8 +122,7 @@ std::uint64_t generate(const DataSetLayout& layout, const MarkedFolder& folder, 
   const auto before = read_manifest(root, layout.spec());
   std::vector<std::uint64_t> todo;
   if (before) {
-    // Of a set that was cut short, a file of full size may still end in blocks that never reached the storage, so that
-    // each is looked at.
+    // In a set that was cut short, a full-size file may end in blocks that never reached storage. So each is looked at.
     todo = missing_files(layout, root, node, layout.files());
   } else {
     todo.resize(layout.files());

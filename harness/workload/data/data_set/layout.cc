@@ -12,8 +12,8 @@
 namespace headrace {
 namespace {
 
-/// A standard normal deviate by the sum of twelve uniforms, cut at +-3: only additions and one
-/// rounding, so that every machine gets the same sizes from the same seed.
+/// A standard normal deviate by the sum of twelve uniforms, cut at +-3. There are only additions and one rounding, so
+/// every machine gets the same sizes from the same seed.
 double normal_deviate(std::uint64_t seed) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) {

@@ -26,11 +26,10 @@ class DataSetLayout {
   /// The other way round; nothing for names that no folder and no file of this set has.
   std::optional<std::uint64_t> folder_number(std::string_view folder) const;
   std::optional<std::uint64_t> file_number(std::string_view name) const;
-  /// Normal around the mean, cut at 3 standard deviations and at one block (or the mean, if that is
-  /// less) [B].
+  /// Normal around the mean, cut at 3 standard deviations and at one block, or the mean if smaller [B].
   std::uint64_t size(std::uint64_t file) const;
   std::uint64_t total_bytes() const;
-  /// What the blocks' labels carry.
+  /// The key in the blocks' labels.
   std::uint64_t key() const { return key_; }
   const DataSetSpec& spec() const { return spec_; }
 

@@ -9,9 +9,9 @@
 
 namespace headrace {
 
-/// How many files are made next: all of them, or with a limit of time few at first, then more and more by the speed that
-/// was seen, each time no more than half the time that is left holds. What the page cache took in is written back after
-/// each time, so that the speed is the storage's.
+/// How many files are made next: all of them, or with a limit of time few at first. Then more and more by the observed
+/// speed, each time no more than fit into half of the time left. The page cache is written back after each time, so
+/// that the speed is the storage's.
 class MakingPace {
  public:
   MakingPace(std::uint64_t file_size, std::optional<double> limit_s) : file_size_(file_size), limit_s_(limit_s) {}

@@ -152,7 +152,7 @@ FileProof::Found FileProof::judge(const files::Folder& folder, const char* name,
   // Writing ends on a whole block before it is cut to size.
   if (size >= full + kBlock) return Found::foreign;
   if (size == 0) return marked ? Found::part : Found::foreign;
-  if (size < kLabelBytes && !marked) return Found::foreign;  // too short to say whose it is
+  if (size < kLabelBytes && !marked) return Found::foreign;  // too short to show its owner
 
   const system::UniqueFd fd = system::open_quiet(folder.fd(), name, O_NOFOLLOW | O_NONBLOCK);
   struct stat opened;
@@ -171,8 +171,8 @@ FileProof::Found FileProof::judge(const files::Folder& folder, const char* name,
     return settled(file) && size == full ? Found::whole : Found::part;
   }
   if (size != full) return Found::part;
-  // What storage does to a finished set is for verify and the sample to find, not to be mended
-  // unseen; one that was cut short may end in blocks that never reached the storage.
+  // Damage of a finished set must be found by verify and the sample, not repaired silently. One that was cut short may
+  // end in blocks that never reached the storage.
   if (settled(file)) return Found::whole;
   if (samples) return are_whole(SampleFile(layout_, file), fd.get()) ? Found::whole : Found::part;
   const std::uint64_t last = (full - 1) / kBlock * kBlock;

@@ -1,5 +1,4 @@
-// What a generated data set's folder says of itself, so that it can be continued, used again and
-// removed.
+// The description in a generated data set's folder, so that it can be continued, used again and removed.
 #pragma once
 
 #include <sys/stat.h>
@@ -19,7 +18,8 @@ namespace headrace {
 /// The kind of the mark in a data set's folder.
 inline constexpr const char* kSetKind = "data_set";
 
-/// Written anew after files have reached the storage: `complete` when all have, `made` as long as the first that many have.
+/// Written anew after files have reached the storage. It is `complete` when all have, `made` as long as the first that
+/// many have.
 struct Manifest {
   static constexpr const char* kFile = "manifest.json";
 
@@ -28,14 +28,13 @@ struct Manifest {
   std::uint64_t made = 0;  // files, from the first on, that are whole on the storage; spec.files of a complete one
 };
 
-/// Is the text one that headrace wrote, be it damaged? It says so itself.
+/// Is the text one that headrace wrote, even if damaged? It is marked.
 bool is_manifest(std::string_view text);
 /// Nothing when the text is no manifest, or makes no sense.
 std::optional<Manifest> parse_manifest(std::string_view text);
 std::string manifest_text(const Manifest& manifest);
 
-/// The one in `folder`; nothing when there is none, or it is not one of the set that the folder is
-/// named after.
+/// The one in `folder`. Nothing when there is none, or it is not one of the set that the folder is named after.
 std::optional<Manifest> read_manifest(const files::Folder& folder, const DataSetSpec& spec);
 
 /// Written aside, synced, renamed. Throws RunError: when the system refuses, or when something that
@@ -45,17 +44,17 @@ void write_manifest(const files::Folder& folder, const Manifest& manifest);
 /// Removes it if it is headrace's; a stranger stays.
 void remove_manifest(const files::Folder& folder);
 
-// Whose is the file that lies where a generated one belongs? Names and sizes prove nothing.
+// Who owns the file at a generated file's path? Names and sizes prove nothing.
 
 class FileProof {
  public:
-  /// `folder` is the data set's; its manifest is looked at now, for a file that nobody touched
-  /// since it was written, after that file was made, need not be read.
+  /// `folder` is the data set's. Its manifest is read now. A file that is unchanged since it was written, and older
+  /// than the manifest, need not be read.
   FileProof(const DataSetLayout& layout, const files::Folder& folder);
 
   enum class Found {
     absent,
-    foreign,  // nothing says that headrace made it
+    foreign,  // no proof that headrace made it
     part,     // headrace's, cut short or damaged
     whole,    // headrace's, of the right size
   };

@@ -48,7 +48,7 @@ class ObjectSet {
     table_.set_objects();
   }
 
-  /// Takes the files up to the first that is not there as the manifest and the lists say; returns how many those are.
+  /// Takes the files up to the first that does not match the manifest and the lists; returns their number.
   std::uint64_t take_whole() {
     const auto manifest = parse_manifest(text_of(store_, root_ + "/" + Manifest::kFile));
     if (!manifest || manifest->spec.id() != id_) return taken();
@@ -59,7 +59,7 @@ class ObjectSet {
   std::uint64_t taken() const { return table_.count(); }
   FileTable table() && { return std::move(table_); }
 
-  /// Makes the rest, or what there is time for.
+  /// Makes the rest, or as much as there is time for.
   void make(Node& node, const DataProgress& progress, std::optional<double> limit_s) {
     const DataSetSpec& spec = layout_.spec();
     std::optional<decode::SampleMaker> maker;
@@ -74,7 +74,7 @@ class ObjectSet {
     std::atomic<std::uint64_t> done{0};
     try {
       while (std::size_t count = pace.next(layout_.files() - taken())) {
-        // A folder at most, so that what is held of it stays small.
+        // A folder at most, so that its part in memory stays small.
         count = std::min<std::size_t>(count, spec.files_per_folder - taken() % spec.files_per_folder);
         made_.assign(count, {});
         parallel_for(
@@ -149,7 +149,7 @@ class ObjectSet {
     return fmt::format("{}/{}{}", root_, kEtags, layout_.folder(folder));
   }
 
-  /// Files of the folder in which the next one lies, below `made`. False: one of them is not there.
+  /// Files of the next one's folder, below `made`. False: one of them does not exist.
   bool take_folder(std::uint64_t made) {
     const std::uint64_t folder = layout_.folder_of(taken()), first = folder * layout_.spec().files_per_folder;
     const auto etags = parse_etags(text_of(store_, list_of(folder)), id_, layout_.folder(folder));
@@ -166,7 +166,7 @@ class ObjectSet {
     return true;
   }
 
-  /// What was made is in the lists before it counts.
+  /// New objects are in the lists before they count.
   void keep_made() {
     if (taken() % layout_.spec().files_per_folder == 0) etags_.clear();
     const std::uint64_t first = taken(), folder = layout_.folder_of(first);
@@ -209,7 +209,7 @@ class ObjectSet {
         });
       }
       store_.remove(objects, [](std::size_t, bool) {});
-    } catch (const RunError&) {  // what cannot go stays for `clean`
+    } catch (const RunError&) {  // objects that cannot be removed stay for `clean`
     }
   }
 

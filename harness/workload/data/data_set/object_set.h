@@ -1,7 +1,7 @@
 // Generated data sets in an object store, below the prefix that headrace marked.
 //
 //   data/ID/manifest.json     how many files, from the first on, are whole: as of a folder
-//   data/ID/etags/d000        what the store said of each object of d000 when it had taken it
+//   data/ID/etags/d000        the store's answer for each object of d000 when it had taken it
 //   data/ID/d000/f000000.bin
 #pragma once
 
@@ -20,12 +20,12 @@ namespace headrace {
 
 class Node;
 
-/// The set below the node's prefix: as it is there, where its manifest and ETags prove it, and made as far as it does
-/// not. Of several processes the first of the team makes it. Throws RunError; then what this call made is gone again.
+/// The set below the node's prefix. It is kept where its manifest and ETags prove it, else made. Of several processes
+/// the first of the team makes it. Throws RunError; then this call's objects are removed.
 FileTable open_generated_objects(const DataSetLayout& layout, Node& node, const DataProgress& progress);
 
-/// Removes every generated set: objects whose ETags are those of the lists, or whose content says that headrace made them.
-/// Nobody may use the prefix meanwhile. Throws RunError.
+/// Removes every generated set: objects whose ETags are those of the lists, or whose content proves that headrace made
+/// them. No other process may use the prefix at the same time. Throws RunError.
 CleanReport remove_object_sets(const objects::Scratch& scratch);
 
 /// The folder of the lists, below the set's own.

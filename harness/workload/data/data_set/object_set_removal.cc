@@ -1,4 +1,4 @@
-// Removes data sets from an object store: what is proven to be headrace's, and nothing else.
+// Removes data sets from an object store: objects that are provably headrace's, and nothing else.
 #include <algorithm>
 #include <span>
 #include <string>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t kMostOfList = 64 << 20;  // of a list [B]
 constexpr std::size_t kAtOnce = 1000;
 
-/// Takes what is listed of all sets, set after set and folder after folder.
+/// Takes the listed objects of all sets, set after set and folder after folder.
 class ObjectRemover {
  public:
   explicit ObjectRemover(const objects::Scratch& scratch) : store_(scratch.store()), data_(scratch.data()) {}
@@ -52,7 +52,7 @@ class ObjectRemover {
     if (const auto spec = DataSetSpec::of_id(id)) layout_.emplace(*spec);
     left_before_ = report_.left.size();
   }
-  /// The lists and the manifest go last, and only with all the rest, so that it can be distinguished later too.
+  /// The lists and the manifest go last, and only with all the rest. So the set can be identified later, too.
   void end_set() {
     flush();
     if (report_.left.size() == left_before_) {

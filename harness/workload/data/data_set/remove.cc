@@ -1,4 +1,4 @@
-// Removes generated data sets: what is proven to be headrace's, and nothing else.
+// Removes generated data sets: files that are provably headrace's, and nothing else.
 #include <cerrno>
 
 #include "harness/base/error.h"
@@ -10,7 +10,7 @@
 namespace headrace {
 namespace {
 
-/// Looks at what lies there, not at what could: a list may claim any number of files.
+/// Looks at existing files, not at possible ones: a list may claim any number of files.
 class Remover {
  public:
   Remover(const DataSetSpec& spec, const files::Folder& root, CleanReport& report)
@@ -77,7 +77,7 @@ CleanReport remove_data_sets(const MarkedFolder& scratch) {
   if (!data || data->kind() != kDataFolder) return report;
   for (const std::string& name : data->folder().entries())
     if (name != MarkedFolder::kMark && !data->folder().is_aside(name)) remove_data_set(data->folder(), name, report);
-  // Whoever uses the scratch folder may be about to make a set there.
+  // Another process that uses the scratch folder may be about to make a set there.
   if (report.left.empty() && scratch.folder().lock_alone()) data->remove();
   return report;
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr unsigned kMost = 64;
 constexpr std::uint64_t kLongest_ns = 100'000'000;
 
-/// Nothing when the block holds what it should.
+/// Nothing when the block's content is right.
 std::optional<WrongBlock> wrong_block(const DataSet& data, std::uint32_t file, std::uint64_t at) {
   const FileTable& files = data.files();
   const auto wrong = [&](std::string why) { return WrongBlock{files.full_path(file), at, std::move(why)}; };

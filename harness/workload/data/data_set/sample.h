@@ -1,4 +1,4 @@
-// A look at a few blocks of generated data: that what was measured was this data.
+// A look at a few blocks of generated data: proves that this data was measured.
 #pragma once
 
 #include <cstdint>

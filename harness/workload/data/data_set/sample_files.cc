@@ -34,7 +34,7 @@ void put_little(Bytes& out, std::uint64_t value) {
   for (unsigned i = 0; i < 4; ++i) out.push_back(static_cast<unsigned char>(value >> 8 * i));
 }
 
-/// What PNG chunks end with (ISO 3309).
+/// The CRC at the end of PNG chunks (ISO 3309).
 std::uint32_t crc32(std::span<const unsigned char> bytes) {
   std::uint32_t crc = ~0u;
   for (const unsigned char byte : bytes) {
@@ -51,12 +51,13 @@ void put_chunk(Bytes& out, const char* name, std::size_t length) {
   put_big(out, crc32(std::span(out).subspan(begin)), 4);
 }
 
-/// How a format carries comments: where the label is, and what it takes of a sample at least, with an empty pad.
+/// How a format carries comments: where the label is, and its least part of a sample, with an empty pad.
 struct Comments {
   std::size_t label_at, least;
 };
 constexpr std::size_t kPngHead = 33;  // the signature and the first chunk
-/// Of an array: its member's header with the name, "x.npy"; the directory and its end, which say where the directory begins.
+/// Sizes for an array: its member's header with the name, "x.npy". Then the directory and its end, which has the
+/// directory's begin.
 constexpr std::size_t kZipHead = 30 + 5, kZipTail = 46 + 5 + 22;
 Comments comments_of(std::string_view codec) {
   if (codec == "jpeg") return {6, 4 + kLabel + 4};
@@ -68,7 +69,7 @@ Comments comments_of(std::string_view codec) {
 /// `encoded` with an empty label, made `size` bytes long by a pad.
 Bytes with_comments(std::string_view codec, std::span<const unsigned char> encoded, std::uint64_t size) {
   const Comments comments = comments_of(codec);
-  std::uint64_t pad = size - encoded.size() - comments.least;  // beside its head
+  std::uint64_t pad = size - encoded.size() - comments.least;  // in addition to its head
   Bytes out;
   out.reserve(size);
   const auto rest = [&](std::size_t from) {
@@ -100,7 +101,7 @@ Bytes with_comments(std::string_view codec, std::span<const unsigned char> encod
     rest(kPngHead);
   } else if (codec == "npz") {
     head(kZipHead);
-    out[28] = 4 + kLabel;  // a field of the header that nobody looks at has the label
+    out[28] = 4 + kLabel;  // the label is in an unused field of the header
     put(out, "Hr");
     out.push_back(kLabel);
     out.resize(out.size() + 1 + kLabel);
@@ -121,7 +122,7 @@ Bytes with_comments(std::string_view codec, std::span<const unsigned char> encod
   return out;
 }
 
-/// Of all but the label, and what of a PNG's chunk depends on it.
+/// The CRC of everything before the label, and the part of a PNG's chunk that depends on it.
 std::uint32_t crc_of(std::span<const unsigned char> sample, std::size_t label_at) {
   const std::size_t behind = label_at + kLabel + 4;
   return formats::crc32c(sample.subspan(behind), formats::crc32c(sample.first(label_at)));
@@ -156,7 +157,7 @@ SampleFile::SampleFile(const DataSetLayout& layout, std::uint64_t file)
 
 bool SampleFile::in_tar() const { return layout_.spec().content_sample > 0; }
 
-/// Of two samples one is so much smaller, the other so much larger [B].
+/// One of two samples is smaller, the other larger, by this size [B].
 std::uint64_t SampleFile::spread(std::uint64_t pair) const {
   if (2 * pair + 1 >= count_) return 0;
   const std::uint64_t most = (slot_ - kLeastSlot) / 4 / formats::kTarBlock;

@@ -1,6 +1,6 @@
-// Generated files that hold samples as a loader decodes them: one in each file, or tar shards of many as WebDataset reads
-// them. Each sample says in a comment of its format whose it is and where it belongs, and has the CRC of its other bytes; a
-// shard says it in a comment of its first header.
+// Generated files with samples as a loader decodes them: one in each file, or tar shards as WebDataset reads them. Each
+// sample has its owner and place in a comment of its format, and the CRC of its other bytes. A shard has them in a
+// comment of its first header.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,18 @@ struct SamplePlace {
   std::uint64_t offset = 0, size = 0;
 };
 
-/// What one file of such a set is to be; follows from the layout alone.
+/// The content of one file of such a set; follows from the layout alone.
 class SampleFile {
  public:
   SampleFile(const DataSetLayout& layout, std::uint64_t file);
   std::uint64_t count() const { return count_; }
   SamplePlace place(std::uint64_t sample) const;
-  /// What is before that sample, after the one before it; of count(): up to the end.
+  /// The bytes before that sample, after the one before it; of count(): up to the end.
   std::string before(std::uint64_t sample) const;
   /// Is what the file begins with (kFirst bytes or all of it) this one's? Then it is headrace's.
   bool is_begin(std::span<const unsigned char> first) const;
   static constexpr std::uint64_t kFirst = 4096;
-  /// What is wrong with that sample; "": nothing.
+  /// The fault of that sample; "": none.
   std::string wrong(std::uint64_t sample, std::span<const unsigned char> bytes) const;
   /// The sample's bytes. Throws RunError.
   std::vector<unsigned char> make(std::uint64_t sample, const decode::SampleMaker& maker) const;

@@ -1,4 +1,4 @@
-// Compares what was read with what each block must hold, and says where a wrong block belongs.
+// Compares read bytes with the right content of each block, and reports where a wrong block belongs.
 #include <fcntl.h>
 #include <fmt/format.h>
 
@@ -26,8 +26,7 @@ bool all_zero(const unsigned char* data, std::uint64_t length) {
   return std::all_of(data, data + length, [](unsigned char byte) { return byte == 0; });
 }
 
-/// What is wrong with `found`, a block (or the part of one, from its start) that differs from what
-/// `right` demands.
+/// The fault of `found`, a block (or the part of one, from its start) that differs from `right`.
 std::string diagnose(const FileTable& files, const BlockLabel& right, const unsigned char* found,
                      std::uint64_t length) {
   if (all_zero(found, length)) return "all zero";
@@ -79,7 +78,7 @@ bool DataSet::check(std::uint32_t file, std::uint64_t offset, const unsigned cha
 
 namespace {
 
-/// `place` of `opened`; what is wrong with it by `check` of its bytes.
+/// `place` of `opened`; the fault that `check` finds in its bytes.
 std::optional<WrongBlock> wrong_place(OpenedFile& opened, const std::string& path, const SamplePlace& place,
                                       std::vector<unsigned char>& buffer, auto&& check) {
   buffer.resize(place.size);
@@ -147,7 +146,7 @@ std::vector<WrongBlock> DataSet::verify(const DataProgress& progress, std::size_
       done.fetch_add(files_.size(file), std::memory_order_relaxed);
       return;
     }
-    // What the storage holds is checked, not what memory holds of it.
+    // The storage's content is checked, not the cache's.
     OpenedFile from = opened(file, POSIX_FADV_DONTNEED);
     if (!from.is_open()) return report({files_.full_path(file), 0, from.why()});
     for (std::uint64_t at = 0; at < files_.size(file);) {

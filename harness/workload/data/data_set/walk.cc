@@ -3,9 +3,13 @@
 #include "harness/workload/data/data_set/walk.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <filesystem>
@@ -38,7 +42,7 @@ struct stat status_of(const std::string& path) {
   return status;
 }
 
-/// A folder to be listed: how the user names it, and what opens it below the root.
+/// A folder to be listed: the user's name of it, and the path that opens it below the root.
 struct Inside {
   std::string name, path;  // "" or "a/b/"; the path of one that a link leads to is absolute
   dev_t device = 0;
@@ -56,7 +60,7 @@ class Walker {
   Walker(Walked& into, const WalkRules& rules, const DataProgress& progress)
       : into_(into), rules_(rules), progress_(progress) {}
 
-  /// It is closed again before what lies in it is entered.
+  /// It is closed again before its entries are entered.
   void folder(const Inside& inside) {
     for (const Entry& entry : entries_of(inside)) {
       const std::string own = entry.target.empty() ? inside.path + entry.name : entry.target;
@@ -123,7 +127,7 @@ class Walker {
   std::string full(const std::string& path) const { return files().root() + "/" + path; }
   void left_out(const std::string& reason) { ++left_out_[reason]; }
 
-  /// Measuring does without it; a copy would lose it.
+  /// Measuring does not need it; a copy would lose it.
   void refused(const char* reason, const std::string& path, const std::string& why) {
     if (copies()) throw UsageError(full(path) + ": " + why);
     left_out(reason);
@@ -140,7 +144,7 @@ class Walker {
     return entries;
   }
 
-  /// What could not be listed is never taken for empty.
+  /// A folder that could not be listed is never taken for empty.
   std::vector<Entry> unlisted(const Inside& inside, int code) {
     const bool refused = code == EACCES || code == EPERM;
     const std::string shown =
@@ -152,7 +156,7 @@ class Walker {
     return {};
   }
 
-  /// Nothing for what is left out.
+  /// Nothing for entries that are left out.
   std::optional<Entry> look_at(int folder, const std::string& name, const Inside& inside) {
     struct stat status;
     if (::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return vanished(inside.name + name, errno);
@@ -179,8 +183,8 @@ class Walker {
     }
     entry.device = status.st_dev;
     entry.inode = status.st_ino;
-    if (entry.is_folder && status.st_dev != inside.device && !link && !copies())
-      return without("folder on another file system");
+    if (entry.is_folder && status.st_dev != inside.device && is_of_the_kernel(folder, name))
+      return without("folder of the kernel");
     if (entry.is_folder) return entry;
     if (!S_ISREG(status.st_mode)) return without("not a regular file");
     entry.error = unreadable(folder, name, inside.name + name);
@@ -188,7 +192,16 @@ class Walker {
     return entry;
   }
 
-  /// nullptr: `entry` has what the link leads to.
+  /// Of another file system that holds no files: /proc below a root, for instance.
+  static bool is_of_the_kernel(int folder, const std::string& name) {
+    const UniqueFd fd = open_quiet(folder, name.c_str(), O_DIRECTORY);
+    struct statfs status;
+    static constexpr std::array kKinds{PROC_SUPER_MAGIC,   SYSFS_MAGIC,   CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+                                       DEVPTS_SUPER_MAGIC, DEBUGFS_MAGIC, TRACEFS_MAGIC,      SECURITYFS_MAGIC};
+    return fd && ::fstatfs(fd.get(), &status) == 0 && std::ranges::find(kKinds, status.f_type) != kKinds.end();
+  }
+
+  /// nullptr: `entry` has the link's target.
   const char* follow(const Inside& inside, bool leads, const struct stat& target, Entry& entry) const {
     if (!rules_.follow_links) return "symbolic link";
     if (!leads) return "symbolic link to nothing";

@@ -25,18 +25,18 @@ struct Walked {
 
 struct WalkRules {
   bool allow_device = false;  // a block device counts as one file
-  bool follow_links = true;   // symbolic links lead to files and folders as if those lay there
+  bool follow_links = true;   // symbolic links are followed to files and folders
   bool images = false;        // where some files have an image's extension, only those, as ImageFolder takes them
-  /// Of a copy, which must miss nothing: why an entry is not part of it, "" where it is one. With this, empty files are
-  /// taken and other file systems entered; a symbolic link that is not followed, and what may not be read, is a UsageError
-  /// that names it.
+  /// For a copy, which must miss nothing: why an entry is not part of it, "" where it is one. With this, empty files
+  /// are taken and other file systems entered. A symbolic link that is not followed, and an unreadable entry, is a
+  /// UsageError that names it.
   std::function<std::string(std::string_view name, bool folder)> leaves_out = {};
 };
 
-/// Every readable, non-empty regular file below `path` (or `path` itself, if it is one), by name within each folder, without
-/// by-products (formats::by_product()). `path` may be a pattern (patterns.h). Other file systems are entered by links alone,
-/// and no folder within itself. Holds one folder open at a time. Throws RunError, which names the folder or file, where a
-/// listing fails for any reason, and where no file is left.
+/// Every readable, non-empty regular file below `path` (or `path` itself), by name within each folder. By-products are
+/// left out (formats::by_product()). `path` may be a pattern (patterns.h). Other file systems are entered by links
+/// alone, and no folder within itself. Holds one folder open at a time. Throws RunError, which names the folder or
+/// file, where a listing fails or no file is left.
 Walked walk(const std::string& path, const WalkRules& rules, const DataProgress& progress);
 
 /// Forgets files without an image's extension, where others have one.

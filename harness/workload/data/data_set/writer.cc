@@ -17,9 +17,9 @@
 namespace headrace {
 namespace {
 
-/// From here on writes go around the page cache: nothing has to be pushed out of it afterwards, and
-/// on virtual machines it is two to three times faster, as no page of memory need be touched first.
-/// Smaller files are better gathered by the kernel.
+/// From here on writes go around the page cache, and nothing has to be evicted afterwards. On virtual machines it is
+/// two to three times faster, as no page of memory need be touched first. Smaller files are better gathered by the
+/// kernel.
 constexpr std::uint64_t kDirectFrom = 64 << 10;  // [B]
 
 std::uint64_t round_up(std::uint64_t size) { return (size + kBlock - 1) / kBlock * kBlock; }

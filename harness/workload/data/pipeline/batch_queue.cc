@@ -57,7 +57,7 @@ BatchQueue::Taken BatchQueue::take_piece(std::uint64_t& ready_ns) noexcept {
 }
 
 BatchQueue::Taken BatchQueue::take_from(Seat& seat, std::uint64_t& ready_ns) noexcept {
-  // Ended is looked at first: what is ready afterwards is all that there will be.
+  // `ended` is read first: batches that are ready afterwards are the last ones.
   const bool ended = seat.ended.load();
   const std::uint32_t taken = seat.taken.load(std::memory_order_relaxed);
   if (seat.ready.load() == taken) return ended ? Taken::over : Taken::not_yet;

@@ -1,5 +1,5 @@
-// The queue between the workers of one GPU's loader and that GPU: how far ahead they may read, and in which order batches
-// are handed over.
+// The queue between the workers of one GPU's loader and that GPU. It limits how far ahead they may read, and determines
+// the order of batches.
 #pragma once
 
 #include <atomic>
@@ -12,14 +12,14 @@
 namespace headrace::pipeline {
 
 enum class Order {
-  by_turns,  // batch i is worker i mod workers', and comes after batch i-1: a slow one holds back those that are ready
+  by_turns,  // batch i is worker i mod workers', and comes after batch i-1. A slow one holds back those that are ready
   as_ready,  // whichever is ready first
 };
 
-/// Of one phase. What a worker hands over is a batch, or one of the `pieces` that the GPU's loader makes a batch of
-/// (tf.data: samples). A worker may have `ahead` of them that are begun and not taken; the batch that the GPU computes
-/// with is taken. Workers that have no more are passed over; pieces at the end that make no whole batch are dropped.
-/// Nothing here allocates or locks after construction.
+/// For one phase. A worker hands over a batch, or one of the `pieces` (tf.data: samples) of the GPU's batch. A worker
+/// may have `ahead` of them that are begun and not taken. The batch that the GPU computes with is taken. Workers that
+/// have no more are passed over; pieces at the end that make no whole batch are dropped. Nothing here allocates or
+/// locks after construction.
 class BatchQueue {
  public:
   struct Shape {
@@ -50,11 +50,11 @@ class BatchQueue {
   /// Pieces that are ready and not taken, and how many that can be.
   std::uint32_t waiting() const noexcept;
   std::uint32_t capacity() const noexcept { return ahead_ * static_cast<std::uint32_t>(count_); }
-  /// Wakes every worker that waits, to look whether to go on.
+  /// Wakes every waiting worker, to check whether to continue.
   void close() noexcept;
 
  private:
-  /// Of one worker, on cache lines of its own.
+  /// For one worker, on its own cache lines.
   struct alignas(128) Seat {
     std::uint32_t begun = 0;  // by the worker alone
     std::atomic<std::uint32_t> ready{0}, taken{0};
@@ -73,7 +73,8 @@ class BatchQueue {
   const std::size_t count_;
   std::unique_ptr<Seat[]> seats_;
   const std::uint64_t pieces_;
-  // By the GPU alone: whose turn it is; of the batch that is being put together, pieces and when the last one was ready.
+  // By the GPU alone: whose turn it is. Of the batch that is being put together, pieces and when the last one was
+  // ready.
   std::size_t turn_ = 0;
   std::uint64_t have_ = 0, latest_ns_ = 0;
   Bell& gpu_;

@@ -1,4 +1,4 @@
-// What one thread sleeps on while it waits for any of several others.
+// One thread sleeps on it while it waits for any of several others.
 #pragma once
 
 #include <atomic>
@@ -9,10 +9,10 @@
 namespace headrace::pipeline {
 
 /// One waits, any number ring. A ring between look() and wait() is not missed. Ringing costs a system call only while
-/// somebody sleeps.
+/// one sleeps.
 class Bell {
  public:
-  /// Before looking at what is waited for.
+  /// Before checking the condition.
   std::uint32_t look() noexcept {
     waits_.store(true);
     return rings_.load();

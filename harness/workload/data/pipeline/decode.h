@@ -1,4 +1,4 @@
-// Decoding, as far as it costs: so much time of a processor, which others may keep from it.
+// The cost of decoding: an amount of processor time, which other threads may delay.
 #pragma once
 
 #include <time.h>

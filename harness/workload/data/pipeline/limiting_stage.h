@@ -28,11 +28,11 @@ constexpr std::string_view to_string(Stage stage) {
   return "";
 }
 
-/// GPUs that stand still for less than this limit the pipeline themselves.
+/// GPUs that wait for less than this share limit the pipeline themselves.
 inline constexpr double kNoStall = 0.05;
 
-/// GPUs that hardly wait are what limits; else what they wait for: a late host, or what the workers spend most of their
-/// time on. A rule of thumb, which counter-experiments have to prove.
+/// GPUs that hardly wait limit; else the stage that they wait for: a late host, or the workers' longest stage. A rule
+/// of thumb, which counter-experiments have to prove.
 constexpr Stage limiting_stage(const StageTimes& times) {
   if (times.stall + times.host < kNoStall) return Stage::gpus;
   if (times.host > times.stall) return Stage::host;

@@ -10,12 +10,12 @@
 
 namespace headrace::pipeline {
 
-/// Of one phase. Synchronous saves keep the GPUs until all ranks' shards are durable; asynchronous ones until each is
+/// For one phase. Synchronous saves keep the GPUs until all ranks' shards are durable. Asynchronous ones until each is
 /// copied in memory, and the one before is durable.
 class SavesInLoop final : private checkpoint::Staged {
  public:
-  /// `saver` is filled. One save every `every` steps, the first after half of that: that many steps have then lost as much
-  /// to saves as they do in the long run.
+  /// `saver` is filled. One save every `every` steps, the first after half of that. So the steps have then lost as much
+  /// to saves as in the long run.
   SavesInLoop(checkpoint::Saver& saver, std::uint64_t every) noexcept : saver_(saver), every_(every) {}
 
   // The GPUs, on their thread.
@@ -24,9 +24,10 @@ class SavesInLoop final : private checkpoint::Staged {
   bool due(std::uint64_t steps) const noexcept {
     return steps > 1 && (steps + every_ / 2) % every_ == 0 && !failed_.load();
   }
-  /// Begins one and waits for as long as training does, or until `recorder` has no time left. When the GPUs go on [ns].
+  /// Begins one and waits for as long as training does, or until `recorder` has no time left. Returns when the GPUs
+  /// continue [ns].
   std::uint64_t save(const Recorder& recorder) noexcept;
-  /// There will be no more. One that goes on is ended by the ranks' recorders alone.
+  /// There will be no more. A save in progress is ended by the ranks' recorders alone.
   void end() noexcept;
 
   /// Rank `rank`, on its thread: saves until end(). Throws RunError that names the file.
@@ -47,7 +48,7 @@ class SavesInLoop final : private checkpoint::Staged {
   const std::uint64_t every_;
   std::atomic<std::uint32_t> asked_{0};  // saves; ranks sleep on it
   std::atomic<bool> over_{false}, failed_{false}, cut_{false};
-  // Of the present save: ranks that have not copied, are not durable, and have not let go of the one before.
+  // The ranks in the present save that have not copied, are not durable, and have not released the one before.
   std::atomic<unsigned> copying_{0}, writing_{0}, busy_{0};
   Bell gpus_;
   std::uint64_t begun_ns_ = 0, done_ = 0, done_ns_ = 0;

@@ -1,4 +1,4 @@
-// What one worker of a pipeline did with each sample, written down in memory that is there before.
+// One worker's log of its work on each sample, in preallocated memory.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace headrace::pipeline {
 
-/// Of one worker and phase, on cache lines of its own. Without room nothing is kept or counted. Nothing in add()
+/// For one worker and phase, on its own cache lines. Without room nothing is kept or counted. Nothing in add()
 /// allocates, locks or reads a clock.
 class alignas(128) SpanLog {
  public:
@@ -33,7 +33,7 @@ class alignas(128) SpanLog {
     span.stage = static_cast<std::uint8_t>(stage);
   }
   bool keeps() const noexcept { return room_ > 0; }
-  /// After the phase: a copy of what was written down.
+  /// After the phase: a copy of the log.
   PipelineTrace::Worker worker() const {
     PipelineTrace::Worker one = kept_;
     one.spans.resize(used_);

@@ -11,7 +11,7 @@ namespace {
 using Record = StepAccount::Record;
 
 constexpr std::uint64_t kWindows = 20, kFewestWindows = 4;
-/// What is settled must be so much more than what is left out for it.
+/// The settled part must be this multiple of the part that is left out for it.
 constexpr std::uint64_t kSettledOver = 3;
 
 /// The first record behind that many steps.
@@ -33,19 +33,20 @@ Record sum(const std::vector<Record>& records, std::size_t from, std::size_t to)
   return all;
 }
 
-/// The first record from `from` on behind which whole rounds of `round` steps lie. Workers that share storage end their batches
-/// together: the first step of a round waits for all of them, and part of a round would count that wait for too few.
+/// The first record from `from` on with whole rounds of `round` steps behind it. Workers that share storage end their
+/// batches together. The first step of a round waits for all of them. Part of a round would count that wait for too
+/// few.
 std::size_t whole_rounds(const std::vector<Record>& records, std::size_t from, std::uint64_t round) {
   const std::uint64_t steps = sum(records, from, records.size()).steps;
-  std::uint64_t excess = round > 0 && steps > round ? steps % round : 0;
-  for (; from < records.size() && excess >= records[from].steps; ++from) excess -= records[from].steps;
+  std::uint64_t excess = steps > round ? steps % std::max<std::uint64_t>(1, round) : 0;
+  for (; excess >= records[from].steps; ++from) excess -= records[from].steps;  // fewer than all steps
   return from;
 }
 
-double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+double share(double part, double whole) { return whole != 0 ? part / whole : 0; }
 
-/// By Student's t over the windows' times of one step, whose mean is what the compute time is a share of: a mean of
-/// shares would count fast windows for more.
+/// By Student's t over the windows' times of one step; the compute time is a share of their mean. A mean of shares
+/// would count fast windows for more.
 void bound(const std::vector<double>& step_ns, double compute_ns, Utilization& u) {
   const auto n = static_cast<double>(step_ns.size());
   double mean = 0, squares = 0;
@@ -64,9 +65,9 @@ Utilization of_records(const StepAccount& account, const std::vector<Record>& re
   const Record all = sum(records, counted, records.size());
   const auto compute = static_cast<double>(account.compute_ns());
   const auto time = static_cast<double>(all.time_ns), steps = static_cast<double>(all.steps);
-  u.steps = account.steps() > 0 ? account.steps() - 1 : 0;
+  u.steps = std::max<std::uint64_t>(1, account.steps()) - 1;
   u.rule = share(steps * compute, time);
-  // DLIO goes on only when it has woken, and counts what it slept: what a late host costs is compute there.
+  // DLIO continues only when it has woken, and counts its sleep: a late host's cost is compute there.
   const auto late = static_cast<double>(all.late_ns), stood = static_cast<double>(all.host_ns);
   u.dlio = share(steps * compute + late, time + std::max(0.0, late - stood));
   const Record whole = sum(records, 0, records.size());
@@ -156,7 +157,7 @@ Utilization settled_utilization(const StepAccount& account, std::uint64_t fillin
   std::size_t from = record_after(account, most);
   std::vector<Record> records = account.others();
   if (from >= records.size()) {
-    // Batches that the workers prepared side by side were all there is: their mean counts the time in which they did.
+    // No batches came but those that the workers prepared in parallel. Their mean counts the time in which they did.
     Utilization u = of_records(account, records, 0, records.size());
     u.rule = u.dlio = u.low = u.high = u.ideal;
     u.wait = 1 - u.ideal;
@@ -176,7 +177,7 @@ Utilization settled_utilization(const StepAccount& account, std::uint64_t fillin
   from = whole_rounds(records, from, filling);
   Utilization u = of_records(account, records, from, from);
   if (account.steps() >= (filling + settling) * (1 + kSettledOver)) return u;
-  // What was read ahead at the start may be used up at the end: the truth lies between both.
+  // Data read ahead at the start may be used up at the end: the truth is between both.
   const std::size_t filled = whole_rounds(records, record_after(account, filling), filling);
   const Utilization all = of_records(account, records, filled, filled);
   u.rule = (u.rule + all.rule) / 2;
@@ -190,7 +191,8 @@ double settled_step_rate(const StepAccount& account, std::uint64_t settling) {
   const std::size_t from = settled_from(account, settling);
   Record all = sum(account.others(), from, account.others().size());
   if (all.time_ns == 0) return 0;
-  // The first batches of all workers came together after the first step: without it too few steps would count for too much.
+  // The first batches of all workers came together after the first step. Without it too few steps would count for too
+  // much.
   if (from == 0 && settling > 1) all.add(account.first());
   return 1e9 * static_cast<double>(all.steps) / static_cast<double>(all.time_ns);
 }

@@ -1,4 +1,4 @@
-// What the steps of a phase were spent on, in bounded memory, and the accelerator utilization that follows, three ways.
+// The parts of a phase's steps, in bounded memory, and the accelerator utilization that follows, three ways.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class StepAccount {
   /// a share of those that can be.
   void add(const StepClock::Step& step, std::uint64_t late_ns, double ready) noexcept;
 
-  /// After a step that is not the first: the GPUs stood still for `ns`, for a checkpoint.
+  /// After a step that is not the first: the GPUs were idle for `ns`, for a checkpoint.
   void stand(std::uint64_t ns) noexcept;
 
-  /// At the end, of a step that did not end in time: the GPUs waited for data for `ns`, and nothing came.
+  /// At the end, for a step that did not end in time. The GPUs waited for data for `ns`, and nothing came.
   void starved(std::uint64_t ns) noexcept;
 
   std::uint64_t steps() const noexcept { return steps_; }
@@ -48,7 +48,7 @@ class StepAccount {
   std::vector<Record> records_;
 };
 
-/// Accelerator utilization and what it is made of. Ratios of time.
+/// Accelerator utilization and its parts. Ratios of time.
 struct Utilization {
   std::uint64_t steps = 0;   // that count: all but the first
   double rule = 0;           // A21: the nominal compute time over the total, the first step left out
@@ -59,18 +59,18 @@ struct Utilization {
   double wait = 0;           // share of the time in which GPUs waited for data
   double copy = 0;           // share in which batches were copied to them
   double host = 0;           // share in which they waited for the host
-  double save = 0;           // share in which they stood still for a checkpoint
+  double save = 0;           // share in which they were idle for a checkpoint
   double others = 0;         // share in which they were done, and waited for other nodes' GPUs
   double ready = 0;          // batches that were ready when a step began, as a share of those that can be
 };
 /// `settling`: steps at the begin that were prepared while the first was waited for; windows begin after them.
 Utilization utilization(const StepAccount& account, std::uint64_t settling);
 
-/// The same, but that all shares are of the steps after the start: the first `filling`, which were prepared while the first was
-/// waited for, and `settling` more, but no more than half of all; of those, whole rounds of `filling` steps. What a step that did not end waited for counts where it is
-/// longer than twice that of any other, as where storage stalls. Where `settling` is no small part of the phase, utilization
-/// is the middle of that with and without it, and its bounds hold both. Where nothing is left, utilization and waiting are of all steps
-/// with the first.
+/// The same, but all shares are of the steps after the start. The start is the first `filling`, prepared during the
+/// wait for the first, and `settling` more. It is at most half of all. Of those, whole rounds of `filling` steps. An
+/// unfinished step's waiting counts where it is longer than twice that of any other, as when storage stalls. Where
+/// `settling` is no small part of the phase, utilization is the middle of that with and without it. Its bounds hold
+/// both. Where nothing is left, utilization and waiting are of all steps with the first.
 Utilization settled_utilization(const StepAccount& account, std::uint64_t filling, std::uint64_t settling);
 
 /// Steps per second after the first `settling`, or of all where there are too few; 0 = fewer than two steps.

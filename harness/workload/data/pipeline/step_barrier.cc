@@ -33,7 +33,7 @@ bool StepBarrier::say(int socket, unsigned neighbour, Word word) noexcept {
   word.phase = phase_;
   word.said_ns = now_ns();
   const auto* bytes = reinterpret_cast<const char*>(&word);
-  // Words are short, and each waits for another: what does not go at once goes nowhere.
+  // Messages are short, and each waits for another: one that is not sent at once fails.
   if (::send(socket, bytes, sizeof word, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof word)) return true;
   lost_ = static_cast<int>(neighbour);
   over_ = true;
@@ -55,8 +55,8 @@ bool StepBarrier::hear(int socket, unsigned neighbour, Word& word, const Recorde
       continue;
     }
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
-      // Between two words alone: a part of one would be taken for the next. Who waits for data of a slow node waits as
-      // long as that one does: each leaves when its time is over.
+      // Only between two messages: a part of one would be taken for the next. A node that waits for a slow node waits
+      // as long as that one does. Each leaves when its time is over.
       if (have == 0 && !recorder.running()) over_ = true;
       continue;
     }

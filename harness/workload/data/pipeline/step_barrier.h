@@ -14,8 +14,8 @@
 
 namespace headrace::pipeline {
 
-/// How far a neighbour's clock is ahead of the own one [ns], between bounds that every exchange of words gives: what was
-/// heard was said before. Bounds that contradict each other show that the clocks drift; the newest hold then.
+/// The lead of a neighbour's clock over the own one [ns], between bounds from every exchange of messages. A message is
+/// received after it was sent. Contradicting bounds show that the clocks drift; the newest hold then.
 class ClockAhead {
  public:
   void at_least(std::int64_t ns) noexcept {
@@ -33,13 +33,13 @@ class ClockAhead {
   std::int64_t low_ = -kUnknown, high_ = kUnknown;
 };
 
-/// Nodes are a tree: each reports the one above it when its own step and those below it end, and hears when all do. That is
-/// known as soon as the last batch of a step was taken, so that the words travel while GPUs compute: a step takes longer
-/// for them only where it is shorter than their way. Each node has its times by its own clock, CLOCK_MONOTONIC [ns].
-/// Nothing here allocates between begin() and the last meet().
+/// Nodes are a tree. Each reports to the one above when its own step and those below end, and hears when all do. That
+/// is known as soon as the last batch of a step was taken, so messages travel while GPUs compute. A step takes longer
+/// only where it is shorter than their travel. Each node has its times by its own clock, CLOCK_MONOTONIC [ns]. Nothing
+/// here allocates between begin() and the last meet().
 class StepBarrier {
  public:
-  /// Called by all of `team` together, untimed. Throws RunError: who cannot be reached, and why.
+  /// Called by all of `team` together, untimed. Throws RunError: which rank cannot be reached, and why.
   StepBarrier(Ranks& ranks, const std::vector<unsigned>& team);
 
   // By one thread of each node, all together:
@@ -48,15 +48,15 @@ class StepBarrier {
   bool begin(const Recorder& recorder) noexcept;
 
   struct End {
-    bool over = false;  // somebody has no more data or time, or is gone: this step ended for nobody
+    bool over = false;  // a rank has no more data or time, or is gone: this step ended for none
     std::uint64_t end_ns = 0;
   };
-  /// The own step ends at `end_ns`, which may be to come: when does everybody's?
+  /// The own step ends at `end_ns`, which may be in the future: when does the step of all end?
   End meet(std::uint64_t end_ns, const Recorder& recorder) noexcept;
   /// There will be no more steps.
   void leave() noexcept;
 
-  /// Who fell silent within a phase: "rank 3 (node4)"; "" = nobody. After the phase.
+  /// The rank that fell silent within a phase: "rank 3 (node4)"; "" = none. After the phase.
   std::string lost() const;
 
  private:
@@ -66,8 +66,8 @@ class StepBarrier {
     Kind kind = Kind::ask;
     std::uint32_t phase = 0;
     std::uint64_t end_ns = 0;
-    std::uint64_t said_ns = 0;   // by the clock of who says it
-    std::uint64_t heard_ns = 0;  // when what this answers was heard
+    std::uint64_t said_ns = 0;   // by the sender's clock
+    std::uint64_t heard_ns = 0;  // when the answered message was received
   };
   static constexpr unsigned kBelow = 8;  // neighbours below one node, at most
 

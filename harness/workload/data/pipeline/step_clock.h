@@ -1,4 +1,4 @@
-// When each emulated GPU computes: time is reported by deadlines, and what the host was late is distinguished.
+// When each emulated GPU computes: time is reported by deadlines, and the host's lateness is distinguished.
 #pragma once
 
 #include <algorithm>
@@ -7,10 +7,10 @@
 
 namespace headrace::pipeline {
 
-/// Of GPUs that train together: each computes a batch for `compute_ns`, `batches` of them in one step, and a step ends
-/// for all when the last of them is done. The host launches one batch ahead, as frameworks do: where it notices late,
-/// by less than one batch's time, that a batch is there or a GPU is free, the GPU has gone on; what it is later than
-/// that, the GPU stood still for the host. Times are CLOCK_MONOTONIC [ns]; nothing here sleeps.
+/// For GPUs that train together. Each computes a batch for `compute_ns`, `batches` of them in one step. A step ends for
+/// all with the last of them. The host launches one batch ahead, as frameworks do. The GPU goes on where the host
+/// notices a batch or a free GPU late by less than a batch. For the rest of a longer delay, the GPU waited for
+/// the host. Times are CLOCK_MONOTONIC [ns]; nothing here sleeps.
 class StepClock {
  public:
   StepClock(unsigned gpus, unsigned batches, std::uint64_t compute_ns)
@@ -52,11 +52,11 @@ class StepClock {
   struct Step {
     std::uint64_t begin_ns = 0, end_ns = 0;
     std::uint64_t wait_ns = 0;    // for data, the mean of the GPUs
-    std::uint64_t copy_ns = 0;    // for copies of batches, likewise
-    std::uint64_t host_ns = 0;    // for a host that was late, likewise
-    std::uint64_t others_ns = 0;  // for the GPUs of other nodes, after its own were done; reported by who knows them
+    std::uint64_t copy_ns = 0;    // for copies of batches, the mean too
+    std::uint64_t host_ns = 0;    // for a host that was late, the mean too
+    std::uint64_t others_ns = 0;  // for the GPUs of other nodes, after its own were done; set by the caller
   };
-  /// Of a step that is full: when it ends, for all GPUs. The next one begins then.
+  /// The end of a full step, for all GPUs. The next one begins then.
   Step end() noexcept {
     Step step{.begin_ns = begin_ns_,
               .end_ns = 0,

@@ -1,4 +1,4 @@
-// The steps of a phase that are reported one by one: the first, the slowest, and all where there is room for them.
+// The steps of a phase that are reported singly: the first, the slowest, and all where there is room.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ class StepLog {
   explicit StepLog(std::size_t room = 0) : room_(room) { all_.reserve(room); }
 
   void add(const StepClock::Step& step, double ready) noexcept;
-  /// After the last step that was added the GPUs stood still for `ns`, for a checkpoint.
+  /// After the last added step the GPUs were idle for `ns`, for a checkpoint.
   void stand(std::uint64_t ns) noexcept;
   /// After the phase, of whose steps `account` reports: windows, first and slowest steps, and all that were kept.
   PipelineTrace trace(const StepAccount& account) const;

@@ -12,8 +12,8 @@
 
 namespace headrace::pipeline {
 
-/// One batch ahead of its GPU, as frameworks are whose GPUs compute while their host goes on: it takes the next one as soon
-/// as the GPU has begun with the one before.
+/// One batch ahead of its GPU, as in frameworks whose GPUs compute in parallel with their host. It takes the next one
+/// as soon as the GPU has begun with the one before.
 class TrainingProcess {
  public:
   /// `batch_ns`: of a processor, for each batch. `gpus` is rung when one is there.
@@ -52,15 +52,15 @@ class TrainingProcess {
 
   /// On the GPUs' thread: the batch that it was handed, and since when it has been there.
   BatchQueue::Taken take(std::uint64_t& ready_ns) noexcept {
-    const bool ended = ended_.load();  // before the look: what came before the end is not missed
+    const bool ended = ended_.load();  // before the look: batches from before the end are not missed
     ready_ns = ready_ns_.exchange(0);
     if (ready_ns == 0) return ended ? BatchQueue::Taken::over : BatchQueue::Taken::not_yet;
     bell_.ring();
     return BatchQueue::Taken::batch;
   }
 
-  /// After run(): of the time from the first batch's begin to the last one's end, the part in which it was busy with batches
-  /// or waited for a processor meanwhile, 0 to 1.
+  /// After run(): the share of time, 0 to 1, in which it had batches or waited for a processor. The time is from the
+  /// first batch's begin to the last one's end.
   double busy_share() const noexcept {
     return last_ns_ > first_ns_ ? static_cast<double>(busy_ns_) / static_cast<double>(last_ns_ - first_ns_) : 0;
   }

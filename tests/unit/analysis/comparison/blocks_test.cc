@@ -61,7 +61,7 @@ TEST(Blocks, AreReadBackAsTheyWereWritten) {
   EXPECT_EQ(blocks_json(read), blocks_json(blocks));
 }
 
-TEST(Blocks, WhatDoesNotFitIsRefusedWithItsPlace) {
+TEST(Blocks, RefusesMisfitsWithTheirPlace) {
   const headrace::testing::TemporaryFolder folder;
   const std::string good = blocks_json(two_blocks());
   const auto describe = [&](const std::string& from, const std::string& to) {

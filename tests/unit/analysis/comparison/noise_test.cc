@@ -57,7 +57,7 @@ TEST(Noise, FloorIsHalfTheWidthOfSixBlocks) {
   EXPECT_EQ(noise.changed(), 0u);
 }
 
-TEST(Noise, WhatCouldNotBeEstimatedHasNoRatioInItsFile) {
+TEST(Noise, AMissingEstimateHasNoRatioInItsFile) {
   Noise noise = noise_of(against_itself(kEven));
   EXPECT_NE(noise_json(noise).find("\"ratio\""), std::string::npos);
   noise.rows.front().estimate.reset();
@@ -71,7 +71,7 @@ TEST(Noise, ASystemThatDiffersFromItselfFails) {
   EXPECT_EQ(noise.changed(), 1u);
 }
 
-TEST(Noise, IsReadBackAndFoundBesideRunsOfTheSameMachine) {
+TEST(Noise, IsReadBackAndFoundNextToRunsOfTheSameMachine) {
   const headrace::testing::TemporaryFolder folder;
   const auto put = [&](const std::string& name, const std::string& when, const std::string& kernel) {
     Noise noise = noise_of(against_itself(kEven));
@@ -95,7 +95,7 @@ TEST(Noise, IsReadBackAndFoundBesideRunsOfTheSameMachine) {
   EXPECT_FALSE(newest_noise("/nowhere/at/all", base.sides[0].first()).has_value());
 }
 
-TEST(Noise, WhatDoesNotFitIsRefusedWithItsPlace) {
+TEST(Noise, RefusesMisfitsWithTheirPlace) {
   const headrace::testing::TemporaryFolder folder;
   const std::string good = noise_json(noise_of(against_itself(kEven)));
   const auto describe = [&](const std::string& from, const std::string& to) {

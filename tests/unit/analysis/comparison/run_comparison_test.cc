@@ -125,7 +125,7 @@ TEST(RunComparison, HistoryOfTheSameMachineDecides) {
   EXPECT_TRUE(c.history_why.empty());
 }
 
-TEST(RunComparison, WhatDiffersUndeclaredLeavesChangesOpen) {
+TEST(RunComparison, UndeclaredDifferencesLeaveChangesOpen) {
   StoredRun b = run(0.8);
   b.environment["kernel.release"] = "6.5.0";
   b.environment["host.name"] = "node18";
@@ -141,7 +141,7 @@ TEST(RunComparison, WhatDiffersUndeclaredLeavesChangesOpen) {
   EXPECT_EQ(compare_two(run(1), b, declared).exit_code, 10);
 }
 
-TEST(RunComparison, WhatDiffersStandsInTheOrderOfSectionsAndKeys) {
+TEST(RunComparison, DifferencesAreInTheOrderOfSectionsAndKeys) {
   StoredRun a = run(1), b = run(1);
   for (const char* key : {"device.model", "device.scheduler", "cpu.model", "device.size"}) {
     a.environment[key] = "one";
@@ -156,7 +156,7 @@ TEST(RunComparison, WhatDiffersStandsInTheOrderOfSectionsAndKeys) {
             (std::vector<std::string>{"device.model", "device.scheduler", "device.size"}));
 }
 
-TEST(RunComparison, GatesAreTheNeedsOrWhatTheUserNames) {
+TEST(RunComparison, GatesAreTheNeedsOrTheUsersGlobs) {
   StoredRun a = run(1);
   Judgement tail;
   tail.id = "tail";
@@ -260,7 +260,7 @@ TEST(RunComparison, WithoutAnyGateNothingIsGreen) {
 }
 
 /// Of 40 metrics half differ from chance alone; the other half is disturbed and differs much.
-TEST(RunComparison, WhatMayNotBeCalledHelpsNothingElseToStandOut) {
+TEST(RunComparison, UncallableRowsMakeNoOtherAnOutlier) {
   StoredRun a = run(1), b = run(1);
   a.points.clear();
   b.points.clear();
@@ -446,7 +446,7 @@ TEST(RunComparison, DisturbedRepetitionsAreNoEvidence) {
   EXPECT_EQ(row(c, "read_bandwidth").change, Change::same);
 }
 
-TEST(RunComparison, WhatCannotBeComparedIsNamed) {
+TEST(RunComparison, IncomparableMetricsAreNamed) {
   StoredRun a = run(1), b = run(1);
   a.points[0].metrics.push_back(metric("lonely", {1, 2}));
   a.points[0].metrics.push_back(metric("other_unit", {1, 2}));
@@ -566,7 +566,7 @@ TEST(RunComparison, TheChangeIsThatOfTheValuesShown) {
   EXPECT_NEAR(stored.other.typical / stored.base.typical, stored.estimate->ratio, 1e-12);
 }
 
-TEST(RunComparison, WhatDisturbsBothSidesOfBlocksAlikeIsNoDoubt) {
+TEST(RunComparison, DisturbanceOnBothSidesOfBlocksIsNoDoubt) {
   const auto compared = [](double base, double other) {
     std::vector<Side> both{{"A", "a", {}, {}}, {"B", "b", {}, {}}};
     for (unsigned block = 1; block <= 6; ++block) {
@@ -584,7 +584,7 @@ TEST(RunComparison, WhatDisturbsBothSidesOfBlocksAlikeIsNoDoubt) {
   EXPECT_EQ(row(compared(0, 1), "read_bandwidth").reason, Reason::disturbed);
 }
 
-TEST(RunComparison, FilesHoldWhatWasDecided) {
+TEST(RunComparison, FilesHoldTheDecisions) {
   StoredRun b = run(0.8);
   b.points[0].id = "shard_stream/<script>";
   const Comparison c = compare_two(run(1), b);

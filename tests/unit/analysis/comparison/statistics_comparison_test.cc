@@ -60,7 +60,7 @@ TEST(Comparison, BenjaminiHochberg) {
   }
 }
 
-TEST(Comparison, WhatHasNoRatioHasNoEstimate) {
+TEST(Comparison, NoRatioMeansNoEstimate) {
   const std::vector<double> one{1}, good{1, 2}, zero{0, 2}, negative{-1, 2};
   EXPECT_FALSE(compare_blocks(one, one));
   EXPECT_FALSE(compare_blocks(good, zero));
@@ -101,7 +101,7 @@ TEST(Comparison, FactsAreTheirOwnBounds) {
   EXPECT_EQ(classify(same, 0, Better::higher), Change::same);
 }
 
-TEST(Comparison, WhatIsCalledMustPassBothLimits) {
+TEST(Comparison, ACallPassesBothLimits) {
   // Bounds of 1 % either way see a change of 2 %, but nothing below delta is called a change.
   const RatioEstimate sharp{.half_width = std::log(1.01), .margin = std::log(1.005)};
   EXPECT_NEAR(smallest_called(sharp, 0.05), 1.05 * 1.005 - 1, 1e-12);

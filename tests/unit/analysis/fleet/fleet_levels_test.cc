@@ -70,7 +70,7 @@ TEST(FleetLevels, AFleetThatGivesNothingAnyMoreIsReported) {
   EXPECT_EQ(fleet.effects[0].shift, -1);
 }
 
-TEST(FleetLevels, WhatExplainsTwoHumpsIsNamed) {
+TEST(FleetLevels, TheCauseOfTwoHumpsIsNamed) {
   // By a fact of the fingerprint that makes no groups.
   Fleet fleet = nodes(32, 0.8, every_other, [](StoredRun& run, bool slow) {
                   run.environment["power.governor"] = slow ? "powersave" : "performance";
@@ -154,7 +154,7 @@ TEST(FleetLevels, NodesWithGpusAreOneGroup) {
   EXPECT_EQ(fleet.outliers.size(), 1u);
 }
 
-TEST(FleetLevels, OtherHardwareIsReportedAndHeldAgainstNobody) {
+TEST(FleetLevels, OtherHardwareIsReportedWithoutBlame) {
   for (const char* part : {"nic0.model", "gpu0.name", "cpu.model"}) {
     const Fleet fleet = nodes(32, 0.8, every_other, [&](StoredRun& run, bool slow) {
                           run.environment[part] = slow ? "X520" : "X710";

@@ -43,7 +43,7 @@ TEST(FleetSessions, ACopyConfirmsNothing) {
   EXPECT_EQ(fleet.exit_code, 11);
 }
 
-TEST(FleetSessions, WhatRanAtTheSameTimeIsOneSession) {
+TEST(FleetSessions, RunsAtTheSameTimeAreOneSession) {
   for (const auto& [began, status] :
        {std::pair{"2026-03-02T11:59:30Z", Status::suspected},  // ran for a minute, until 12:00:30
         {"2026-03-02T12:00:00Z", Status::suspected},
@@ -82,7 +82,7 @@ TEST(FleetSessions, BothSessionsTogetherDecide) {
   EXPECT_EQ(status(9.6e8, 8.5e8), "usual");
 }
 
-TEST(FleetSessions, AnotherSessionIsHeldAgainstWhatWasUsualThen) {
+TEST(FleetSessions, AnotherSessionIsComparedWithItsOwnBaseline) {
   // All have become 18 % faster since, but for two that were low for once: nobody is slow twice.
   Runs faster;
   for (int i = 1; i <= 40; ++i) {
@@ -105,7 +105,7 @@ TEST(FleetSessions, AnotherSessionIsHeldAgainstWhatWasUsualThen) {
   EXPECT_EQ(fallen.outliers[0].status, Status::confirmed);
 }
 
-TEST(FleetSessions, WhatAllHaveLostSinceIsOneFinding) {
+TEST(FleetSessions, ACommonLossIsOneFinding) {
   const auto fleet = [](double since, int measured_before) {
     Runs runs;
     for (int i = 1; i <= 20; ++i) {
@@ -127,7 +127,7 @@ TEST(FleetSessions, WhatAllHaveLostSinceIsOneFinding) {
   EXPECT_TRUE(fleet(0.9, 10).effects.empty());   // no more than half were there before
 }
 
-TEST(FleetSessions, WhatNodesSayOfThemselvesIsReportedByWordAndCode) {
+TEST(FleetSessions, WarningsOfNodesAreReportedByWordAndCode) {
   for (const auto& [said, word, code] : {std::tuple{Outcome::fail, Outcome::fail, 10},
                                          {Outcome::error, Outcome::error, 1},
                                          {Outcome::inconclusive, Outcome::inconclusive, 11},
@@ -198,7 +198,7 @@ TEST(FleetSessions, ANewerRunHidesNoNeedThatItDidNotDecide) {
             Outcome::inconclusive);
 }
 
-TEST(FleetSessions, AnErrorStandsUntilItsConfigurationEndedWell) {
+TEST(FleetSessions, AnErrorStaysUntilItsConfigurationPassed) {
   const auto word = [](const std::string& config) {
     Runs runs = passing_nodes();
     StoredRun failed = judged_run(30, Outcome::pass, "1");
@@ -280,7 +280,7 @@ Runs racks(const std::string& sessions, double again = 0.92) {
 }
 
 /// Another session says something of a link only where it measured both of its ends.
-TEST(FleetSessions, ALinkIsHeldAgainstSessionsThatHaveBothItsEnds) {
+TEST(FleetSessions, ALinkIsComparedWithSessionsThatHaveBothItsEnds) {
   const auto link = [](bool older_has_both) {
     Runs runs;
     for (const bool newest : {true, false}) {

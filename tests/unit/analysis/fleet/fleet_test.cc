@@ -16,7 +16,7 @@
 namespace headrace::fleet::fleet_test {
 namespace {
 
-TEST(Fleet, NothingStandsOutAmongAlike) {
+TEST(Fleet, EqualNodesHaveNoOutlier) {
   Runs runs;
   runs.usual(64);
   const Fleet fleet = runs.judged();
@@ -73,7 +73,10 @@ TEST(Fleet, GroupsAreHardwareAndFirmware) {
   ASSERT_EQ(fleet.groups.size(), 2u);
   EXPECT_EQ(fleet.groups[0].nodes, 21u);
   EXPECT_TRUE(fleet.groups[0].judged);
-  EXPECT_FALSE(fleet.groups[1].judged);  // under 8: needs only
+  EXPECT_FALSE(fleet.groups[1].judged);
+  EXPECT_EQ(
+      fleet.groups[1].why,
+      "only 4 nodes have this hardware and firmware; a baseline needs 8, so they are compared with their needs only");
   ASSERT_EQ(fleet.groups[1].differs.size(), 1u);
   EXPECT_EQ(fleet.groups[1].differs[0].key, "device.firmware");
   EXPECT_EQ(fleet.groups[1].differs[0].usual, "1.3");

@@ -48,7 +48,7 @@ std::map<std::string, double> medians(const PairMatrix& matrix) {
   return all;
 }
 
-TEST(PairMetrics, AreSharesOfWhatSoundNodesReach) {
+TEST(PairMetrics, AreSharesOfTheRateOfSoundNodes) {
   PairMatrix matrix({"a", "b", "c", "d"});
   for (std::size_t i = 0; i < 4; ++i)
     for (std::size_t k = 0; k < 4; ++k)
@@ -65,7 +65,7 @@ TEST(PairMetrics, AreSharesOfWhatSoundNodesReach) {
   EXPECT_TRUE(medians(PairMatrix({"a", "b"})).empty());
 }
 
-TEST(PairMetrics, OfManyNodesTheSlowestPairStandsForEach) {
+TEST(PairMetrics, TheSlowestPairRepresentsEachNode) {
   std::vector<std::string> names;
   for (int i = 0; i < 65; ++i) names.push_back("n" + std::to_string(i));
   PairMatrix matrix(names);

@@ -266,7 +266,7 @@ std::vector<StoredRun> runs_of(const std::vector<double>& values, std::size_t fi
   return runs;
 }
 
-TEST(History, AChangeIsReportedWithWhatChangedThen) {
+TEST(History, AChangeIsReportedWithChangedSettings) {
   auto runs = runs_of(series(24, 4, 14, 0.88), 14);
   std::swap(runs[3], runs[20]);  // the order of files says nothing
   const History h = judge(runs, {});
@@ -311,7 +311,9 @@ TEST(History, OtherConfigurationsAreOtherSeries) {
             Outcome::incomplete);  // of the configuration that is measured now, too little is known
   EXPECT_EQ(h.exit_code, 12);
   EXPECT_EQ(h.sentence, "20 runs, 2 series: no changes, 1 too short to judge.");
-  EXPECT_EQ(judge({run_of(1, 1e9)}, {}).word, Outcome::incomplete);
+  const History single = judge({run_of(1, 1e9)}, {});
+  EXPECT_EQ(single.word, Outcome::incomplete);
+  EXPECT_EQ(single.sentence, "1 run; 1 series, too short to judge.");
 }
 
 TEST(History, AShortPastConfigurationIsNoReason) {

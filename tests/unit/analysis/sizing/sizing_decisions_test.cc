@@ -81,7 +81,7 @@ TEST(SizingDecisions, MoreAtWorkNeverPassesAndLessNeverFails) {
   EXPECT_FALSE(any.more || any.less || !any.differs.empty());
 }
 
-TEST(SizingDecisions, OfPointsThatAreAsLikeTheSlowerAnswers) {
+TEST(SizingDecisions, TheSlowerOfEquallyLikePointsAnswers) {
   StoredRun run = reads(20e6, {{"verify", "false"}});
   add(run, "small_file_read", "read_bandwidth", 9e6, {{"verify", "true"}});
   add(run, "small_file_read", "read_bandwidth", 30e6, {{"verify", "x"}});
@@ -118,7 +118,7 @@ TEST(SizingDecisions, ASessionOfTooFewIsLeftOutWhereOthersHaveEnough) {
   EXPECT_NE(of(runs).outcome, Outcome::pass);
 }
 
-TEST(SizingDecisions, WhatWasNotProvenColdNeverAnswers) {
+TEST(SizingDecisions, UnprovenColdNeverAnswers) {
   StoredRun run = reads(80e6);
   run.points[0].cache_unproven_share = 0.01;
   EXPECT_FALSE(of({run}).curve);
@@ -132,7 +132,7 @@ TEST(SizingDecisions, WhatWasNotProvenColdNeverAnswers) {
   EXPECT_EQ(s.word, Outcome::incomplete);
 }
 
-TEST(SizingDecisions, NoOtherWayAnswersForTheJobsThatWasNotProvenCold) {
+TEST(SizingDecisions, NoOtherPointAnswersForAnUnprovenColdOne) {
   StoredRun run = run_of();
   add(run, "small_file_read", "read_bandwidth", 80e6, {{"workers", "8"}});
   add(run, "small_file_read", "read_bandwidth", 80e6, {{"workers", "16"}});

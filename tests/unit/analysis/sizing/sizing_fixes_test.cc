@@ -40,7 +40,7 @@ std::vector<StoredRun> all_ways() {
   return runs;
 }
 
-TEST(SizingFixes, PromiseWhatSizingSaysOfTheChangedJob) {
+TEST(SizingFixes, PredictTheSizingOfTheChangedJob) {
   const auto runs = all_ways();
   const std::vector<std::vector<std::string>> jobs = {
       {},

@@ -94,7 +94,7 @@ TEST(SizingSessions, AtTheNeedNeitherWordIsSaidInMoreThanFivePercent) {
   }
 }
 
-TEST(SizingSessions, WhatLiesTwentyPercentAwayIsSeen) {
+TEST(SizingSessions, ADifferenceOfTwentyPercentIsSeen) {
   constexpr int kTrials = 200;
   for (const World& world : {World{"1 session", 1, 10, 0.02, 0.02}, World{"2 sessions", 2, 10, 0.02, 0.05},
                              World{"3 sessions", 3, 10, 0.02, 0.05}, World{"12 sessions", 12, 10, 0.02, 0.05}}) {

@@ -111,7 +111,7 @@ TEST(Sizing, ALocalDiskNeitherFeedsNorStarvesOtherNodes) {
   }
 }
 
-TEST(Sizing, WhereStorageIs) {
+TEST(Sizing, TheBestBoundIsStorage) {
   const auto local = [](std::map<std::string, std::string> facts, std::map<std::string, std::string> params = {}) {
     StoredRun run = run_of();
     add(run, "small_file_read", "read_bandwidth", 20e6, std::move(params));
@@ -162,7 +162,7 @@ TEST(Sizing, OneRepetitionIsNoSupply) {
   EXPECT_EQ(cold->why, "small_file_read has one repetition, which bounds nothing");
 }
 
-TEST(Sizing, WhatDeliveredNothingInItsTimeIsNoRate) {
+TEST(Sizing, ZeroInTimeIsNoRate) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 30e6, {}, "cold", 10);
   put(runs[0].points[0], 4, 0);
@@ -172,7 +172,7 @@ TEST(Sizing, WhatDeliveredNothingInItsTimeIsNoRate) {
   EXPECT_NE(p.outcome, Outcome::fail);
 }
 
-TEST(Sizing, WhatIsExtrapolatedNeverPasses) {
+TEST(Sizing, ExtrapolationNeverPasses) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 20e6);
   const Sizing s = size(job(), "job.yaml", runs);
@@ -181,7 +181,7 @@ TEST(Sizing, WhatIsExtrapolatedNeverPasses) {
   EXPECT_EQ(size(job({"cluster.nodes=1"}), "job.yaml", runs).phases[0].outcome, Outcome::pass);
 }
 
-TEST(Sizing, WhatWasDisturbedIsJudgedAsAVerdictJudgesIt) {
+TEST(Sizing, DisturbedRunsAreJudgedAsByAVerdict) {
   std::vector<StoredRun> runs{run_of()};  // 8 MB/s needed
   add(runs[0], "small_file_read", "read_bandwidth", 20e6);
   StoredPoint& point = runs[0].points[0];
@@ -270,7 +270,7 @@ TEST(Sizing, ASaturatedSupplyStopsGrowing) {
   EXPECT_EQ(*curve.crossing, 10);  // 10.4 MB/s
 }
 
-TEST(Sizing, FixesSayWhatTheyAreBuiltOn) {
+TEST(Sizing, FixesNameTheirBasis) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 4e6, {{"engine", "posix"}, {"workers", "8"}});
   add(runs[0], "small_file_read", "read_bandwidth", 6e6, {{"engine", "posix"}, {"workers", "32"}});
@@ -359,7 +359,7 @@ TEST(Sizing, AssumptionsReportWhereTheyFlip) {
   EXPECT_NEAR(*time->flips_at, 0.5, 1e-3);
 }
 
-TEST(Sizing, NothingThatFitsIsReportedWithWhatWould) {
+TEST(Sizing, ASufficientSystemIsReportedWithoutFixes) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 16e6, {}, "warm");
   try {
@@ -371,7 +371,7 @@ TEST(Sizing, NothingThatFitsIsReportedWithWhatWould) {
   }
 }
 
-TEST(Sizing, WhatWasMeasuredInVainSaysWhy) {
+TEST(Sizing, FailedMeasurementsHaveReasons) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 6e6);
   add(runs[0], "epochs", "steady_read_bandwidth", 6e6);

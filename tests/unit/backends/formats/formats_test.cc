@@ -93,7 +93,7 @@ TEST(FormatTest, NamesByProductsAndSideFiles) {
   EXPECT_FALSE(has_image_extension("jpg"));
 }
 
-TEST(FormatTest, NamesWhatItDoesNotParse) {
+TEST(FormatTest, NamesUnparsedFormats) {
   const auto foreign = [](const std::string& name, const std::string& text) {
     return std::string(in_file(text, [&](int fd) { return foreign_format(name, bytes_of_file(fd)); }).name);
   };
@@ -279,7 +279,7 @@ TEST(TarParserTest, ACutAnywhereIsReportedOnce) {
   }
 }
 
-TEST(TarParserTest, WhatIsLeftOfAShardIsNoPartOfTheNext) {
+TEST(TarParserTest, TheRestOfAShardIsNoPartOfTheNext) {
   const std::string tar = tar_of(4);
   std::string unlabelled;
   add(unlabelled, "a.jpg", 10);

@@ -35,7 +35,7 @@ TEST(WarmupCut, NothingToCutAndNeverMoreThanHalf) {
   EXPECT_EQ(warmup_cut(rising), 25u);
 }
 
-TEST(DifferingStart, IsOnlyWhatTheRestIsNotLike) {
+TEST(DifferingStart, IsOnlyAStartUnlikeTheRest) {
   std::vector<double> slow{10, 40, 70}, stall(40, 100), again;
   for (int i = 0; i < 40; ++i) slow.push_back(100 + i % 2);
   EXPECT_EQ(differing_start(slow).length, 3u);

@@ -91,7 +91,7 @@ TEST(AcrossSessions, WithoutThemTheWordIsOfThisSession) {
   EXPECT_EQ(alone.single_session, 0);
 }
 
-TEST(AcrossSessions, WhatIsFarFromTheNeedStaysDecided) {
+TEST(AcrossSessions, ValuesFarFromTheNeedStayDecided) {
   EXPECT_GE(shares(1 / 1.15, 8, 0.02).pass, 0.9);
   EXPECT_GE(shares(1 / 0.85, 8, 0.02).fail, 0.9);
 }
@@ -118,7 +118,7 @@ TEST(AcrossSessions, BoundsAreAddedAsIndependentErrors) {
   EXPECT_TRUE(j.thin);
 }
 
-TEST(AcrossSessions, WhatTheyDoNotBearIsTakenBackWithTheReason) {
+TEST(AcrossSessions, AnUnsupportedVerdictIsTakenBackWithTheReason) {
   Judgement j = passed(96, 97, 100, 104);
   hold_across_sessions({.spread = 0.02, .sessions = 8}, j);
   EXPECT_EQ(j.outcome, Outcome::inconclusive);
@@ -128,7 +128,7 @@ TEST(AcrossSessions, WhatTheyDoNotBearIsTakenBackWithTheReason) {
   EXPECT_NE(j.next_step.find("headrace size"), std::string::npos);
 }
 
-TEST(AcrossSessions, WhatIsNotKnownOrNoMeasurementStaysAsItIs) {
+TEST(AcrossSessions, UnknownsAndNonMeasurementsStay) {
   Judgement unknown = passed(96, 97, 100, 104);
   hold_across_sessions({}, unknown);
   EXPECT_EQ(unknown.outcome, Outcome::pass);

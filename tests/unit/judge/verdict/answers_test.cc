@@ -205,7 +205,7 @@ TEST(Answers, SharesHaveBoundsWithinOne) {
 }
 
 /// However well the state of another way was proven, and however badly that of the job's own.
-TEST(Answers, TheJobsOwnWayDecidesThoughItsStateWasNotProven) {
+TEST(Answers, TheJobsOwnPointDecidesDespiteItsUnprovenState) {
   std::vector<RecordedPoint> points{point("more-workers", {100, 100, 100, 100, 100}),
                                     point("job", {50, 50, 50, 50, 50})};
   points[0].params["workers"] = std::uint64_t{32};

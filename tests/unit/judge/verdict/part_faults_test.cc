@@ -107,7 +107,7 @@ TEST(PartFaults, ACountIsJudgedAbsolutely) {
   }
 }
 
-TEST(PartFaults, OfSeveralPointsTheOneThatCountedAnyAnswers) {
+TEST(PartFaults, ThePointWithACountAnswers) {
   std::vector<RecordedPoint> points{burn(), burn(), burn()};
   points[1].id = "gpu_burn/label:hot";
   go_wrong(points[1].repetitions[3]);
@@ -142,7 +142,7 @@ TEST(PartFaults, AFailedPointDoesNotHideAFault) {
   EXPECT_EQ(summarize_run(all, std::vector{point}, 0).exit_code, 10);
 }
 
-TEST(PartFaults, EveryAbsoluteCountSaysWhatToDo) {
+TEST(PartFaults, EveryAbsoluteCountNamesItsRemedy) {
   for (const FaultCount& one : kFaultCounts) {
     if (!one.always) continue;
     EXPECT_NE(one.fix.find("drain the node"), std::string_view::npos) << one.name;

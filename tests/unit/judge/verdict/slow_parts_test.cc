@@ -76,9 +76,9 @@ TEST(SlowParts, AHealthyMatrixIsNotJudged) {
   EXPECT_EQ(summarize_run(judge_run({}, points), points, 0).word, Outcome::measured);
 }
 
-TEST(SlowParts, LittleMoreThanTheLimitAccusesNobody) { EXPECT_TRUE(judged({alike(matrix({{2, -1, 0.76}}))}).empty()); }
+TEST(SlowParts, LittleMoreThanTheLimitAccusesNone) { EXPECT_TRUE(judged({alike(matrix({{2, -1, 0.76}}))}).empty()); }
 
-TEST(SlowParts, TooFewRepetitionsAccuseNobody) {
+TEST(SlowParts, TooFewRepetitionsAccuseNone) {
   for (const unsigned repetitions : {1u, 3u}) {
     const auto found = judged({alike(matrix({{2, -1, 0.5}}), repetitions)});
     ASSERT_EQ(found.size(), 1u) << repetitions;
@@ -89,7 +89,7 @@ TEST(SlowParts, TooFewRepetitionsAccuseNobody) {
   }
 }
 
-TEST(SlowParts, WhatIsSlowInSomeRepetitionsOnlyIsOpen) {
+TEST(SlowParts, SlownessInSomeRepetitionsIsOpen) {
   const PairMatrix slow = matrix({{2, -1, 0.5}}), well = matrix({});
   const auto found = judged({point({slow, slow, slow, slow, well, well})});
   ASSERT_EQ(found.size(), 1u);
@@ -97,7 +97,7 @@ TEST(SlowParts, WhatIsSlowInSomeRepetitionsOnlyIsOpen) {
   EXPECT_TRUE(judged({point({slow, slow, well, well, well, well})}).empty());  // its median is healthy
 }
 
-TEST(SlowParts, ARepetitionInWhichAllWereSlowAccusesNobodyAndClearsNobody) {
+TEST(SlowParts, ARepetitionWithAllSlowAccusesAndClearsNone) {
   PairMatrix slow = matrix({{2, -1, 0.5}}), all_slow = slow, healthy = matrix({}), healthy_slow = healthy;
   for (PairMatrix* m : {&all_slow, &healthy_slow})
     for (auto& row : m->rate)
@@ -106,7 +106,7 @@ TEST(SlowParts, ARepetitionInWhichAllWereSlowAccusesNobodyAndClearsNobody) {
   EXPECT_TRUE(judged({point({healthy, healthy_slow, healthy_slow, healthy, healthy, healthy})}).empty());
 }
 
-TEST(SlowParts, WhatElseRanAccusesNobody) {
+TEST(SlowParts, OtherProgramsAccuseNone) {
   RecordedPoint p = alike(matrix({{2, -1, 0.5}}));
   for (RecordedRepetition& r : p.repetitions) r.disturbed = true;
   const auto found = judged({p});
@@ -115,7 +115,7 @@ TEST(SlowParts, WhatElseRanAccusesNobody) {
   EXPECT_EQ(found[0].reason, Reason::disturbed);
 }
 
-TEST(SlowParts, WhatIsWellAfterARestIsNotAccused) {
+TEST(SlowParts, RecoveryAfterAPauseIsNotAccused) {
   RecordedPoint p = alike(matrix({{2, -1, 0.5}}));
   p.measured_again = true;
   for (const double share : {0.5, 0.5}) {
@@ -132,7 +132,7 @@ TEST(SlowParts, WhatIsWellAfterARestIsNotAccused) {
 }
 
 /// Pairs that reach 100, 60 and 40 % of each other by chance show no node that reaches half.
-TEST(SlowParts, WhereSoundPairsDifferAsMuchNobodyStandsOut) {
+TEST(SlowParts, SoundPairsWithEqualSpreadHaveNoOutlier) {
   std::vector<PairMatrix> each;
   for (int r = 0; r < 6; ++r) {
     PairMatrix& m = each.emplace_back(matrix({{2, -1, 0.5}}, 5));
@@ -146,7 +146,7 @@ TEST(SlowParts, WhereSoundPairsDifferAsMuchNobodyStandsOut) {
     EXPECT_NE(j.outcome, Outcome::fail) << j.scope << " " << j.explanation;
 }
 
-TEST(SlowParts, BothWaysOfALinkAreOneJudgement) {
+TEST(SlowParts, BothDirectionsOfALinkAreOneJudgement) {
   const auto found = judged({alike(matrix({{1, 3, 0.5}, {3, 1, 0.4}}))});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].scope, "link node1 to node3");
@@ -168,7 +168,7 @@ TEST(SlowParts, ALinkOfASlowNodeIsReportedByTheNode) {
   EXPECT_EQ(both[0].scope, "node node2");
 }
 
-TEST(SlowParts, OfFewNodesOrPairsNobodyCanDecideWhatIsUsual) {
+TEST(SlowParts, FewNodesOrPairsHaveNoBaseline) {
   EXPECT_TRUE(judged({alike(matrix({{2, -1, 0.5}}, 3))}).empty());
   PairMatrix two_pairs = matrix({{0, 2, 0.3}, {2, 0, 0.3}});
   for (unsigned a = 0; a < kNodes; ++a)
@@ -180,7 +180,7 @@ TEST(SlowParts, OfFewNodesOrPairsNobodyCanDecideWhatIsUsual) {
   EXPECT_TRUE(judged({one_host}).empty());
 }
 
-TEST(SlowParts, WhoCannotBeConnectedFailsWithoutBounds) {
+TEST(SlowParts, AnUnconnectedPartFailsWithoutBounds) {
   PairMatrix m = matrix({}, 3);
   m.rate[0][2] = m.rate[2][0] = -1;
   m.unreached = {{0, 2, "rank 0 (node0) cannot connect to rank 2 (node2)"}};
@@ -192,7 +192,7 @@ TEST(SlowParts, WhoCannotBeConnectedFailsWithoutBounds) {
 }
 
 /// One of rates reports the node, one without, such as of latencies, each link of it.
-TEST(SlowParts, LinksOfANodeThatNobodyReachesAreReportedByTheNode) {
+TEST(SlowParts, AnUnreachableNodeReportsForItsLinks) {
   PairMatrix rated = matrix({}), without(rated.names);
   for (unsigned other = 0; other < kNodes; ++other) {
     if (other == 2) continue;
@@ -211,7 +211,7 @@ TEST(SlowParts, LinksOfANodeThatNobodyReachesAreReportedByTheNode) {
   EXPECT_EQ(scopes(judged({latency})).size(), kNodes - 1);
 }
 
-TEST(SlowParts, WhoCouldBeConnectedAfterARestIsNotAccused) {
+TEST(SlowParts, AConnectionAfterAPauseIsNotAccused) {
   PairMatrix m = matrix({}), well = m;
   m.rate[0][2] = m.rate[2][0] = -1;
   m.unreached = {{0, 2, "rank 0 (node0) cannot connect to rank 2 (node2)"}};

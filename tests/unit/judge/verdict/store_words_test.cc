@@ -45,7 +45,7 @@ TEST(StoreWords, ReportConcurrencySizeAndTheLeastProcessorTime) {
       << j.explanation;
 }
 
-TEST(StoreWords, ReportOfNoWayThatDoesNotReachTheNeed) {
+TEST(StoreWords, ReportOnlySettingsThatReachTheNeed) {
   const std::vector<RecordedPoint> points{point("job", 1000, 0.5, 12), point("queue", 2000, 0.4, 64)};
   Judgement j = asked(1500);
   report_requests(points[0], points, "read_iops", j);

@@ -207,7 +207,7 @@ TEST(ErrorsAtTheNeed, TheBestOfTwelvePoints) {
 }
 
 /// The true rate is that of the system with its neighbour.
-TEST(ErrorsAtTheNeed, WhatWasDisturbedIsTakenAgain) {
+TEST(ErrorsAtTheNeed, DisturbedRepetitionsAreRepeated) {
   for (const double one_in : {10.0, 5.0, 3.0})
     expect_no_more_wrong(Simulation{.trials = 400}(1 - 0.3 / one_in, neighbour(0.02, one_in)),
                          "disturbed, one in " + std::to_string(one_in));
@@ -290,7 +290,7 @@ TEST(ErrorsAtTheNeed, AStallIsNoWarmUp) {
                          std::to_string(stretches) + " stalls within each repetition");
 }
 
-TEST(Power, FindsWhatIsThere) {
+TEST(Power, FindsRealDifferences) {
   const Counts better = Simulation{.trials = 1500}(1 / 1.1, noise(0.05));  // close to what is promised
   const Counts worse = Simulation{.trials = 300}(1 / 0.9, noise(0.05));
   EXPECT_GE(better.pass, 0.9);
@@ -301,13 +301,13 @@ TEST(Power, FindsWhatIsThere) {
   std::printf("+10 %%: PASS %.1f %%; -10 %%: FAIL %.1f %%\n", 100 * better.pass, 100 * worse.fail);
 }
 
-TEST(Power, WhatIsClearTakesFiveRepetitions) {
+TEST(Power, AClearCaseTakesFiveRepetitions) {
   const Counts clear = Simulation{}(0.5, noise(0.05));
   EXPECT_NEAR(clear.pass, 1, 1e-9);
   EXPECT_LE(clear.repetitions, 6.5);
 }
 
-TEST(Power, WhereNeighboursAreAlikeMoreAreTaken) {
+TEST(Power, AutocorrelationTakesMore) {
   const Counts c = Simulation{}(1 / 1.04, noise(0.05, 0.7));
   EXPECT_GT(c.repetitions, 18);
   EXPECT_GT(c.correlated, 0.2);

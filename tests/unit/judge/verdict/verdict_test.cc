@@ -82,7 +82,7 @@ TEST(Judge, ARateIsTotalWorkOverTotalTime) {
   EXPECT_EQ(*c.judgement.typical, 250);
 }
 
-TEST(Judge, WhatStallsCostIsReported) {
+TEST(Judge, TheCostOfStallsIsReported) {
   std::vector<double> values(15, 100.0);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] += 0.1 * static_cast<double>(i % 3);
   values[4] = values[11] = 50;
@@ -95,7 +95,7 @@ TEST(Judge, WhatStallsCostIsReported) {
 }
 
 /// From 1 % on, and only what is more than the scatter of the typical repetition.
-TEST(Judge, WhatIsNoStallIsNotReported) {
+TEST(Judge, NonStallsAreNotReported) {
   const auto with_two_of = [](double value) {
     std::vector<double> values(15, 100.0);
     values[4] = values[11] = value;
@@ -116,7 +116,7 @@ TEST(Judge, WhatIsNoStallIsNotReported) {
 }
 
 /// Of fewer than five a rate is a mean over time, too; everything else is a median.
-TEST(Judge, WhatHasNoBoundsHasAnEstimate) {
+TEST(Judge, AnEstimateReplacesMissingBounds) {
   Case rate({100, 400}, 10);
   for (Taken& t : rate.evidence.taken) t.seconds = 1 / *t.value;  // each did the same work
   EXPECT_EQ(rate().reason, Reason::few_reps);
@@ -186,10 +186,9 @@ TEST(Judge, DisturbanceExplainsAndDoesNotVeto) {
   for (std::size_t i = 0; i < 3; ++i) pass.evidence.taken[i].disturbed = true;
   pass.evidence.disturbed_why = "foreign I/O 6 % of the test's bytes";
   EXPECT_EQ(pass().outcome, Outcome::pass);
-  EXPECT_NE(
-      pass.judgement.explanation.find(" Something else disturbed 3 of the 5 repetitions: foreign I/O 6 % of the test's "
-                                      "bytes; the need is met even so."),
-      std::string::npos)
+  EXPECT_NE(pass.judgement.explanation.find(" 3 of 5 repetitions were disturbed: foreign I/O 6 % of the test's "
+                                            "bytes; the need is met even so."),
+            std::string::npos)
       << pass.judgement.explanation;
 
   Case fail(std::vector<double>(12, 1.0e9), 1.6e9);
@@ -203,7 +202,7 @@ TEST(Judge, DisturbanceExplainsAndDoesNotVeto) {
 }
 
 /// Taking again what was disturbed must not make a slow system fast.
-TEST(Judge, WhatWasTakenAgainIsNotForgotten) {
+TEST(Judge, RepeatedRepetitionsAreNotForgotten) {
   Case c(kFive, 0.8e9);
   EXPECT_EQ(c().outcome, Outcome::pass);
   c.evidence.taken.push_back({.value = 0.9e9, .seconds = 1, .counted = false, .disturbed = true});
@@ -213,7 +212,7 @@ TEST(Judge, WhatWasTakenAgainIsNotForgotten) {
   c.evidence.taken.push_back({.value = 0.4e9, .seconds = 1, .counted = false, .disturbed = true});
   EXPECT_EQ(c().outcome, Outcome::inconclusive);
   EXPECT_EQ(c.judgement.reason, Reason::disturbed);
-  EXPECT_NE(c.judgement.explanation.find("2 were taken again, and with them it would be 900 MB/s: INCONCLUSIVE."),
+  EXPECT_NE(c.judgement.explanation.find("2 were repeated, and all of them together give 900 MB/s: INCONCLUSIVE."),
             std::string::npos)
       << c.judgement.explanation;
 }
@@ -361,7 +360,7 @@ TEST(Verdict, ExitCodes) {
   EXPECT_EQ(summarize(std::vector<Judgement>{pass}, SIGINT).word, Outcome::interrupted);
 }
 
-TEST(Verdict, CountsWhatNoNeedReportsOf) {
+TEST(Verdict, CountsValuesWithoutANeed) {
   const Judgement pass = with(Outcome::pass), error = with(Outcome::error);
   const Summary failed = summarize(std::vector{pass, error}, 0, {.all = 4, .skipped = 1, .failed = 2});
   EXPECT_EQ(failed.word, Outcome::error);

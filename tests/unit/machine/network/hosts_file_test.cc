@@ -9,7 +9,7 @@
 namespace headrace::hosts_file_test {
 namespace {
 
-TEST(HostsFile, ReportsWhereEachStands) {
+TEST(HostsFile, ReportsThePlaceOfEach) {
   const headrace::testing::TemporaryFolder folder;
   folder.write("hosts", "# all\nnode01 slots=8 rack=r1 switch=s1 pdu=p4\n\nnode02 rack=r1 # later\n");
   const auto hosts = read_hosts(folder / "hosts");
@@ -43,6 +43,12 @@ TEST(HostsFile, ReadsListsAsSlurmWritesThem) {
   const auto hosts = hosts_from("root@node[1-2] rack=r1\n", "hosts");
   EXPECT_EQ(hosts[1].login(), "root@node2");
   EXPECT_EQ(hosts[1].rack, "r1");
+  EXPECT_TRUE(refusal([] {
+                std::string endless;
+                for (int i = 0; i < 100'000; ++i) endless += "[1]";
+                return "n" + endless;
+              }())
+                  .find("too long") != std::string::npos);
   for (const char* wrong : {"node[1-", "node[2-1]", "node[a-b]", "node[]", "node[1-999999999]"})
     EXPECT_TRUE(refusal(wrong).starts_with("hosts:1:1: ")) << wrong << refusal(wrong);
   EXPECT_NE(refusal("node[1-3]\nnode2 rack=r1\n").find("a second line for node2"), std::string::npos);
@@ -67,12 +73,26 @@ TEST(HostsFile, AUserIsTheLaunchersAndNoPartOfTheName) {
   EXPECT_EQ(hosts[2].name, "fd00::2");
 }
 
-TEST(HostsFile, WhatEditorsLeaveIsReadOver) {
+TEST(HostsFile, RemainsOfEditorsAreIgnored) {
   const auto hosts = hosts_from("\xEF\xBB\xBFnode01 rack=r1 \t\r\n# all\r\n\r\n\tnode02\t# the last\r\n   ", "hosts");
   ASSERT_EQ(hosts.size(), 2u);
   EXPECT_EQ(hosts[0].name, "node01");
   EXPECT_EQ(hosts[0].rack, "r1");
   EXPECT_EQ(hosts[1].name, "node02");
+}
+
+TEST(HostsFile, NamesTheCommandThatConverts) {
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"nodes/gpu1\n", "cut -d/ -f2 hosts"},
+      {"gpu1/0*8\n", "| cut -d/ -f1"},
+      {"node1 1 gpu idle\n", "awk '{print $1}' hosts"},
+      {"node1* 1 gpu idle\n", "| tr -d '*'"},
+      {"fd00::a fd00::b\n", "tr -s"},
+      {"[gpu:vars]\n", "ansible all -i hosts"},
+      {"# all\nhostname,rack\nnode1,r1\n", "awk -F, 'NR > 2 {print $1}' hosts"},
+      {"rack;nodename\nr1;node1\n", "awk -F';' 'NR > 1 {print $2}' hosts"}};
+  for (const auto& [text, command] : files) EXPECT_NE(refusal(text).find(command), std::string::npos) << refusal(text);
+  EXPECT_EQ(names("[fd00::1]\ngpu,node\n"), (std::vector<std::string>{"fd00::1", "gpu", "node"}));
 }
 
 TEST(HostsFile, AHostIsKnownByItsNameOrItsFirstLabel) {

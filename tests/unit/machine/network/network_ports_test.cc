@@ -72,7 +72,7 @@ TEST_F(NetworkPorts, APlugCountsOnce) {
   EXPECT_EQ(names(), "mlx5_0/1");
 }
 
-TEST_F(NetworkPorts, OfAPlugTheInterfaceThatIsUpReports) {
+TEST_F(NetworkPorts, TheActiveInterfaceOfAPlugReports) {
   card("devices/0000:01:00.0");
   for (const char* name : {"eth0", "eth1"}) {
     ethernet(name);
@@ -143,7 +143,7 @@ TEST(NetworkPortsWorkload, CountsOrSaysWhyNot) {
   EXPECT_EQ(whys[0], whys[1]);
 }
 
-TEST(NetworkPortsWorkload, RefusesWhatIsNoRate) {
+TEST(NetworkPortsWorkload, RefusesInvalidRates) {
   EXPECT_NE(problems_of("network_ports", "nic_rate: 400MiB\n").find("network_ports: nic_rate: '400MiB'"),
             std::string::npos)
       << problems_of("network_ports", "nic_rate: 400MiB\n");

@@ -30,7 +30,7 @@ TEST_F(RailInterfaces, CardsInTheOrderOfTheirNumbers) {
   EXPECT_EQ(rails(), (Names{"eth0", "eth2", "eth10"}));
 }
 
-TEST_F(RailInterfaces, WhatIsOverACardIsARail) {
+TEST_F(RailInterfaces, AnInterfaceOverACardIsARail) {
   for (const char* kind : {"bond", "vlan", "macvlan", "ipvlan", ""}) {  // a team has no kind
     cards({"eth0", "eth1"});
     stacked("up0", kind, {"eth1"});
@@ -69,7 +69,7 @@ TEST_F(RailInterfaces, AVethIsARailWhereThereIsNothingElse) {
   EXPECT_EQ(left_out()[1], "eth0 (no network card behind it)");
 }
 
-TEST_F(RailInterfaces, ABondOfVethsStandsForThem) {
+TEST_F(RailInterfaces, ABondOfVethsReplacesThem) {
   for (const char* name : {"eth0", "eth1"}) stacked(name, "");
   stacked("bond0", "bond", {"eth0", "eth1"});
   stacked("docker0", "bridge");
@@ -84,7 +84,7 @@ TEST_F(RailInterfaces, ABridgeWithACardIsOneWhereNoCardHasAnAddress) {
   EXPECT_EQ(rails(), (Names{"eth1"}));
 }
 
-TEST_F(RailInterfaces, AMacvlanWhoseCardIsOutsideTheContainer) {
+TEST_F(RailInterfaces, AMacvlanWithItsCardOutsideTheContainer) {
   stacked("net1", "macvlan");
   stacked("eth0", "");
   EXPECT_EQ(rails(), (Names{"net1"}));

@@ -55,7 +55,7 @@ Seen measure(
   return seen;
 }
 
-TEST(RdmaPair, BothEndsReportWhatTheySentAndOneTheLatency) {
+TEST(RdmaPair, BothEndsReportSentBytesAndOneTheLatency) {
   const Seen seen = measure(std::make_shared<HostFabric>());
   EXPECT_EQ(seen.why_called + seen.why_answered, "");
   EXPECT_EQ(seen.called.damaged + seen.answered.damaged, "");
@@ -68,7 +68,7 @@ TEST(RdmaPair, BothEndsReportWhatTheySentAndOneTheLatency) {
   EXPECT_LE(seen.called.latency->median_s, seen.called.latency->p99_s);
 }
 
-TEST(RdmaPair, WhatCameDamagedIsNoRate) {
+TEST(RdmaPair, DamagedDataIsNoRate) {
   const auto fabric = std::make_shared<HostFabric>();
   const Seen seen = measure(fabric, quick(), [&] {
     const std::lock_guard lock(fabric->mutex);
@@ -98,7 +98,7 @@ TEST(RdmaPair, APortThatIsDownOrNotThereIsReported) {
   EXPECT_THROW(RdmaPair(rdma, quick("host1/1")), std::exception);
 }
 
-TEST(RdmaPair, CountsWhatItsPortSentAgainAndItsOwnErrors) {
+TEST(RdmaPair, CountsRetransmissionsAndErrorsOfItsPort) {
   const TemporaryFolder folder;
   const std::string port = "sys/class/infiniband/host0/ports/1/";
   const auto lay = [&](const char* name, int count) { folder.write(port + name, std::to_string(count) + "\n"); };

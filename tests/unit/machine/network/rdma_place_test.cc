@@ -84,7 +84,7 @@ TEST(RdmaPlace, FindsThePortThatHasTheAddress) {
   EXPECT_EQ(choose_rdma_place(ports, {}).port, &ports[1]);
 }
 
-TEST(RdmaPlace, SaysWhatThereIs) {
+TEST(RdmaPlace, ListsExistingPorts) {
   std::vector ports{port("mlx5_0", 1, usual()), port("mlx5_0", 2)};
   EXPECT_EQ(refusal(ports, {.device = "mlx5_1"}),
             "there is no RDMA device 'mlx5_1'; did you mean 'mlx5_0'? (devices: mlx5_0)");
@@ -233,7 +233,7 @@ TEST_F(PciTree, EachPortHasTheGpuBehindTheSameSwitch) {
   EXPECT_EQ(nearest({left, left, left}), 1u) << "far ones are for nobody";
 }
 
-TEST_F(PciTree, WhereTheKernelReportsNothingRanksShareThemOut) {
+TEST_F(PciTree, WithoutKernelReportsRanksShareThemOut) {
   EXPECT_EQ(nearest({""}), 0u);
   EXPECT_EQ(nearest({"", "", ""}), 2u);
 }

@@ -28,7 +28,7 @@ TEST(RdmaWire, ComesBackAsItWas) {
   EXPECT_EQ(back.key, card.key);
 }
 
-TEST(RdmaWire, RefusesWhatIsTooShort) {
+TEST(RdmaWire, RefusesShortMessages) {
   const std::string whole = to_bytes({});
   EXPECT_THROW(card_from(whole.substr(0, whole.size() - 1)), RunError);
   EXPECT_THROW(card_from(""), RunError);

@@ -66,7 +66,7 @@ TEST(TcpMesh, LeavesOutAPairThatCannotBeConnected) {
   });
 }
 
-TEST(TcpMesh, ReportsWhoHasNoSuchInterface) {
+TEST(TcpMesh, ReportsRanksWithoutTheInterface) {
   on_ranks({"a", "b"}, 10, [](std::unique_ptr<Ranks> ranks) {
     TcpMesh::Options options;
     options.timeout_s = 0.5;

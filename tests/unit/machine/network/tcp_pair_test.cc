@@ -21,7 +21,7 @@ TcpPairPlan quick() {
   return plan;
 }
 
-TEST(TcpPair, BothEndsReportWhatTheyReceivedAndOneTheLatency) {
+TEST(TcpPair, BothEndsReportReceivedBytesAndOneTheLatency) {
   TcpPairListener listener(quick());
   TcpPairEnd answered;
   std::jthread other([&] { answered = listener.answer(); });
@@ -39,7 +39,7 @@ TEST(TcpPair, BothEndsReportWhatTheyReceivedAndOneTheLatency) {
 }
 
 /// The end that is called calls back, and says why it cannot.
-TEST(TcpPair, BothWaysAreTried) {
+TEST(TcpPair, BothDirectionsAreTried) {
   for (const bool reachable : {true, false}) {
     TcpPairListener called(quick()), caller(quick());
     TcpDoor back = caller.door();
@@ -59,13 +59,13 @@ TEST(TcpPair, BothWaysAreTried) {
   }
 }
 
-TEST(TcpPair, NobodyComes) {
+TEST(TcpPair, NoCallerComes) {
   TcpPairPlan plan = quick();
   plan.meet_s = 0.1;
   EXPECT_THROW(TcpPairListener(plan).answer(), RunError);
 }
 
-TEST(TcpPair, NobodyIsCalledWithoutTheToken) {
+TEST(TcpPair, CallsNeedTheToken) {
   TcpPairPlan plan = quick();
   plan.meet_s = 1;
   TcpPairListener listener(plan);
@@ -123,7 +123,7 @@ TEST(TcpPair, AnEndThatSendsForEverIsGivenUp) {
   EXPECT_EQ(why_not([&] { call_pair(door, short_spare()); }), "the other end did not finish in time");
 }
 
-TEST(TcpPair, SilentConnectionsKeepNobodyWaiting) {
+TEST(TcpPair, SilentConnectionsDelayNoOther) {
   TcpPairListener listener(quick());
   std::vector<system::UniqueFd> strangers;
   for (int i = 0; i < 40; ++i) {

@@ -101,7 +101,7 @@ TEST(BatchQueueTest, ABatchOfPiecesIsReadyWithItsLastOne) {
   EXPECT_EQ(take(queue), -2) << "two pieces are no batch";
 }
 
-TEST(BatchQueueTest, NobodySleepsThroughWhatItWaitsFor) {
+TEST(BatchQueueTest, NoWorkerSleepsThroughItsSignal) {
   constexpr std::uint64_t kBatches = 2000, kForever = 100'000'000'000;
   Bell gpu;
   BatchQueue queue({.workers = 1, .ahead = 1}, gpu);

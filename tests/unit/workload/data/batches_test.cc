@@ -113,7 +113,7 @@ TEST(BatchesTest, ASlowBatchHoldsBackTheOthersOnceTheyAreAsFarAheadAsTheyMay) {
   for (unsigned i = 0; i < 3; ++i) EXPECT_EQ(crew.recorded(i), 200u);
 }
 
-TEST(BatchesTest, WhatIsNeverDeliveredIsNoThroughput) {
+TEST(BatchesTest, UndeliveredBatchesAreNoThroughput) {
   Crew crew(3, 2, 4);
   crew.hold(0, true);
   crew.start({50, 50, 50});

@@ -43,7 +43,7 @@ TEST(JudgeCacheState, ColdNeedsAnEmptyCacheAndTrafficFromStorage) {
   EXPECT_EQ(judged(CacheState::cold, 0, 0, 0).why, "nothing was read");
 }
 
-TEST(JudgeCacheState, WhatWasNotDeliveredInTimeCameFromStorageNonetheless) {
+TEST(JudgeCacheState, LateDeliveriesCameFromStorageNonetheless) {
   EXPECT_TRUE(judged(CacheState::cold, 0, 0, 100).proven);
   EXPECT_EQ(judged(CacheState::cold, 0, 0, 100).why,
             "0 % in the page cache before; what came from storage was not delivered in time");
@@ -63,7 +63,7 @@ TEST(JudgeCacheState, BypassedLooksAtTrafficOnly) {
   EXPECT_EQ(judged(CacheState::bypassed, 1, 100, 100).why, "100 % of the bytes from storage");
 }
 
-TEST(JudgeCacheState, WhereOneCannotBeSeenTheOtherDecides) {
+TEST(JudgeCacheState, IfOneIsUnknownTheOtherDecides) {
   EXPECT_TRUE(judged(CacheState::cold, -1, 100, 100).proven);
   EXPECT_FALSE(judged(CacheState::cold, -1, 100, 10).proven);
   CacheProof remote = nothing_proven(CacheState::warm);
@@ -75,7 +75,7 @@ TEST(JudgeCacheState, WhereOneCannotBeSeenTheOtherDecides) {
   EXPECT_EQ(remote.why, "100 % in the page cache before; this file system's traffic is not counted");
 }
 
-TEST(JudgeCacheState, WhatIsNotCountedIsNotFromStorage) {
+TEST(JudgeCacheState, UncountedBytesAreNotFromStorage) {
   for (const CacheState state : {CacheState::cold, CacheState::bypassed}) {
     CacheProof remote = nothing_proven(state);
     remote.counter.clear();
@@ -94,7 +94,7 @@ TEST(JudgeCacheState, NeighboursProveNothing) {
   EXPECT_FALSE(proof.proven) << proof.why;
 }
 
-TEST(JudgeCacheState, WhatAServerGaveIsCounted) {
+TEST(JudgeCacheState, BytesFromAServerAreCounted) {
   CacheProof proof = nothing_proven(CacheState::cold);
   proof.counter = "mountstats";
   proof.caveat = "the server's own cache is not seen";
@@ -229,7 +229,7 @@ TEST(JudgeCacheState, SharedBytesComeFromStorageOnce) {
   EXPECT_FALSE(proof.proven);
 }
 
-TEST(JudgeCacheState, NamesAreProvenByWhatEachBringsFromStorage) {
+TEST(JudgeCacheState, NamesAreProvenByBytesFromStorage) {
   const auto names = [](CacheState state, std::uint64_t operations, std::uint64_t storage) {
     CacheProof proof;
     proof.declared = state;

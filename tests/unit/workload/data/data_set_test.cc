@@ -188,7 +188,7 @@ TEST_F(ShortSetTest, IsMadeForAsLongAsThereIsTimeAndThenLonger) {
   EXPECT_TRUE(wrong_in_sample(*data, 1).empty());
 }
 
-TEST_F(DataSetTest, ContinuesWhatWasCutShort) {
+TEST_F(DataSetTest, ContinuesACutSet) {
   open();
   const auto made = fs::last_write_time(file(0));
   std::string manifest = content(folder() + "/manifest.json");
@@ -255,7 +255,7 @@ TEST_F(DataSetTest, NamesWrongBlocks) {
   }
 }
 
-TEST_F(DataSetTest, ASampleIsOfWhatWasWritten) {
+TEST_F(DataSetTest, ASampleIsOfWrittenBytes) {
   const auto data = open();
   EXPECT_TRUE(wrong_in_sample(*data, 1).empty());
   for (std::uint64_t number = 0; number < spec_.files; ++number)
@@ -263,7 +263,7 @@ TEST_F(DataSetTest, ASampleIsOfWhatWasWritten) {
   EXPECT_FALSE(wrong_in_sample(*data, 1).empty());
 }
 
-TEST_F(DataSetTest, WhatIsInPlaceOfTheManifestStays) {
+TEST_F(DataSetTest, AForeignFileAtTheManifestStays) {
   open();
   fs::remove(folder() + "/" + std::string(Manifest::kFile));
   fs::create_directory(folder() + "/" + std::string(Manifest::kFile));
@@ -271,7 +271,7 @@ TEST_F(DataSetTest, WhatIsInPlaceOfTheManifestStays) {
   EXPECT_TRUE(fs::is_directory(folder() + "/" + std::string(Manifest::kFile)));
 }
 
-TEST_F(DataSetTest, WhereNoDataWasMadeNothingIsRemoved) {
+TEST_F(DataSetTest, WithoutDataNothingIsRemoved) {
   const MarkedFolder empty = MarkedFolder::make(tmp_ / "other", "scratch");
   const CleanReport report = remove_data_sets(empty);
   EXPECT_EQ(report.files, 0u);
@@ -331,7 +331,7 @@ TEST_F(DataSetTest, RemovalTakesOnlyItsOwn) {
   EXPECT_TRUE(MarkedFolder::is_marked(tmp_ / "scratch"));
 }
 
-TEST_F(DataSetTest, RemovalLeavesWhatIsInUse) {
+TEST_F(DataSetTest, RemovalLeavesDataInUse) {
   const auto data = open();
   const CleanReport report = remove_data_sets(*MarkedFolder::find(tmp_ / "scratch"));
   ASSERT_EQ(report.left.size(), 1u);

@@ -5,12 +5,12 @@
 namespace headrace::pipeline::limiting_stage_test {
 namespace {
 
-TEST(LimitingStageTest, GpusThatHardlyWaitLimitWhateverWorkersDo) {
+TEST(LimitingStageTest, BusyGpusLimitRegardlessOfWorkers) {
   EXPECT_EQ(limiting_stage({.stall = 0.01, .host = 0, .reading = 0.9, .decoding = 0.05}), Stage::gpus);
   EXPECT_EQ(limiting_stage({.stall = 0.04, .host = 0, .reading = 0.1, .decoding = 0.9}), Stage::gpus);
 }
 
-TEST(LimitingStageTest, ElseWhatWorkersSpendTheirTimeOn) {
+TEST(LimitingStageTest, ElseTheMainActivityOfWorkers) {
   EXPECT_EQ(limiting_stage({.stall = 0.5, .host = 0, .reading = 0.9, .decoding = 0.1}), Stage::storage);
   EXPECT_EQ(limiting_stage({.stall = 0.5, .host = 0, .reading = 0.1, .decoding = 0.9}), Stage::decoding);
 }

@@ -60,7 +60,7 @@ TEST_F(LocalTierTest, HoldsCopiesUpToItsCapacityAndTakesThemAwayAgain) {
   EXPECT_FALSE(fs::exists(tier() + "/local_cache")) << "its folder goes with it";
 }
 
-TEST_F(LocalTierTest, AFileOfSomebodyElseIsNeverReplacedOrRemoved) {
+TEST_F(LocalTierTest, AForeignFileIsNeverReplacedOrRemoved) {
   {
     LocalTier one(tier(), source_);
     one.clear(10'000);
@@ -89,7 +89,7 @@ TEST_F(LocalTierTest, OneProcessHasIt) {
   EXPECT_THROW(LocalTier(tier(), source_), RunError);
 }
 
-TEST_F(LocalTierTest, WhatAKilledRunLeftGoesWithTheNext) {
+TEST_F(LocalTierTest, TheNextRunRemovesFilesOfAKilledOne) {
   const std::string kept = folder_.path() + "/kept";
   {
     LocalTier one(tier(), source_);
@@ -106,7 +106,7 @@ TEST_F(LocalTierTest, WhatAKilledRunLeftGoesWithTheNext) {
 
 // As a workload.
 
-TEST(LocalCacheTest, HitsWhatTheTierHoldsAndReadsEachFileOnceAnEpoch) {
+TEST(LocalCacheTest, HitsTheTiersFilesAndReadsEachFileOnceAnEpoch) {
   testing::TemporaryFolder folder;
   const std::string yaml =
       "files: 40\nfile_size: 20000B\nblock_size: 8KiB\nworkers: 3\nepochs: 2\ntier: " + folder.path() + "/tier\n";
@@ -132,7 +132,7 @@ TEST(LocalCacheTest, HitsWhatTheTierHoldsAndReadsEachFileOnceAnEpoch) {
   }
 }
 
-TEST(LocalCacheTest, WhatCannotBeKeptIsAnErrorAndNotHeld) {
+TEST(LocalCacheTest, AFailedCopyIsAnErrorAndNotKept) {
   testing::TemporaryFolder folder;
   testing::WorkloadRunner runner("local_cache",
                                  "files: 10\nfile_size: 20000B\nworkers: 2\ntier: " + folder.path() + "/tier\n");

@@ -51,7 +51,7 @@ TEST_F(NameTreeTest, IsHeldByOneProcess) {
   EXPECT_TRUE(left[0].starts_with(where + ": in use by another headrace (pid ")) << left[0];
 }
 
-TEST_F(NameTreeTest, CleansUpAfterACrashAndLeavesWhatIsNotItsOwn) {
+TEST_F(NameTreeTest, CleansUpAfterACrashAndLeavesForeignFiles) {
   {
     const NameTree tree(kShape, scratch);
     make(tree, 0);

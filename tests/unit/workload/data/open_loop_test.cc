@@ -69,7 +69,7 @@ TEST(JudgeOpenLoopTest, AQueueThatGrowsIsNotSustained) {
   }
 }
 
-TEST(JudgeOpenLoopTest, WhatTheTimeBudgetCutOffWasNotServed) {
+TEST(JudgeOpenLoopTest, RequestsCutOffByTheBudgetWereNotServed) {
   // 500/s served of 600/s that come; after 5 s nothing more is sent, and 500 requests never were.
   LatencyTrend trend;
   for (double i = 0; i < 2500; ++i) trend.add(i / 600, (i + 1) / 500 - i / 600);
@@ -154,7 +154,7 @@ TEST(OpenLoopTest, EndsWithTheTimeAndWhenAskedTo) {
   }
 }
 
-TEST(OpenLoopTest, ReportsWhatWasAskedForAndWhatCame) {
+TEST(OpenLoopTest, ReportsRequestedAndServedRates) {
   for (const char* name : {"small_file_read", "random_read", "shard_stream"}) {
     WorkloadRunner runner(name,
                           "files: 60\nfile_size: 4KiB\nblock_size: 4KiB\nworkers: 3\n"
@@ -198,7 +198,7 @@ TEST(OpenLoopTest, AClosedLoopHasNone) {
   EXPECT_TRUE(runner->latency_parts().empty());
 }
 
-TEST(OpenLoopTest, RejectsWhatCannotBe) {
+TEST(OpenLoopTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("random_read", "arrivals: poisson\n"),
             "test.yaml:1:11: random_read: arrivals: only an open loop has arrivals: give a rate "
             "too\n");

@@ -35,6 +35,27 @@ TEST(ClimbTest, ARateIsGivenUpOnlyAfterTwoFailures) {
   EXPECT_GT(found.rate, 950);
 }
 
+TEST(ClimbTest, StaysBetweenOneInTenSecondsAndABillionPerSecond) {
+  std::vector<double> tried;
+  const auto up_to = [&tried](double truth) {
+    tried.clear();
+    return [&tried, truth](double rate) {
+      tried.push_back(rate);
+      return Rung{.rate = rate, .held = rate <= truth, .p99_s = 0, .why = ""};
+    };
+  };
+  EXPECT_EQ(climb(3e8, up_to(1e12)).rate, 1e9);
+  EXPECT_EQ(tried, (std::vector<double>{3e8, 6e8, 1e9}));
+  EXPECT_EQ(climb(1e12, up_to(1e12)).rate, 1e9);
+  EXPECT_EQ(tried, std::vector<double>{1e9});
+  EXPECT_FALSE(climb(0.3, up_to(0)).held);
+  EXPECT_EQ(tried, (std::vector<double>{0.3, 0.3, 0.15, 0.15, 0.1, 0.1})) << "each of them twice";
+  const Climb seldom = climb(0.01, up_to(0.5));
+  EXPECT_EQ(tried.front(), 0.1);
+  EXPECT_TRUE(seldom.held);
+  EXPECT_NEAR(seldom.rate, 0.5, 0.025);
+}
+
 TEST(ClimbTest, SaysWhenNothingHolds) {
   const Climb found =
       climb(10, [](double rate) { return Rung{.rate = rate, .held = false, .p99_s = 1, .why = "slow"}; });
@@ -60,7 +81,7 @@ TEST(RampTest, LeavesTheWorkloadAtARateThatHeldAndReportsTheLadder) {
   EXPECT_GT(runner.metrics.at("offered_rate"), 0);
 }
 
-TEST(RampTest, RejectsWhatCannotBe) {
+TEST(RampTest, RejectsInvalidParameters) {
   EXPECT_EQ(problems_of("random_read", "ramp: true\n"),
             "test.yaml:1:1: random_read: p99_limit: a ramp needs a limit, such as 20ms\n");
   EXPECT_EQ(problems_of("small_file_read", "rate: 5/s\np99_limit: 20ms\n"),

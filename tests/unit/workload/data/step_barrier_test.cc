@@ -70,7 +70,7 @@ TEST(StepBarrier, AStepEndsForAllWhenTheSlowestNodesDoes) {
   }
 }
 
-TEST(StepBarrier, WhoHasNoMoreDataEndsItForAll) {
+TEST(StepBarrier, ANodeWithoutDataEndsItForAll) {
   on_ranks(nodes(10), 10, [](std::unique_ptr<Ranks> ranks) {
     StepBarrier barrier(*ranks, ranks->everyone());
     const Started started;
@@ -105,7 +105,7 @@ TEST(StepBarrier, WaitsUntilItIsStopped) {
   });
 }
 
-TEST(StepBarrier, NamesWhoFellSilent) {
+TEST(StepBarrier, NamesSilentNodes) {
   std::mutex mutex;
   std::string lost;
   on_ranks(nodes(2), 10, [&](std::unique_ptr<Ranks> ranks) {

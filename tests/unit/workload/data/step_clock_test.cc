@@ -5,7 +5,7 @@
 namespace headrace::pipeline::step_clock_test {
 namespace {
 
-TEST(StepClockTest, WhatIsReadyInTimeCostsNothing) {
+TEST(StepClockTest, ATimelyBatchCostsNothing) {
   StepClock clock(1, 1, 100);
   clock.start(1000);
   clock.take(0, 900, 1000);

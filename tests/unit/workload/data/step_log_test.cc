@@ -67,7 +67,7 @@ TEST(StepLogTest, WithoutStepsThereIsNothing) {
   EXPECT_TRUE(trace.windows.empty() && trace.first.empty() && trace.slowest.empty());
 }
 
-TEST(StepAccountTest, StandingStillForACheckpointIsTimeInWhichNobodyComputes) {
+TEST(StepAccountTest, APauseForACheckpointIsNoComputing) {
   Reported reported({1000, 100, 100});
   reported.account.stand(200);
   const Utilization u = utilization(reported.account, 1);
@@ -76,7 +76,7 @@ TEST(StepAccountTest, StandingStillForACheckpointIsTimeInWhichNobodyComputes) {
   EXPECT_DOUBLE_EQ(u.wait, 0);
 }
 
-TEST(SpanLogTest, WhatThereIsNoRoomForIsCounted) {
+TEST(SpanLogTest, StepsWithoutRoomAreCounted) {
   SpanLog log(2);
   EXPECT_TRUE(log.keeps());
   log.add(SpanLog::Stage::reading, 10, 20, 3, 4);

@@ -36,7 +36,7 @@ std::vector<std::string> outcomes(const std::function<std::string(unsigned rank)
   return all;
 }
 
-TEST(InConcert, EachHearsWhatEachSays) {
+TEST(InConcert, EachHearsTheOthers) {
   bool unsupported = false;
   EXPECT_EQ(outcomes([](unsigned rank) { return std::string(rank, 'x') + "|"; }, unsupported),
             std::vector<std::string>(3, "|x|xx|"));
@@ -53,7 +53,7 @@ TEST(InConcert, OneFailsAllFailAndTheNextExchangeIsInStep) {
   EXPECT_FALSE(unsupported);
 }
 
-TEST(InConcert, WhatOneLacksNobodyCanDo) {
+TEST(InConcert, AMissingAbilityOfOneStopsAll) {
   bool unsupported = false;
   const auto lacks = [](unsigned rank) -> std::string {
     if (rank == 2) throw Unsupported("no device");
@@ -63,7 +63,7 @@ TEST(InConcert, WhatOneLacksNobodyCanDo) {
   EXPECT_TRUE(unsupported);
 }
 
-TEST(InConcert, NamesWhoNeverComes) {
+TEST(InConcert, NamesMissingRanks) {
   on_ranks({"a", "b"}, 5, [](std::unique_ptr<Ranks> ranks) {
     if (ranks->rank() == 1) return;
     try {

@@ -87,13 +87,13 @@ TEST_F(PeerTest, TakesLongWordsOnceGreeted) {
   EXPECT_EQ(theirs.get(), long_words);
 }
 
-TEST_F(PeerTest, WhoIsTurnedAwayIsReportedNothingOfThisHost) {
+TEST_F(PeerTest, ARefusedClientLearnsNothingOfThisHost) {
   const Greeting reported = greeting_from(to_bytes(peer::refusal("busy")));
   EXPECT_EQ(reported.refused, "busy");
   EXPECT_EQ(reported.host + reported.version, "");
 }
 
-TEST_F(PeerTest, SaysWhoSaidNothingAndWhatFor) {
+TEST_F(PeerTest, NamesTheSilentPeerAndTheStep) {
   auto ends = meet_each_other();
   auto &leader = ends.leader, &follower = ends.follower;
   const std::string why = thrown([&] { leader->exchange("connect queue pairs", 1, "", 0.05); });
@@ -112,14 +112,14 @@ std::pair<ranks::Connection, ranks::Connection> connected() {
 }
 
 /// As a process that is stopped: its kernel takes what comes, and it says nothing.
-TEST(Peer, WhoGivesNoSignOfLifeIsGivenUpLongBeforeItIsDue) {
+TEST(Peer, ALostPeerIsGivenUpLongBeforeItIsDue) {
   auto [own, silent] = connected();
   TcpPeer leader(std::move(own), 0, "node-a", "node-b", "127.0.0.1", 2);
   const std::string why = thrown([&] { leader.exchange("check data", 1, "", 600); });
   EXPECT_EQ(why, "check data: no sign of life from rank 1 (node-b) for 2 s");
 }
 
-TEST(Peer, WhoIsBusyForLongIsWaitedFor) {
+TEST(Peer, ABusyPeerIsWaitedFor) {
   auto [a, b] = connected();
   TcpPeer leader(std::move(a), 0, "node-a", "node-b", "127.0.0.1", 4),
       follower(std::move(b), 1, "node-b", "node-a", "");
@@ -131,7 +131,7 @@ TEST(Peer, WhoIsBusyForLongIsWaitedFor) {
   busy.get();
 }
 
-TEST_F(PeerTest, ReportsTheLeaderWhatFailedOrIsNotThere) {
+TEST_F(PeerTest, ReportsFailuresAndMissingPartsToTheLeader) {
   auto ends = meet_each_other();
   auto &leader = ends.leader, &follower = ends.follower;
   leader->step("prepare", true);
@@ -147,7 +147,7 @@ TEST_F(PeerTest, ReportsTheLeaderWhatFailedOrIsNotThere) {
   EXPECT_EQ(thrown([&] { leader->exchange("check", 1, "", 5); }), leader->host(1) + ": wrong data");
 }
 
-TEST_F(PeerTest, WhatBelongsToAnEarlierWorkloadIsNotHeard) {
+TEST_F(PeerTest, MessagesOfAnEarlierWorkloadAreIgnored) {
   auto ends = meet_each_other();
   auto &leader = ends.leader, &follower = ends.follower;
   leader->step("first", true);
@@ -199,7 +199,7 @@ TEST_F(PeerTest, TheNextOneWaitsWhileTheFirstOneEnds) {
   EXPECT_EQ(follower->next_step(5), "second");
 }
 
-TEST_F(PeerTest, SaysThatNobodyListens) {
+TEST_F(PeerTest, ReportsAMissingListener) {
   Endpoint nowhere = there();
   {
     const Listener gone({"127.0.0.1", 0}, "a word of the listener");
@@ -232,7 +232,7 @@ TEST_F(PeerTest, DropsStrangers) {
   EXPECT_TRUE(follower.get());
 }
 
-TEST_F(PeerTest, WaitsOnlySoLong) { EXPECT_FALSE(listener.accept(0.05, kNoLog, kNever)); }
+TEST_F(PeerTest, WaitsForALimitedTime) { EXPECT_FALSE(listener.accept(0.05, kNoLog, kNever)); }
 
 TEST(Listener, RefusesAddressesThatThisMachineDoesNotHave) {
   EXPECT_NE(thrown([] {

@@ -94,7 +94,7 @@ std::string problems(const std::string& yaml) {
   return text;
 }
 
-TEST(RankGroups, RefuseWhatCannotBe) {
+TEST(RankGroups, RefuseInvalidGroups) {
   EXPECT_EQ(problems("{group: per_rail}"), "");
   EXPECT_EQ(problems("{group_size: 4, group_stride: 2}"), "");
   EXPECT_NE(problems("{group: per_node}").find("not one of: all, intra_node"), std::string::npos);
