@@ -87,18 +87,19 @@ class Handler(Writes, http.server.BaseHTTPRequestHandler):
         begin = time.monotonic()
         if faults.latency:
             time.sleep(faults.latency)
-        if mine <= faults.refuse_first or (faults.refuse_each and number % faults.refuse_each == 0):
+        fails = store.fails(number, key, self.headers.get("Range"), faults)
+        if mine <= faults.refuse_first or fails == "refuse_each":
             return self.send(faults.refusal[0], faults.refusal[1])
-        if faults.reset_each and number % faults.reset_each == 0:
+        if fails == "reset_each":
             self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
             self.close_connection = True
             return self.connection.close()
         first = time.monotonic()
-        self.get(key, store.objects[key], faults, number, mine)
+        self.get(key, store.objects[key], faults, mine, fails == "short_each")
         if "Range" not in self.headers:
             store.served.append((begin, first, time.monotonic()))
 
-    def get(self, key, body, faults, number, mine):
+    def get(self, key, body, faults, mine, short):
         etag = etag_of(body + bytes(mine)) if faults.changes else self.server.store.tag(key)
         status, headers = 200, [("ETag", etag)]
         wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
@@ -110,7 +111,7 @@ class Handler(Writes, http.server.BaseHTTPRequestHandler):
             body, status = body[first:last + 1], 206
         if faults.wrong_length:
             body = body[:-faults.wrong_length]
-        if faults.short_each and number % faults.short_each == 0:
+        if short:
             self.send(status, body[:len(body) // 2], headers, len(body))
             self.close_connection = True
             return
@@ -183,6 +184,7 @@ class FaultyStore:
         self.puts = self.begun = self.aborts = 0
         self.silent, self.ended = threading.Event(), threading.Event()
         self.seen, self.numbers, self.total = [], {}, 0
+        self.in_a_row = {}  # failures of a key and range since its last success
         self.served = []  # of whole objects: when it was asked for, when the answer began, and when all was sent [s]
 
     def count(self, key):
@@ -190,6 +192,19 @@ class FaultyStore:
             self.total += 1
             self.numbers[key] = self.numbers.get(key, 0) + 1
             return self.total, self.numbers[key]
+
+    def fails(self, number, key, part, faults):
+        """Which fault meets this request, or None. A fault that meets some requests never meets the same one three times in
+        a row: several clients at once would otherwise use up the retries of one request by chance."""
+        due = [each for each in ("refuse_each", "reset_each", "short_each")
+               if getattr(faults, each) and number % getattr(faults, each) == 0]
+        with self.lock:
+            row = self.in_a_row.get((key, part), 0)
+            if not due or (row >= 2 and getattr(faults, due[0]) > 1):
+                self.in_a_row[key, part] = 0
+                return None
+            self.in_a_row[key, part] = row + 1
+        return due[0]
 
     def tag(self, key):
         return self.tags.get(key) or etag_of(self.objects.get(key, b""))
