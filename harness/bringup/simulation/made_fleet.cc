@@ -22,7 +22,8 @@ std::vector<bool> drawn(Random& random, unsigned count, unsigned wanted) {
 double uniform(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
 
 double normal(Random& random) {
-  return std::sqrt(-2 * std::log(1 - uniform(random))) * std::cos(2 * M_PI * uniform(random));
+  const double first = uniform(random), second = uniform(random);  // in this order with every compiler
+  return std::sqrt(-2 * std::log(1 - first)) * std::cos(2 * M_PI * second);
 }
 
 /// Too many links to draw each: a hash of both nodes reports.
