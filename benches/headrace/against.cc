@@ -19,6 +19,7 @@
 #include "harness/analysis/comparison/output.h"
 #include "harness/analysis/comparison/row_words.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/system/installation.h"
 #include "harness/base/units.h"
@@ -58,7 +59,7 @@ int finish_blocks(session::Interleaved& result, const MarkedFolder& folder, Outp
   if (reported == OutputForm::json || reported == OutputForm::none) return code;
   print_line("files   " + wrap(Text::format("{}: {}", folder.path(), files), 96, 8));
   if (result.signal != 0)
-    print_line(Text::format("next    the same command with --out {} goes on after block {}", folder.path(),
+    print_line(Text::format("next    the same command with --out {} goes on after block {}", shell_word(folder.path()),
                             result.blocks.finished()));
   if (reported == OutputForm::files) return code;
   if (result.signal != 0)

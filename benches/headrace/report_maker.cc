@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "harness/base/error.h"
+#include "harness/base/escape.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/system/installation.h"
 #include "harness/base/system/report_python.h"
@@ -25,7 +26,7 @@ Drawn draw_report(const std::string& data, Form form, Paper paper) {
   if (python.executable.empty()) {
     return {"", "no Python that can draw it (" + python.reason +
                     "); install python3-matplotlib and python3-jinja2, then: headrace report " +
-                    std::filesystem::path(data).parent_path().string()};
+                    shell_word(std::filesystem::path(data).parent_path().string())};
   }
   Drawn drawn;
   std::vector<std::string> arguments{std::filesystem::absolute(data).string(), "-o", "-"};

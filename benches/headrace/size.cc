@@ -14,6 +14,7 @@
 #include "benches/headrace/verb.h"
 #include "harness/analysis/sizing/sizing.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/escape.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/printable.h"
 #include "harness/base/system/installation.h"
@@ -71,7 +72,8 @@ class Sized final : public TerminalAudience {
     const int code = size(arguments_, {results::read_run_file(folder->path())}, shared_);
     if (arguments_.format != "json")
       print_stderr_line(
-          Text::format("measured in {0}: headrace size {1} --runs {0} sizes it again", folder->path(), arguments_.job));
+          Text::format("measured in {}; to size it again: headrace size {} --runs {}", folder->path(),
+                       shell_word(arguments_.job), shell_word(folder->path())));
     return code;
   }
 

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "harness/base/escape.h"
 #include "harness/base/file_text.h"
 #include "harness/results/fields_json.h"
 #include "harness/results/result_store.h"
@@ -136,8 +137,8 @@ std::optional<double> unix_seconds(const std::string& utc) {
 }
 
 std::string StoredVerdict::measuring_command() const {
-  if (!from_job_by.empty()) return fmt::format("headrace {} {}", from_job_by, config_file);
-  return fmt::format("headrace run -c {}", config_file.empty() ? "CONFIG" : config_file);
+  if (!from_job_by.empty()) return fmt::format("headrace {} {}", from_job_by, shell_word(config_file));
+  return fmt::format("headrace run -c {}", config_file.empty() ? "CONFIG" : shell_word(config_file));
 }
 
 double StoredVerdict::ended_s() const {
