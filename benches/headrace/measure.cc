@@ -14,6 +14,7 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/scan.h"
 #include "benches/headrace/session/measure.h"
+#include "benches/headrace/summary.h"
 #include "benches/headrace/terminal_audience.h"
 #include "harness/base/data_path.h"
 #include "harness/base/escape.h"
@@ -212,7 +213,7 @@ void print_remarks(const RunResult& run, const Terminal& terminal) {
   std::set<std::string> once;
   for (const PointResult& point : run.points) {
     for (const std::string& note : point.notes) once.insert("note: " + note);
-    for (const auto& [why, count] : point.left_out) once.insert(fmt::format("left out: {} files {}", count, why));
+    for (const auto& [why, count] : point.left_out) once.insert(left_out_line(why, count).str());
   }
   for (const std::string& line : once) print_line(terminal.paint(in_lines(Text(line), terminal, 2), Ink::faint));
 }

@@ -188,6 +188,10 @@ Answer answer_of(const RunResult& run, std::optional<double> gpus_fed, double gp
   return answer;
 }
 
+Text left_out_line(const std::string& why, std::uint64_t count) {
+  return Text::format("left out: {} file{} ({})", count, count == 1 ? "" : "s", why);
+}
+
 Text measured_text(const RunResult& run, const Shared& shared) {
   const Terminal terminal(stdout, shared);
   const std::size_t width = terminal.text_width();
@@ -252,7 +256,7 @@ Text measured_text(const RunResult& run, const Shared& shared) {
     for (const std::string& note : point.notes)
       out += "  " + terminal.paint(wrap("note: " + Text(note), width - 2, 2), Ink::faint) + "\n";
     for (const auto& [why, count] : point.left_out) {
-      out += "  " + terminal.paint(Text::format("left out: {} files {}", count, why), Ink::faint) + "\n";
+      out += "  " + terminal.paint(left_out_line(why, count), Ink::faint) + "\n";
     }
     if (point.verified && point.wrong_blocks.empty()) out += "  verified: every byte as it should be\n";
     for (const WrongBlock& wrong : point.wrong_blocks) {

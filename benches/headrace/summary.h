@@ -14,6 +14,9 @@ namespace headrace::cli {
 /// The measured values of every point: its workload's own metrics with interval or range.
 Text measured_text(const RunResult& run, const Shared& shared);
 
+/// "left out: 2 files (hidden)": files of the user's data set that loaders do not read either.
+Text left_out_line(const std::string& why, std::uint64_t count);
+
 /// `gpus_fed` of `gpus`: by a sizing of the run; nothing = it gives none. Empty where nothing was asked.
 Answer answer_of(const RunResult& run, std::optional<double> gpus_fed, double gpus);
 
