@@ -15,7 +15,10 @@ FILES, SIZE = 24, 1 << 20
 
 
 def tool(*words, check=True):
-    done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+    try:
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
+    except FileNotFoundError:
+        pytest.skip(f"{words[0]} is not installed")
     if check and done.returncode != 0:
         pytest.skip(f"{words[0]}: {done.stderr.strip()}")
     return done.stdout.strip()

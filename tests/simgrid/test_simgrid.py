@@ -8,7 +8,9 @@ import sys
 
 import pytest
 
-pytest.importorskip("simgrid", reason="SimGrid is not installed (Debian: python3-simgrid)")
+simgrid = pytest.importorskip("simgrid")
+if not hasattr(simgrid, "Engine"):  # this folder has the same name
+    pytest.skip("SimGrid is not installed (Debian: python3-simgrid)", allow_module_level=True)
 STORM_ENDS = os.environ.get("STORM_ENDS") or str(pathlib.Path(__file__).resolve().parents[2] / "build/release/tests/storm_ends")
 HERE = pathlib.Path(__file__).resolve().parent
 
