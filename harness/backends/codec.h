@@ -18,10 +18,12 @@ namespace headrace {
 struct DecodeError {
   std::uint64_t offset = 0;
   std::array<char, 160> what{};
+  bool other_image = false;  // of a format that no codec decodes: nothing is wrong with the sample
 
   /// False, for its caller to return.
   bool set(std::uint64_t at, std::string_view text) noexcept {
     offset = at;
+    other_image = false;
     const std::size_t length = std::min(text.size(), what.size() - 1);
     std::memcpy(what.data(), text.data(), length);
     what[length] = 0;

@@ -7,6 +7,9 @@
 
 namespace headrace {
 
+/// Why files of the user's data are left out that this user may not read.
+inline constexpr const char* kNotReadable = "not readable";
+
 /// A path or "s3://" address as headrace reads it: "file:///a" becomes "/a", "s3a://b" becomes "s3://b". Throws UsageError for
 /// addresses that are not read, with what to do in their place.
 std::string data_path(const std::string& given);

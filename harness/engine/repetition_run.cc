@@ -53,8 +53,12 @@ std::string describe(const OperationError& error, std::uint64_t count, std::span
   } else if (error.code == OperationError::kWrongData) {
     why = "the data differs from the written data";
   } else if (error.code == OperationError::kBadSample) {
-    return fmt::format("{}{}: {}; {} bad sample{}", file, at, to_string(static_cast<formats::Flaw>(error.flaw)), count,
-                       count == 1 ? "" : "s");
+    const auto flaw = static_cast<formats::Flaw>(error.flaw);
+    const std::string plural = count == 1 ? "" : "s";
+    if (is_other_image(flaw))
+      return fmt::format("{}: {}: {}; {} sample{} cannot be used", file, to_string(flaw), formats::kOtherImages, count,
+                         plural);
+    return fmt::format("{}{}: {}; {} bad sample{}", file, at, to_string(flaw), count, plural);
   } else if (error.code == OperationError::kChanged) {
     why = "the object was replaced after the data set was opened";
   } else if (error.code == OperationError::kRangeIgnored) {

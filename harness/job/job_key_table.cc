@@ -143,7 +143,7 @@ std::vector<JobKey> make_keys() {
       text(
           "dataset.path", false, [](Job& j, std::string t) { j.dataset.path = std::move(t); },
           "folder or file of a data set that is there already, or s3://bucket/prefix; it is only read"),
-      optional("dataset.samples", D::count, kPositive, put<&Job::dataset, &Set::samples>, "samples of the data set"),
+      optional("dataset.samples", D::count, kWhole, put<&Job::dataset, &Set::samples>, "samples of the data set"),
       required("dataset.sample_size", D::bytes, kPositive, put<&Job::dataset, &Set::sample_size>,
                "mean bytes of one sample as its files hold it, without what a shard's format adds"),
       optional("dataset.format_overhead", D::bytes, kAny, put<&Job::dataset, &Set::format_overhead>,

@@ -66,6 +66,10 @@ judging::RecordedPoint read_recorded_point(const JsonPlace& place, const HearRep
     if (metric.flag("too_few_operations", false)) point.too_few_operations.push_back(metric.at("name").text());
   });
   if (place.has("unproven")) point.unproven = place.at("unproven").texts();
+  if (place.has("left_out"))
+    place.at("left_out").each_member([&](const std::string& why, const JsonPlace& count) {
+      point.left_out[why] = count.whole();
+    });
   if (place.has("missing"))
     place.at("missing").each_member(
         [&](const std::string& metric, const JsonPlace& why) { point.missing[metric] = why.text(); });

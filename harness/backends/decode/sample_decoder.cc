@@ -4,7 +4,10 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <tuple>
 #include <utility>
+
+#include "harness/backends/formats/bad_sample.h"
 
 namespace headrace::decode {
 
@@ -12,19 +15,6 @@ namespace {
 
 bool begins(std::span<const unsigned char> bytes, std::string_view with) noexcept {
   return bytes.size() >= with.size() && std::memcmp(bytes.data(), with.data(), with.size()) == 0;
-}
-
-/// "WebP" and others that no codec here decodes; "": not known.
-std::string_view image_format(std::span<const unsigned char> bytes) noexcept {
-  using namespace std::string_view_literals;
-  if (begins(bytes, "RIFF"sv) && bytes.size() > 12 && begins(bytes.subspan(8), "WEBP"sv)) return "WebP";
-  if (begins(bytes, "GIF8"sv)) return "GIF";
-  if (begins(bytes, "BM"sv)) return "BMP";
-  if (begins(bytes, "II*\0"sv) || begins(bytes, "MM\0*"sv)) return "TIFF";
-  if (begins(bytes, "\xff\x0a"sv) || begins(bytes, "\0\0\0\x0cJXL "sv)) return "JPEG XL";
-  if (begins(bytes, "\0\0\0\x0cjP  "sv)) return "JPEG 2000";
-  if (bytes.size() > 12 && begins(bytes.subspan(4), "ftyp"sv)) return "HEIF or AVIF";
-  return "";
 }
 
 }  // namespace
@@ -51,12 +41,13 @@ ImageDecoder& SampleDecoder::decoder_for(std::span<const unsigned char> stored) 
 
 bool SampleDecoder::open(ImageDecoder& images, std::span<const unsigned char> stored, ImageSize& size) noexcept {
   if (images.open(stored, size, error_)) return true;
-  if (const std::string_view format = image_format(stored); !format.empty()) {
-    std::array<char, 160> what{};
-    std::snprintf(what.data(), what.size(),
-                  "it is %.*s, which is not decoded here (--calibrate uses the job's decoder)",
-                  static_cast<int>(format.size()), format.data());
+  if (const formats::Flaw format = formats::other_image(stored); format != formats::Flaw::none) {
+    const std::string_view words = to_string(format);
+    std::array<char, std::tuple_size_v<decltype(DecodeError::what)>> what{};
+    std::snprintf(what.data(), what.size(), "%.*s: %.*s", static_cast<int>(words.size()), words.data(),
+                  static_cast<int>(formats::kOtherImages.size()), formats::kOtherImages.data());
     error_.set(0, what.data());
+    error_.other_image = true;
   }
   return false;
 }

@@ -1,5 +1,8 @@
 #include "harness/backends/formats/bad_sample.h"
 
+#include <algorithm>
+#include <cstddef>
+
 namespace headrace::formats {
 
 std::string_view to_string(Flaw flaw) {
@@ -37,8 +40,36 @@ std::string_view to_string(Flaw flaw) {
       return "sizes of a sample's columns that do not add up to the sample's";
     case Flaw::cannot_unpack:
       return "the compressed shard cannot be unpacked; all of it is lost";
+    case Flaw::webp:
+      return "WebP images are not decoded";
+    case Flaw::gif:
+      return "GIF images are not decoded";
+    case Flaw::bmp:
+      return "BMP images are not decoded";
+    case Flaw::tiff:
+      return "TIFF images are not decoded";
+    case Flaw::jpeg_xl:
+      return "JPEG XL images are not decoded";
+    case Flaw::jpeg_2000:
+      return "JPEG 2000 images are not decoded";
+    case Flaw::heif:
+      return "HEIF and AVIF images are not decoded";
   }
   return "";
+}
+
+Flaw other_image(std::span<const unsigned char> bytes) noexcept {
+  using namespace std::string_view_literals;
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with("RIFF"sv) && text.substr(std::min<std::size_t>(8, text.size())).starts_with("WEBP"sv))
+    return Flaw::webp;
+  if (text.starts_with("GIF8"sv)) return Flaw::gif;
+  if (text.starts_with("BM"sv)) return Flaw::bmp;
+  if (text.starts_with("II*\0"sv) || text.starts_with("MM\0*"sv)) return Flaw::tiff;
+  if (text.starts_with("\xff\x0a"sv) || text.starts_with("\0\0\0\x0cJXL "sv)) return Flaw::jpeg_xl;
+  if (text.starts_with("\0\0\0\x0cjP  "sv)) return Flaw::jpeg_2000;
+  if (text.size() > 4 && text.substr(4).starts_with("ftyp"sv)) return Flaw::heif;
+  return Flaw::none;
 }
 
 }  // namespace headrace::formats

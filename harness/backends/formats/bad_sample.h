@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 namespace headrace::formats {
@@ -23,10 +24,25 @@ enum class Flaw : std::uint8_t {
   bad_table,          // of where the samples of an MDS shard begin
   column_sizes,       // of an MDS sample: they do not add up to its size
   cannot_unpack,      // a compressed shard
+  webp,               // from here on: a format of images that is not decoded here
+  gif,
+  bmp,
+  tiff,
+  jpeg_xl,
+  jpeg_2000,
+  heif,
 };
 
 /// In words, to be put behind "FILE at offset N: ".
 std::string_view to_string(Flaw flaw);
+
+/// The format of an image that is not decoded here, by its first bytes; none: it is not known.
+Flaw other_image(std::span<const unsigned char> bytes) noexcept;
+/// Nothing is wrong with such a sample.
+constexpr bool is_other_image(Flaw flaw) { return flaw >= Flaw::webp; }
+/// How to measure with such images.
+inline constexpr std::string_view kOtherImages =
+    "dataset.codec: none reads without decoding, rehearse --calibrate pillow measures the job's decoder";
 
 /// Whether nothing after it can be found. A record whose bytes are wrong has the right length, and the next one
 /// follows.

@@ -145,6 +145,7 @@ judging::RecordedPoint recorded(const PointResult& result) {
   all.status = result.status;
   all.reason = result.reason;
   all.unproven = result.unproven;
+  all.left_out = {result.left_out.begin(), result.left_out.end()};
   all.looks = result.looks;
   all.deterministic = result.deterministic;
   all.adds = result.across_ranks == AcrossRanks::add;

@@ -10,6 +10,8 @@
 #include <optional>
 #include <tuple>
 
+#include "harness/base/data_path.h"
+#include "harness/base/escape.h"
 #include "harness/job/need_kinds.h"
 #include "harness/judge/verdict/part_faults.h"
 #include "harness/judge/verdict/slow_parts.h"
@@ -265,6 +267,27 @@ void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
   j.explanation += fmt::format(" It was measured with {}{}.", fmt::join(like.differs, "; "), what);
 }
 
+/// The command that lists the unreadable files of the point's data set.
+std::string list_unreadable(const RecordedPoint& point) {
+  const std::string path = job::setting(settings(point), "path");
+  const std::string folder = is_pattern(path) ? folder_of_pattern(path) : path;
+  return fmt::format("find -L {} ! -readable", shell_word(folder.empty() ? "." : folder));
+}
+
+/// The job opens all files of its data set: a PASS without some of them is none.
+void hold_unreadable(const RecordedPoint& point, Judgement& j) {
+  const auto found = point.left_out.find(kNotReadable);
+  if (found == point.left_out.end() || (j.outcome != Outcome::pass && j.outcome != Outcome::inconclusive)) return;
+  j.explanation += fmt::format(" {} of the data set cannot be read: a job that opens {} ends there.",
+                               found->second == 1 ? "1 file" : fmt::format("{} files", found->second),
+                               found->second == 1 ? "it" : "them");
+  if (j.outcome != Outcome::pass) return;
+  j.outcome = Outcome::inconclusive;
+  j.reason = Reason::other_settings;
+  j.thin = false;
+  j.next_step = list_unreadable(point) + ": lists them; run as the job's user, or make them readable (chmod a+r)";
+}
+
 /// headrace decodes faster than training frameworks: a PASS that another decoder would undo is none.
 void hold_decoder(const RecordedPoint& point, const std::string& metric, Judgement& j) {
   const auto codec = point.params.find("codec");
@@ -319,6 +342,7 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
                                  q.collective->ranks, q.collective->nodes);
   a.undecided = undecided(e, j);
   j.unproven = fmt::format("{}", fmt::join(point.unproven, "; "));
+  hold_unreadable(point, j);
   hold_way(q, point, j);
   hold_decoder(point, name, j);
   report_throttling(point, j);

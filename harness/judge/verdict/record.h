@@ -2,6 +2,7 @@
 // measurement.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -45,8 +46,9 @@ struct RecordedPoint {
   std::map<std::string, ParamValue> params;
   CacheState cache = CacheState::asis;
   PointStatus status = PointStatus::not_reached;
-  std::string reason;                 // why skipped or failed
-  std::vector<std::string> unproven;  // the job's questions that its data leave open; a sentence each
+  std::string reason;                             // why skipped or failed
+  std::vector<std::string> unproven;              // the job's questions that its data leave open; a sentence each
+  std::map<std::string, std::uint64_t> left_out;  // files of the user's data set, by why
   statistics::LookPlan looks;
   bool deterministic = false;  // one value is its own bound
   bool adds = true;            // of several nodes that measured together, each gave its share

@@ -17,6 +17,9 @@ constexpr int kQuality = 90;
 constexpr std::uint64_t kMostHeld = 64;         // drawn samples
 constexpr std::uint64_t kMostDrawn = 16 << 20;  // of each [B]
 
+/// Before the sample's name.
+const char* kind_of(const DecodeError& error) { return error.other_image ? "not used" : "bad sample"; }
+
 std::vector<std::string> none_or_codecs() {
   std::vector<std::string> words{"none"};
   for (std::string& word : known_codecs()) words.push_back(std::move(word));
@@ -71,7 +74,7 @@ bool SampleDecoding::keep(std::vector<unsigned char> bytes, const std::string& n
     return true;
   }
   wrong_ = fmt::format("{} at offset {}: {}", name, at + decoder.error().offset, decoder.error().what.data());
-  if (!skip) throw RunError("bad sample: " + wrong_ + " (on_error: skip passes over such)");
+  if (!skip) throw RunError(fmt::format("{}: {} (on_error: skip passes over such)", kind_of(decoder.error()), wrong_));
   return true;
 }
 
@@ -175,7 +178,7 @@ void SampleDecoding::report(const FileTable* files, std::vector<std::string>& no
   });
   constexpr std::size_t kReported = 16;
   for (std::size_t i = 0; files != nullptr && i < std::min(named_.size(), kReported); ++i)
-    notes.push_back(fmt::format("bad sample: {} at offset {}: {}", files->full_path(named_[i].file),
+    notes.push_back(fmt::format("{}: {} at offset {}: {}", kind_of(named_[i].error), files->full_path(named_[i].file),
                                 named_[i].error.offset, named_[i].error.what.data()));
   if (named_.size() > kReported || most_bad_ > kKept)
     notes.emplace_back(

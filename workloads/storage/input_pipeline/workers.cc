@@ -80,11 +80,12 @@ bool Workers::decode(unsigned worker, SampleRead& done) noexcept {
   std::uint64_t offset = done.data_offset;
   const std::uint32_t file = done.data_file.value_or(done.file);
   if (set_.decoding.run(worker, done.data, file, offset)) return true;
+  const formats::Flaw other = set_.decoding.images() ? formats::other_image(done.data) : formats::Flaw::none;
   done.error = {.code = OperationError::kBadSample,
                 .file = file,
                 .offset = offset,
                 .part = kDecode,
-                .flaw = static_cast<std::uint8_t>(formats::Flaw::undecodable)};
+                .flaw = static_cast<std::uint8_t>(other != formats::Flaw::none ? other : formats::Flaw::undecodable)};
   return false;
 }
 

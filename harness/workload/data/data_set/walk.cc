@@ -76,7 +76,7 @@ class Walker {
       if (into_.empty.size() < kNamed) into_.empty.push_back(name);
       if (!copies()) return left_out("empty");
     }
-    if (unreadable != 0) return refused("not readable", name, errno_text(unreadable));
+    if (unreadable != 0) return refused(kNotReadable, name, errno_text(unreadable));
     if (files().count() == std::numeric_limits<std::uint32_t>::max()) return left_out("more than 2^32 files");
     if (path.starts_with('/'))
       files().add_linked(name, path, size);

@@ -106,6 +106,28 @@ TEST(Answers, ADecoderThatNoFrameworkHasIsNoPass) {
   EXPECT_EQ(of_pipeline("jpeg", 1, 0.5).outcome, Outcome::fail) << "a slower one does no better";
 }
 
+TEST(Answers, UnreadableFilesOfTheDataSetAreNoPass) {
+  RecordedPoint p = point("own", {95, 95, 95, 95, 95});
+  p.params["path"] = std::string("/data/my set");
+  p.left_out = {{"empty", 7}, {"of a desktop or a scheduler, no data", 1}};
+  EXPECT_EQ(judged(p, 10).outcome, Outcome::pass) << "loaders leave such files out, too";
+  p.left_out["not readable"] = 1;
+  const Judgement one = judged(p, 10);
+  EXPECT_EQ(one.outcome, Outcome::inconclusive);
+  EXPECT_EQ(one.reason, Reason::other_settings);
+  EXPECT_FALSE(one.thin);
+  EXPECT_NE(one.explanation.find("1 file of the data set cannot be read"), std::string::npos) << one.explanation;
+  EXPECT_TRUE(one.next_step.starts_with("find -L '/data/my set' ! -readable: ")) << one.next_step;
+  p.left_out["not readable"] = 2;
+  EXPECT_NE(judged(p, 10).explanation.find("2 files of the data set"), std::string::npos);
+  EXPECT_FALSE(judged(p, 90).thin) << "an undecided need has no headroom";
+  EXPECT_EQ(judged(p, 1000).outcome, Outcome::fail) << "a missed need stays missed";
+  for (const auto& [path, folder] : {std::pair("/data/{0..9}.tar", "/data"), std::pair("*.tar", ".")}) {
+    p.params["path"] = std::string(path);
+    EXPECT_TRUE(judged(p, 10).next_step.starts_with(std::string("find -L ") + folder + " ! "));
+  }
+}
+
 TEST(Answers, ParametersThatAPointMustHaveMayBeCounts) {
   RecordedPoint p = point("own", {95, 95, 95, 95, 95});
   Question q;
