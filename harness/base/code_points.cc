@@ -19,6 +19,15 @@ Character first_character(std::string_view text) {
   return {code, size};
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const Character c = first_character(text);
+    if (c.size == 0) return false;
+    text.remove_prefix(c.size);
+  }
+  return true;
+}
+
 std::u32string python_name(std::string_view name) {
   std::u32string characters;
   while (!name.empty()) {

@@ -17,6 +17,9 @@ struct Character {
 /// `text` has one byte at least.
 Character first_character(std::string_view text);
 
+/// Is the whole text UTF-8?
+bool is_utf8(std::string_view text);
+
 /// The characters of a file name as in Python: bytes that are no UTF-8 become U+DC80 to U+DCFF (PEP 383). Names compare
 /// as Python's sorted() compares them.
 std::u32string python_name(std::string_view name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "harness/base/code_points.h"
 #include "harness/base/printable.h"
 #include "harness/observe/observation.h"
 
@@ -35,12 +36,16 @@ std::string bounds(const Learned& one) {
                      compact_quantity(one.high, one.dimension, 3));
 }
 
-/// Text as YAML takes it, with any content.
-std::string quoted(const std::string& text) {
+/// Text of UTF-8 in YAML's double quotes: its readers get the same text, with line breaks, too.
+std::string double_quoted(std::string_view text) {
   std::string out = "\"";
-  for (const char c : printable(text)) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
+  while (!text.empty()) {
+    const Character c = first_character(text);
+    const std::string_view one = text.substr(0, std::max<std::size_t>(c.size, 1));
+    if (one == "\"" || one == "\\") out += '\\';
+    // YAML has no pairs of surrogates.
+    out += c.code > 0xffff && printable(one) != one ? fmt::format("\\U{:08x}", c.code) : printable(one);
+    text.remove_prefix(one.size());
   }
   return out + "\"";
 }
@@ -55,7 +60,7 @@ std::string job_text(const Recording& recording, const Observation& seen, const 
                   recording.processes.size() == 1 ? "" : "es", format_duration(seen.roles.end_s - seen.roles.begin_s)),
       "");
   for (const std::string& note : seen.notes) out += comment(note, "");
-  out += "schema: 1\njob: " + quoted(name) + "\n";
+  out += "schema: 1\njob: " + double_quoted(printable(name)) + "\n";
   for (const std::string_view section : kSections) {
     bool begun = false;
     for (const Learned& one : seen.learned) {
@@ -67,8 +72,8 @@ std::string job_text(const Recording& recording, const Observation& seen, const 
       const bool free_text = one.key == "dataset.path";
       const std::string key = one.key.substr(dot + 1);
       // Nothing replaces an unknown value: without it the job is taken as if it were 0.
-      out += one.known ? fmt::format("  {}: {}\n", key, free_text ? quoted(one.text) : one.text)
-                       : fmt::format("  # {}: put in what you know\n", key);
+      out += one.known ? fmt::format("  {}: {}\n", key, free_text ? double_quoted(one.text) : one.text)
+                       : fmt::format("  # {}: {}\n", key, free_text ? "--data " + one.text : "put in what you know");
     }
   }
   return out;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/base/units.h"
+#include "harness/observe/calls/call_times.h"
 #include "harness/observe/data_survey.h"
 #include "harness/observe/learning/roles.h"
 #include "harness/observe/sampling/recording.h"
@@ -24,7 +25,7 @@ std::string_view to_string(Confidence confidence);
 /// One key of the job file.
 struct Learned {
   std::string key;   // "step.time"
-  std::string text;  // as the job file has it: "50.2ms", "files"
+  std::string text;  // as the job file has it: "50.2ms", "files"; a path that YAML cannot hold as a shell's word
   Dimension dimension = Dimension::text;
   double value = 0, low = 0, high = 0;  // in base units; of words 0
   Confidence confidence = Confidence::guess;
@@ -109,11 +110,12 @@ struct Observation {
   StorageSeen storage;
   std::vector<GpuSummary> gpus;  // the job's
   NcclSummary nccl;
-  double steps = 0;                     // while batches were taken; 0 = not known
-  double samples_per_s = 0;             // that the loader delivered; 0 = not known
-  double idle_cpus = 0, throttled = 0;  // throttled: processor seconds withheld per second
-  double used_cpus = 0;                 // by the whole tree
-  std::optional<double> quota_cpus;     // of the control group
+  std::optional<calls::CallTimes> calls{};  // by a trace
+  double steps = 0;                         // while batches were taken; 0 = not known
+  double samples_per_s = 0;                 // that the loader delivered; 0 = not known
+  double idle_cpus = 0, throttled = 0;      // throttled: processor seconds withheld per second
+  double used_cpus = 0;                     // by the whole tree
+  std::optional<double> quota_cpus;         // of the control group
   std::vector<Learned> learned;
   Limit limit;
   std::vector<std::string> notes;

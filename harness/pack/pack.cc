@@ -14,6 +14,7 @@
 #include <set>
 
 #include "harness/backends/formats/tar.h"
+#include "harness/base/code_points.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/random.h"
@@ -31,6 +32,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kManifest = ".headrace-pack.json";
 constexpr const char* kIndex = "index.json";  // of MDS shards
+constexpr const char* kModified = "modified_ns";
 constexpr std::size_t kLongestManifest = 1 << 30;
 constexpr std::uint64_t kLargestSample = std::uint64_t{2} << 30;  // a whole one is in memory
 constexpr std::uint64_t kSeed = 1;
@@ -91,24 +93,51 @@ std::uint64_t free_bytes(const std::string& target) {
   return fs::space(there).available;
 }
 
-std::string text_of(const Json& json) { return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string text_of(const Json& json) { return json.dump(1) + "\n"; }
+
+/// A name of any bytes. JSON holds UTF-8 only, so that other bytes are {"hex": "636166e9"}.
+Json stored(const std::string& name) {
+  if (is_utf8(name)) return name;
+  std::string hex;
+  for (const char byte : name) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+  return Json::object({{"hex", hex}});
+}
+
+Json stored(const std::vector<std::string>& names) {
+  Json all = Json::array();
+  for (const std::string& name : names) all.push_back(stored(name));
+  return all;
+}
+
+std::string text_of_crc(std::uint32_t crc) { return fmt::format("{:08x}", crc); }
+
+bool holds(const Json& file, const char* key, const Json& value) { return file.contains(key) && file[key] == value; }
+
+/// Is the file with this status the one that the list of shards describes? Reads it only if its time differs.
+bool is_as_listed(const files::Folder& folder, const Json& file, const std::string& name, const struct stat& status,
+                  const DataProgress& progress) {
+  if (!S_ISREG(status.st_mode) || !holds(file, "bytes", static_cast<std::uint64_t>(status.st_size))) return false;
+  if (holds(file, kModified, modified_ns(status))) return true;
+  if (progress) progress(0, 0, "comparing shards that were touched");
+  return holds(file, "crc32c", text_of_crc(content_of(folder, name, folder.path_of(name)).crc));
+}
 
 /// The description in a folder of shards: its packing, and the whole shards.
 class Manifest {
  public:
-  Manifest(const Plan& plan, const MarkedFolder& folder) : folder_(folder) {
+  Manifest(const Plan& plan, const MarkedFolder& folder, const DataProgress& progress)
+      : folder_(folder), progress_(progress) {
     now_ = {{"kind", "headrace.pack"},
             {"schema", 1},
-            {"source", place_of_source(plan.options)},
+            {"source", stored(place_of_source(plan.options))},
             {"source_mark", fmt::format("{:016x}", plan.from.mark)},
             {"format", std::string(to_string(plan.options.format))},
             {"shard_size", plan.options.shard_size},
             {"order", plan.options.shuffled ? "shuffled" : "listed"},
             {"samples", plan.order.size()},
-            {"classes", plan.from.classes},
+            {"classes", stored(plan.from.classes)},
             {"shards", Json::array()},
             {"complete", false}};
-    now_ = Json::parse(text_of(now_));  // with names as they can be stored
     const std::string text = folder.folder().read(kManifest, kLongestManifest);
     if (text.empty()) return;
     const Json before = Json::parse(text, nullptr, false);
@@ -121,13 +150,13 @@ class Manifest {
                                      folder.path(), key));
     if (differs("source_mark"))
       throw UsageError(fmt::format("pack: {} was changed since {} was begun: name another --to",
-                                   now_["source"].get<std::string>(), folder.path()));
+                                   place_of_source(plan.options), folder.path()));
     if (before.contains("index")) know(before["index"]);
     if (!before.contains("shards") || !before["shards"].is_array()) return;
     for (const Json& shard : before["shards"]) know(shard);
   }
 
-  /// Is the shard there as it was written? Throws RunError when something else has its name.
+  /// Is the shard there as it was written? Throws RunError when something else has its name, or it was changed.
   bool has(const std::string& name) {
     if (!is_there(name)) return false;
     now_["shards"].push_back(known_[name]);
@@ -159,20 +188,25 @@ class Manifest {
     if (file.is_object() && file.contains("name") && file["name"].is_string()) known_[file["name"]] = file;
   }
   static Json describe(const ShardFile& file) {
-    return {{"name", file.name()}, {"bytes", file.bytes()}, {"crc32c", fmt::format("{:08x}", file.crc())}};
+    return {{"name", file.name()},
+            {"bytes", file.bytes()},
+            {"crc32c", text_of_crc(file.crc())},
+            {kModified, modified_ns(file.status())}};
   }
-  bool is_there(const std::string& name) const {
+  bool is_there(const std::string& name) {
     const auto there = folder_.folder().look(name);
     const auto known = known_.find(name);
     if (!there) return false;
-    if (known == known_.end() || !S_ISREG(there->st_mode) || !known->second.contains("bytes") ||
-        known->second["bytes"] != static_cast<std::uint64_t>(there->st_size))
-      throw RunError(folder_.folder().path_of(name) + ": is not the shard that was packed there: move it away");
+    if (known == known_.end() || !is_as_listed(folder_.folder(), known->second, name, *there, progress_))
+      throw RunError(folder_.folder().path_of(name) +
+                     ": is not the shard that was packed there: remove it and pack again, or name another --to");
+    known->second[kModified] = modified_ns(*there);
     if (files::bears_mark(*there)) folder_.folder().hand_over(name);  // the packing was killed as it got its name
     return true;
   }
 
   const MarkedFolder& folder_;
+  const DataProgress& progress_;
   Json now_;
   std::map<std::string, Json> known_;
 };
@@ -184,7 +218,7 @@ class Packer {
       : plan_(plan),
         progress_(progress),
         folder_(MarkedFolder::make_alone(plan.options.target, plan.options.kind)),
-        manifest_(plan, folder_) {
+        manifest_(plan, folder_, progress) {
     remove_asides(folder_.folder());
   }
 
@@ -337,8 +371,7 @@ bool known_shard(const MarkedFolder& folder, const std::string& name, const stru
   const Json manifest = Json::parse(folder.folder().read(kManifest, kLongestManifest), nullptr, false);
   if (!manifest.is_object() || !manifest.contains("shards") || !manifest["shards"].is_array()) return false;
   const auto is_it = [&](const Json& shard) {
-    return shard.is_object() && shard.contains("name") && shard["name"] == name && shard.contains("bytes") &&
-           shard["bytes"] == static_cast<std::uint64_t>(status.st_size);
+    return shard.is_object() && holds(shard, "name", name) && is_as_listed(folder.folder(), shard, name, status, {});
   };
   return std::ranges::any_of(manifest["shards"], is_it) || (manifest.contains("index") && is_it(manifest["index"]));
 }

@@ -52,7 +52,7 @@ struct Plan {
 /// Cuts `plan.order` into shards of at most options.shard_size; throws UsageError, which names a sample that is too large.
 void cut_into_shards(Plan& plan);
 
-/// Is this file of `folder` a shard as its manifest has it?
+/// Is this file of `folder` a shard as its manifest has it? Reads a shard whose time differs.
 bool known_shard(const MarkedFolder& folder, const std::string& name, const struct stat& status);
 
 /// Only reads. Throws UsageError (one folder is in the other, the target holds something else) and RunError.
@@ -65,6 +65,7 @@ struct Packed {
 };
 
 /// Throws RunError: too little space (reported before anything is written), a file that changed, storage that failed.
+/// So is a shard that was changed since it was packed: none is overwritten.
 /// UsageError: the target has shards of another packing, or of a folder that changed since. `progress`: bytes of all shards.
 Packed pack(const Plan& plan, const DataProgress& progress);
 

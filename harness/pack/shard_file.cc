@@ -21,12 +21,45 @@
 namespace headrace::pack {
 namespace {
 
-constexpr std::uint64_t kBlock = 4096;  // the unit of direct writes [B]
+constexpr std::uint64_t kBlock = 4096;    // the unit of direct writes [B]
+constexpr std::uint64_t kRead = 8 << 20;  // bytes of one read
 constexpr std::string_view kAsideBegin = ".headrace-", kAsideEnd = ".part";
 
 bool is_aside(std::string_view name) { return name.starts_with(kAsideBegin) && name.ends_with(kAsideEnd); }
 
 }  // namespace
+
+ShardContent content_of(const files::Folder& folder, const std::string& name, const std::string& shown) {
+  system::UniqueFd fd = system::open_quiet(folder.fd(), name.c_str(), O_NOFOLLOW | O_DIRECT);
+  const bool direct = static_cast<bool>(fd);
+  if (!direct) fd = system::open_quiet(folder.fd(), name.c_str(), O_NOFOLLOW);
+  if (!fd) throw system_error("open", shown, errno);
+  // The storage's content is checked, not the cache's.
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
+  if (!direct) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+  const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kBlock, kRead), &std::free);
+  if (!memory) throw std::bad_alloc();
+  const auto* const buffer = static_cast<const unsigned char*>(memory.get());
+  ShardContent content;
+  for (;;) {
+    const ssize_t got = ::pread(fd.get(), memory.get(), kRead, static_cast<off_t>(content.bytes));
+    if (got < 0 && errno == EINTR) continue;
+    // Direct reads that are refused here after all, or not behind the end of a file of no whole blocks.
+    const int flags = ::fcntl(fd.get(), F_GETFL);
+    if (got < 0 && errno == EINVAL && (flags & O_DIRECT) && ::fcntl(fd.get(), F_SETFL, flags & ~O_DIRECT) == 0)
+      continue;
+    if (got < 0) throw system_error("read back", shown, content.bytes, errno);
+    if (got == 0) break;
+    content.crc = formats::crc32c({buffer, static_cast<std::size_t>(got)}, content.crc);
+    content.bytes += static_cast<std::uint64_t>(got);
+  }
+  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // nor is memory to be full of it
+  return content;
+}
+
+std::int64_t modified_ns(const struct stat& status) noexcept {
+  return status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+}
 
 void remove_asides(const files::Folder& folder) {
   for (const std::string& name : folder.entries()) {
@@ -130,36 +163,18 @@ void ShardFile::finish() {
   if (::fsync(fd_.get()) != 0) throw system_error("sync", shown(), errno);
 }
 
+struct stat ShardFile::status() const {
+  struct stat status;
+  if (::fstat(fd_.get(), &status) != 0) throw system_error("look at", shown(), errno);
+  return status;
+}
+
 void ShardFile::read_back() const {
-  system::UniqueFd fd = system::open_quiet(folder_.fd(), aside_.c_str(), O_NOFOLLOW | O_DIRECT);
-  const bool direct = static_cast<bool>(fd);
-  if (!direct) fd = system::open_quiet(folder_.fd(), aside_.c_str(), O_NOFOLLOW);
-  if (!fd) throw system_error("open", shown(), errno);
-  // The storage's content is checked, not the cache's.
-  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);
-  if (!direct) ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-  const std::unique_ptr<void, decltype(&std::free)> memory(std::aligned_alloc(kBlock, kPiece), &std::free);
-  if (!memory) throw std::bad_alloc();
-  const auto* const buffer = static_cast<const unsigned char*>(memory.get());
-  std::uint32_t crc = 0;
-  std::uint64_t at = 0;
-  for (;;) {
-    const ssize_t got = ::pread(fd.get(), memory.get(), kPiece, static_cast<off_t>(at));
-    if (got < 0 && errno == EINTR) continue;
-    // Direct reads that are refused here after all, or not behind the end of a file of no whole blocks.
-    const int flags = ::fcntl(fd.get(), F_GETFL);
-    if (got < 0 && errno == EINVAL && (flags & O_DIRECT) && ::fcntl(fd.get(), F_SETFL, flags & ~O_DIRECT) == 0)
-      continue;
-    if (got < 0) throw system_error("read back", shown(), at, errno);
-    if (got == 0) break;
-    crc = formats::crc32c({buffer, static_cast<std::size_t>(got)}, crc);
-    at += static_cast<std::uint64_t>(got);
-  }
-  ::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED);  // nor is memory to be full of it
-  if (at != bytes_ || crc != crc_)
+  const ShardContent read = content_of(folder_, aside_, shown());
+  if (read.bytes != bytes_ || read.crc != crc_)
     throw RunError(
         fmt::format("{}: read back, it differs from the written data ({} of {} bytes, CRC-32C {:08x}, not {:08x})",
-                    shown(), at, bytes_, crc, crc_));
+                    shown(), read.bytes, bytes_, read.crc, crc_));
 }
 
 void ShardFile::publish() {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include <condition_variable>
 #include <cstdint>
@@ -17,6 +18,17 @@
 #include "harness/base/files/folder.h"
 
 namespace headrace::pack {
+
+struct ShardContent {
+  std::uint64_t bytes = 0;
+  std::uint32_t crc = 0;  // CRC-32C
+};
+
+/// Reads a file of `folder` from the storage, around the page cache. Throws RunError, which names it `shown`.
+ShardContent content_of(const files::Folder& folder, const std::string& name, const std::string& shown);
+
+/// The time of the last change of its content [ns].
+std::int64_t modified_ns(const struct stat& status) noexcept;
 
 /// Removes the rest of killed packings in `folder`, which the caller has locked. Throws RunError.
 void remove_asides(const files::Folder& folder);
@@ -42,6 +54,8 @@ class ShardFile {
   const std::string& name() const { return name_; }
   std::uint64_t bytes() const { return bytes_; }  // that were appended
   std::uint32_t crc() const { return crc_; }      // CRC-32C of them
+  /// After finish().
+  struct stat status() const;
 
  private:
   static constexpr std::uint64_t kPiece = 8 << 20;  // [B]

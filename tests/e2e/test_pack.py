@@ -300,6 +300,43 @@ def test_foreign_shard_is_refused(headrace):
     assert outcome.code == 1 and "is not the shard that was packed there" in outcome.err and shard.read_bytes() == b"mine", outcome
 
 
+@pytest.mark.parametrize("form", ["tar", "tfrecord", "mds"])
+def test_a_shard_with_other_bytes_is_refused(headrace, form):
+    images(headrace.path("images"))
+    assert pack(headrace, "--format", form).code == 0
+    shards = headrace.path("shards")
+    [shard] = shards.glob(f"shard*.{form}")
+    original, packed_at = shard.read_bytes(), shard.stat().st_mtime_ns
+    changed = bytearray(original)
+    changed[len(changed) // 2] ^= 1
+    shard.write_bytes(changed)
+    os.utime(shard, ns=(packed_at, packed_at + 10**10))
+    before = state(shards)
+    outcome = pack(headrace, "--format", form)
+    assert outcome.code == 1 and f"{shard.name}: is not the shard that was packed there" in outcome.err, outcome
+    assert "remove it and pack again, or name another --to" in outcome.err and state(shards) == before, outcome
+    shard.unlink()
+    assert pack(headrace, "--format", form).code == 0 and shard.read_bytes() == original
+    os.utime(shard, ns=(0, 0))
+    outcome = pack(headrace, "--format", form)
+    assert outcome.code == 0 and "1 shards were there already" in outcome.out, "another time alone is no change"
+
+
+def test_names_of_any_bytes_are_continued(headrace):
+    folder = headrace.path(os.fsdecode(b"im\xe9ges"))
+    (folder / os.fsdecode(b"caf\xe9")).mkdir(parents=True)
+    (folder / os.fsdecode(b"caf\xe9") / os.fsdecode(b"caf\xe9.jpg")).write_bytes(b"image")
+    assert headrace("pack", str(folder), "--to", "shards").code == 0
+    reported = json.loads(headrace.path("shards/.headrace-pack.json").read_text())
+    assert reported["classes"] == [{"hex": b"caf\xe9".hex()}], reported
+    assert bytes.fromhex(reported["source"]["hex"]) == os.fsencode(folder.resolve()), reported
+    outcome = headrace("pack", str(folder), "--to", "shards")
+    assert outcome.code == 0 and "1 shards were there already" in outcome.out, outcome
+    (folder / os.fsdecode(b"caf\xe9")).rename(folder / os.fsdecode(b"caf\xe8"))
+    outcome = headrace("pack", str(folder), "--to", "shards")
+    assert outcome.code == 2 and "(its classes changed)" in outcome.err, outcome
+
+
 def test_a_folder_that_changed_since_is_refused(headrace):
     folder = images(headrace.path("images"))
     assert pack(headrace).code == 0

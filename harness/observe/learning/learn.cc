@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "harness/base/code_points.h"
+#include "harness/base/escape.h"
 #include "harness/base/units.h"
 #include "harness/observe/learning/ahead.h"
 #include "harness/observe/learning/learned.h"
@@ -109,6 +111,15 @@ class Learner {
                "; as if each had one GPU");
   }
 
+  void path(Confidence confidence) {
+    const std::string& folder = seen_.data.folder;
+    const std::string evidence = "where nine tenths of the looks at reads were";
+    if (is_utf8(folder)) return word("dataset.path", folder, confidence, evidence);
+    word("dataset.path", shell_word(folder), confidence,
+         evidence + "; YAML cannot hold its bytes that are not UTF-8: name it with --data");
+    seen_.learned.back().known = false;
+  }
+
   void data() {
     const DataSurvey& data = seen_.data;
     if (data.folder.empty()) {
@@ -154,8 +165,7 @@ class Learner {
          : data.format != formats::Format::none || !shards ? Confidence::high
                                                            : Confidence::low,
          fmt::format("{} different ones were seen being read; {}", data.seen, what));
-    word("dataset.path", data.folder, few ? Confidence::low : Confidence::medium,
-         "where nine tenths of the looks at reads were");
+    path(few ? Confidence::low : Confidence::medium);
     const double per_file = shards ? data.samples_per_file : 1;
     if (per_file <= 0) {
       number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
@@ -164,8 +174,8 @@ class Learner {
     }
     sample_size_ = data.mean_size() / per_file;
     spread_ = ratio(data.size_deviation, data.mean_size());
-    number("dataset.samples", static_cast<double>(data.files) * per_file, shards ? 0.02 : 0, Dimension::count,
-           data.complete && data.seen >= kFewFiles ? Confidence::medium : Confidence::low,
+    number("dataset.samples", std::max(1.0, std::round(static_cast<double>(data.files) * per_file)), shards ? 0.02 : 0,
+           Dimension::count, data.complete && data.seen >= kFewFiles ? Confidence::medium : Confidence::low,
            fmt::format(
                "{}{}{}", what,
                shards ? fmt::format(", {:.1f} samples in each of {} looked into", per_file, data.shards_parsed) : "",

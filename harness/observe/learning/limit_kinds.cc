@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/base/escape.h"
 #include "harness/base/units.h"
 #include "harness/observe/learning/limit.h"
 
@@ -56,7 +57,7 @@ Limit storage_limit(const std::vector<const Slice*>& slices, const Observation& 
   const double reading = value_of(makers.shares, "reading") + value_of(makers.shares, "faults"),
                opening = value_of(makers.shares, "opening");
   Limit limit;
-  const std::string own = seen.data.folder.empty() ? "" : " --data '" + seen.data.folder + "'";
+  const std::string own = seen.data.folder.empty() ? "" : " --data " + shell_word(seen.data.folder);
   const std::string at = s.device.empty()
                              ? seen.data.file_system.empty() ? "storage" : "storage (" + seen.data.file_system + ")"
                              : "device " + s.device;

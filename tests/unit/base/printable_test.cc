@@ -26,6 +26,11 @@ TEST(CodePoints, SortNamesAsPythonDoes) {
   EXPECT_EQ(names, sorted);
 }
 
+TEST(CodePoints, DistinguishUtf8FromOtherBytes) {
+  for (const char* text : {"", "plain\n", "caf\xc3\xa9", "\xf0\x9f\x98\x80"}) EXPECT_TRUE(is_utf8(text)) << text;
+  for (const char* text : {"\xe9", "caf\xe9.jpg", "\xc3", "a\xed\xa0\x80", "\xc0\xaf"}) EXPECT_FALSE(is_utf8(text));
+}
+
 TEST(Printable, ShowsCommandsToTerminals) {
   EXPECT_EQ(printable("a\x1b[31mb\a\b\x7f"), "a\\u001b[31mb\\u0007\\u0008\\u007f");
   EXPECT_EQ(printable("C1: \xc2\x9b"

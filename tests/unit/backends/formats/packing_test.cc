@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -336,6 +337,85 @@ TEST_F(PackingTest, PackingTakesThePlannedSizeAndHappensOnce) {
   EXPECT_EQ(repaired.shards, 1u) << "what is missing is made once more";
 }
 
+/// Three shards of which a few bytes of one are changed in place.
+TEST_F(PackingTest, AShardThatWasChangedIsRefusedAndStays) {
+  for (int i = 0; i < 60; ++i) put("a/" + std::to_string(i) + ".jpg", 40'000);
+  for (const Format format : {Format::tar, Format::mds}) {
+    fs::remove_all(target_);
+    const Plan made = plan(options(1 << 20, false, format), {});
+    pack(made, {});
+    const std::string shard = target_ + "/" + made.name(1), original = read(shard);
+    const auto packed_at = fs::last_write_time(shard);
+    std::string changed = original;
+    changed[100'000] ^= 1;
+    const auto overwrite = [&](const std::string& text, int later_s) {
+      std::ofstream(shard, std::ios::binary) << text;
+      fs::last_write_time(shard, packed_at + std::chrono::seconds(later_s));
+    };
+    overwrite(changed, 1);
+    for (int i = 0; i < 2; ++i) {
+      const std::string thrown = thrown_by<RunError>([&] { pack(made, {}); });
+      EXPECT_NE(thrown.find(made.name(1) + ": is not the shard that was packed there"), std::string::npos) << thrown;
+      EXPECT_NE(thrown.find("remove it and pack again, or name another --to"), std::string::npos) << thrown;
+      EXPECT_TRUE(read(shard) == changed) << "it is never replaced";
+    }
+    fs::remove(shard);
+    EXPECT_EQ(pack(made, {}).shards, 1u) << "the remedy";
+    EXPECT_TRUE(read(shard) == original);
+  }
+}
+
+TEST_F(PackingTest, OnlyShardsWithAnotherTimeAreRead) {
+  for (int i = 0; i < 60; ++i) put("a/" + std::to_string(i) + ".jpg", 40'000);
+  const Plan made = plan(options(1 << 20), {});
+  pack(made, {});
+  const std::string shard = target_ + "/" + made.name(1);
+  const auto packed_at = fs::last_write_time(shard);
+  int compared = 0;
+  const DataProgress progress = [&](std::uint64_t, std::uint64_t, std::string_view what) {
+    compared += what == "comparing shards that were touched";
+  };
+  EXPECT_EQ(pack(made, progress).kept, made.shards.size());
+  EXPECT_EQ(compared, 0);
+  fs::last_write_time(shard, packed_at + std::chrono::hours(1));
+  EXPECT_EQ(pack(made, progress).kept, made.shards.size()) << "the same bytes at another time are the shard";
+  EXPECT_EQ(compared, 1);
+  EXPECT_EQ(pack(made, progress).kept, made.shards.size());
+  EXPECT_EQ(compared, 1) << "its new time is stored";
+  std::string changed = read(shard);
+  changed[100'000] ^= 1;
+  std::ofstream(shard, std::ios::binary) << changed;
+  fs::last_write_time(shard, packed_at + std::chrono::hours(1));
+  EXPECT_EQ(pack(made, progress).kept, made.shards.size()) << "it is not read where size and time are the same";
+}
+
+/// As a version that stored no times left it.
+TEST_F(PackingTest, AListWithoutTimesIsComparedByContent) {
+  put("a/1.jpg", 10'000);
+  const Plan made = plan(options(1 << 20), {});
+  pack(made, {});
+  const std::string list = target_ + "/.headrace-pack.json", text = read(list), key = "\"modified_ns\"";
+  ASSERT_NE(text.find(key), std::string::npos);
+  std::ofstream(list, std::ios::binary) << std::string(text).replace(text.find(key), key.size(), "\"older\"");
+  std::string changed = read(target_ + "/" + made.name(0));
+  changed[600] ^= 1;
+  std::ofstream(target_ + "/" + made.name(0), std::ios::binary) << changed;
+  const std::string thrown = thrown_by<RunError>([&] { pack(made, {}); });
+  EXPECT_NE(thrown.find("is not the shard that was packed there"), std::string::npos) << thrown;
+}
+
+/// In the list of shards these two names were once the same.
+TEST_F(PackingTest, ClassesOfAnyBytesAreDistinguished) {
+  put("caf\xe9/1.jpg", 10);
+  pack(plan(options(1 << 20), {}), {});
+  const std::string list = read(target_ + "/.headrace-pack.json");
+  EXPECT_NE(list.find("\"hex\": \"636166e9\""), std::string::npos) << list;
+  EXPECT_EQ(pack(plan(options(1 << 20), {}), {}).kept, 1u);
+  fs::rename(source_ + "/caf\xe9", source_ + "/caf\xe8");
+  const std::string thrown = thrown_by<UsageError>([&] { pack(plan(options(1 << 20), {}), {}); });
+  EXPECT_NE(thrown.find("its classes changed"), std::string::npos) << thrown;
+}
+
 /// A kill between a shard's new name and its new mode leaves headrace's mark on it.
 TEST_F(PackingTest, AShardThatHadJustGotItsNameIsHandedOver) {
   put("a/1.jpg", 10);
@@ -435,6 +515,24 @@ TEST_F(PackingTest, TheRestOfAStoppedRehearsalGoesAndForeignFilesStay) {
   pack(plan(own, {}), {});
   EXPECT_THROW(rehearse_gain(plan(options(1 << 20), {}), {.bytes = 1 << 18, .workers = 2, .turns = 2}, {}), UsageError);
   EXPECT_TRUE(fs::exists(target_ + ".rehearsal/shard-000000.tar"));
+}
+
+TEST_F(PackingTest, AChangedShardOfAStoppedRehearsalStays) {
+  for (int i = 0; i < 50; ++i) put("a/" + std::to_string(i) + ".jpg", 20'000);
+  Options stopped = options(1 << 20);
+  stopped.target += ".rehearsal";
+  stopped.kind = kRehearsalKind;
+  pack(plan(stopped, {}), {});
+  const std::string shard = stopped.target + "/shard-000000.tar";
+  const auto packed_at = fs::last_write_time(shard);
+  std::string changed = read(shard);
+  changed[10'000] ^= 1;
+  std::ofstream(shard, std::ios::binary) << changed;
+  fs::last_write_time(shard, packed_at + std::chrono::hours(1));
+  const std::string thrown = thrown_by<RunError>(
+      [&] { rehearse_gain(plan(options(1 << 20), {}), {.bytes = 1 << 18, .workers = 2, .turns = 2}, {}); });
+  EXPECT_NE(thrown.find("shard-000000.tar: is not the shard that was packed there"), std::string::npos) << thrown;
+  EXPECT_TRUE(read(shard) == changed);
 }
 
 Gain gained(std::vector<double> as_files, std::vector<double> as_shards) {
