@@ -272,8 +272,8 @@ Text noise_text(const comparison::Noise& noise, const Terminal& terminal) {
                         comparison::share_text(row.false_alarm_rate), comparison::to_string(row.status));
   const auto summary = noise.summary();
   return out + Text::format(
-                   "\nthis system against itself: half of the metrics lie within \u00b1{}; {} of "
-                   "such comparisons would call a change\n",
+                   "\nthis system against itself: half of the metrics differ by at most \u00b1{}; {} of "
+                   "comparisons without a change would report one\n",
                    comparison::share_text(summary.median), comparison::share_text(summary.false_alarm_rate));
 }
 

@@ -190,13 +190,13 @@ void add_hosts_options(Verb& verb, HostsArguments& a) {
   verb.option("-w,--hosts FILE", a.hosts, "A line per host, 'node01 rack=r1 rail=eth1,eth2'; or a list, 'node[001-4]'");
   verb.option("--launch COMMAND", a.launch, "Command that starts another on {host} (default: ssh; srun under Slurm)");
   verb.group("Tests");
-  verb.option("--job JOB", a.job, "All hosts must have the paths of this job; with --at, each measures what it does");
+  verb.option("--job JOB", a.job, "All hosts must have the paths of this job; with --at, each measures its accesses");
   verb.option("--at DIR", a.at, "Folder on the job's storage; each host makes and removes its data below it");
-  verb.flag("--pairs-only", a.pairs_only, "Leave out what nodes measure by themselves and what groups of them measure");
+  verb.flag("--pairs-only", a.pairs_only, "Skip the measurements of single nodes and of groups");
   verb.group("Results and next steps");
   verb.option("--out DIR", a.out, "Folder for bringup.json and report.html, written after every round");
   verb.flag("--no-report", a.no_report, "Do not draw report.html");
-  verb.flag("--resume", a.resume, "Go on with what --out DIR holds; hosts that are new in --hosts join");
+  verb.flag("--resume", a.resume, "Continue the bring-up in --out DIR; new hosts of --hosts join");
   verb.option("--retest NODE", a.retest, "Pair these with accepted nodes again: they were repaired");
   verb.option("--drain WORD", a.drain,
               "Drain bad nodes in slurm or kubernetes, and resume those that passed a retest (default: only print the "
@@ -205,14 +205,14 @@ void add_hosts_options(Verb& verb, HostsArguments& a) {
   verb.flag("--dry-run", a.dry_run, "Show what would be started, and how long it may take");
   verb.group("Details of the tests", true);
   verb.option("--node-tests FILE", a.node_tests,
-              "Configuration of what each node measures by itself, all at once (default: configs/bring-up.yaml)");
+              "Configuration of the tests of each node, all at once (default: configs/bring-up.yaml)");
   verb.option("--group-tests FILE", a.group_tests,
-              "Configuration of what groups of nodes measure by mpirun (default: configs/bring-up-groups.yaml)");
+              "Configuration of the tests of groups of nodes by mpirun (default: configs/bring-up-groups.yaml)");
   verb.flag("--no-rdma", a.no_rdma,
-            "Measure pairs by TCP alone; else also by RDMA, where most nodes have it (rdma=none in the hosts file: not "
-            "there)");
+            "Measure pairs only by TCP; default: also by RDMA, where most nodes have it (rdma=none in the hosts file "
+            "excludes a host)");
   verb.flag("--every-link", a.every_link,
-            "Measure each pair of nodes, however many rounds that takes; so it is up to 16 nodes");
+            "Measure each pair of nodes, in any number of rounds (default for up to 16 nodes)");
   verb.option("--time TIME", a.time, "Time of each direction of a pair").shows_default();
   verb.option("--streams COUNT", a.streams, "Connections of a pair, a thread each").between(1, 32).shows_default();
   verb.option("--remote COMMAND", a.remote, "Path of headrace on the hosts (default: the path of this one)");

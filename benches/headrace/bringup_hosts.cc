@@ -297,7 +297,8 @@ void refuse_foreign(const Record& kept, const std::vector<Host>& hosts, const Ho
   if (foreign.empty()) return;
   if (const std::vector<std::string> options = unsaid(kept, given); !options.empty())
     throw UsageError(fmt::format("{}: say {} again: {}", given.out, join(options), foreign));
-  if (!given.drain.empty()) throw UsageError(fmt::format("{}: --drain would run what it says: {}", given.out, foreign));
+  if (!given.drain.empty())
+    throw UsageError(fmt::format("{}: --drain would run commands from it: {}", given.out, foreign));
   for (const NodeRecord& node : kept.nodes)
     if (std::none_of(hosts.begin(), hosts.end(), [&](const Host& host) { return host.name == node.host.name; }))
       throw UsageError(
@@ -336,7 +337,7 @@ std::optional<Record> earlier(const HostsArguments& given) {
                     given.out));
   const std::string file = fmt::format("{}/{}", given.out, kFile);
   Record record = record_from(folder->folder().read(kFile, std::size_t{1} << 30), file);
-  if (!record.simulated.empty()) throw UsageError(file + ": a made-up fleet, whose hosts are nowhere");
+  if (!record.simulated.empty()) throw UsageError(file + ": this fleet was simulated, and has no hosts to measure");
   refuse_changed(*folder);
   return record;
 }
@@ -355,7 +356,10 @@ Record record_of(const HostsArguments& given) {
   if (!given.launch.empty()) record.launch = given.launch;
   if (!given.remote.empty()) record.remote = given.remote;
   record.again = same_again(given);
-  if (record.nodes.size() < 2) throw UsageError("bringup: at least two hosts are needed, as it measures pairs");
+  if (record.nodes.size() < 2)
+    throw UsageError(fmt::format("bringup: at least two hosts are needed, as it measures pairs; {} has {}",
+                                 record.hosts_file,
+                                 record.nodes.empty() ? "none" : "only " + record.nodes.front().host.name));
   return record;
 }
 

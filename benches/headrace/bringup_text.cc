@@ -96,6 +96,8 @@ Answer bringup_answer(const Record& record) {
       all.next = commands.drain.front();
   if (const std::vector<Step> steps = next_steps(record); all.next.empty() && !steps.empty())
     all.next = steps.front().command;
+  for (const NodeRecord& node : record.nodes)
+    if (all.next.empty() && node.missing.duplicate) all.next = node.missing.fix;
   return all;
 }
 
@@ -169,7 +171,7 @@ Text dry_run_text(const Record& record, const Start& start, const std::string& n
       Text::format("timeout   {} for the first answer of each host, all in parallel\n", format_duration(start.start_s));
   for (const std::string& path : record.measuring.paths) text += Text::format("path      {}\n", path);
   if (!record.measuring.at.empty())
-    text += Text::format("storage   what the job does, below {}\n", record.measuring.at);
+    text += Text::format("storage   accesses of the job, below {}\n", record.measuring.at);
   if (!no_mpi.empty() && !record.measuring.pairs_only)
     text +=
         in_lines(Text::format("skipped   collectives and storage load, if it is the same on the hosts: {}\n", no_mpi),

@@ -139,7 +139,7 @@ void add_clean(Verbs& verbs, Shared&) {
               "A scratch folder, a prefix s3://bucket/prefix that headrace marked, or with --yes a run folder")
       .shows_default();
   verb.flag("--yes", *yes,
-            "Remove a run folder's results too; of a prefix, what a process of another machine says it uses");
+            "Remove a run folder's results too; of a prefix, also data in use by a process of another machine");
   verb.example("headrace clean headrace-scratch", "Generated data is removed; files that headrace did not make stay");
   verb.does([folder, yes] { return clean(*folder, *yes); });
 }

@@ -141,7 +141,7 @@ void add_compare(Verbs& verbs, Shared& shared) {
       .required()
       .at_most(1000);
   add_compare_options(verb, a->options);
-  verb.option("--history DIR", a->history, "A folder of past runs: how far sessions lie apart, from 8 on");
+  verb.option("--history DIR", a->history, "A folder of at least 8 past runs, which show the spread between sessions");
   verb.option("--out DIR", a->out, "Write comparison.json, comparison.csv, junit.xml and report.html into this folder");
   verb.format(a->format, {"text", "json", "csv", "junit", "html"}, "text, json, csv, junit or html");
   verb.flag("--no-report", a->no_report, "Do not draw report.html");

@@ -59,10 +59,7 @@ int delivered(int code) {
   if (lost == 0 || lost == EPIPE) return code;
   print_stderr_line(Text::format("headrace: cannot write to standard output: {}", errno_text(lost)));
   lost = 0;  // reported
-  // FAIL, and the reason of the stop, show more.
-  for (const Outcome good_or_open : {Outcome::pass, Outcome::inconclusive, Outcome::incomplete, Outcome::skipped})
-    if (code == exit_code(good_or_open)) return exit_code(Outcome::error);
-  return code;
+  return exit_code_when_lost(code);
 }
 
 }  // namespace headrace::cli

@@ -62,13 +62,17 @@ constexpr const char* kWorkloadSection = "workloads";  // their section
 /// Every workload with its defaults: can it run here?
 std::vector<Finding> workloads(Node& node) {
   std::vector<Finding> all;
+  const bool writable = system::may_write_below(node.scratch_path());
   for (const WorkloadInfo& info : Registry::instance().all()) {
     config::Value defaults;
     defaults.kind = config::Value::Kind::map;
     Diagnostics problems;
     Params params(std::string(info.name), defaults, problems);
     const auto workload = info.make(params);
-    const auto skip = workload->check(node);
+    auto skip = workload->check(node);
+    const Footprint made = workload->footprint();
+    if (!skip && !writable && made.written_bytes + made.written_files > 0)
+      skip = Skip{"makes its data in the folder, which cannot be written"};
     all.push_back({skip ? Level::missing : Level::good, kWorkloadSection, std::string(info.name),
                    skip ? skip->reason : std::string(info.description), ""});
   }
@@ -217,9 +221,8 @@ int bundle(const std::string& file, const std::string& path, const std::string& 
   print_line(Text::format("bundle  {}", file));
   for (const system::BundleFile& one : files) print_line(Text::format("  {:<18} {} bytes", one.name, one.text.size()));
   print_line(
-      Text::format("no paths of yours, no host name, and of the environment the variables of GPUs and networks alone; "
-                   "look it through "
-                   "before you send it: tar -xzf {}",
+      Text::format("it has no host name and none of your paths, and only the variables of GPUs and networks; "
+                   "read it before you send it: tar -xzf {}",
                    file));
   return 0;
 }

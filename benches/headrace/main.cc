@@ -63,6 +63,19 @@ std::vector<std::string> each_setting_alone(const std::vector<std::string>& word
   return out;
 }
 
+/// "--out=" with an empty value is two words: CLI11 would take the next one. What comes after "--" stays.
+std::vector<std::string> with_empty_values(const std::vector<std::string>& words) {
+  std::vector<std::string> out;
+  bool ours = true;
+  for (const std::string& word : words) {
+    ours = ours && word != "--";
+    const bool empty = ours && word.size() > 3 && word.starts_with("--") && word.find('=') == word.size() - 1;
+    out.push_back(empty ? word.substr(0, word.size() - 1) : word);
+    if (empty) out.emplace_back();
+  }
+  return out;
+}
+
 // The output of `headrace` alone: the commands to begin with, for the files of the current folder.
 
 /// A hosts file's name among them, or "".
@@ -156,7 +169,8 @@ std::string unknown_word(const CLI::App& app, const ProgramDescription& program)
 
 /// CLI11's error, and where help is. Its text: "--runs is required".
 std::string wrong_word(const CLI::App& app, const CLI::ParseError& error, const ProgramDescription& program) {
-  if (const std::string unknown = unknown_word(app, program); !unknown.empty()) return unknown;
+  const bool wrong_value = error.get_name() == "ValidationError";  // the words after it are not read yet
+  if (const std::string unknown = wrong_value ? "" : unknown_word(app, program); !unknown.empty()) return unknown;
   if (app.get_subcommands().empty())
     return error.get_name() == "RequiredError"
                ? "headrace: a verb is needed, such as qualify (headrace --help lists them)"
@@ -259,7 +273,8 @@ int run_main(int argc, char** argv) {
     return delivered(0);
   }
   try {
-    std::vector<std::string> words = with_new_verb(each_setting_alone({argv + 1, argv + argc}), program);
+    const std::vector<std::string> given = with_empty_values({argv + 1, argv + argc});
+    std::vector<std::string> words = with_new_verb(each_setting_alone(given), program);
     std::reverse(words.begin(), words.end());  // as CLI11 takes them
     app.parse(words);
   } catch (const CLI::CallForVersion&) {

@@ -162,7 +162,7 @@ Value configuration(const MeasureArguments& arguments, std::size_t points) {
   if (!arguments.path.empty()) {
     if (std::none_of(params.begin(), params.end(), [](const ParamInfo& p) { return p.name == "path"; }))
       throw UsageError(
-          fmt::format("measure: {} reads no data of yours: leave {} out; --at DIR says where what it makes goes",
+          fmt::format("measure: {} reads no existing data: leave {} out; --at DIR is the folder for its own data",
                       info.name, arguments.path));
     const std::string path = data_path(arguments.path);
     const bool objects = is_object_path(path);

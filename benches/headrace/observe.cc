@@ -203,7 +203,11 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
         fmt::format("the process has a file system of its own (a container): paths are as it sees them; from here they "
                     "lie below {} while it runs",
                     root));
-  if (traced != nullptr) observe::apply_trace(*traced, seen);
+  if (traced != nullptr) {
+    observe::apply_trace(*traced, seen);
+    const double began_s = recording.began_s > 0 ? traced->began_s - recording.began_s : 0;
+    seen.calls = observe::calls::call_times(*traced, began_s, recording.elapsed_s);
+  }
   const std::string document = observe::observation_json(recording, seen, command);
   std::string job, written = "job.yaml, observe.json";
   Drawn drawn;

@@ -83,7 +83,9 @@ void choose_files(const PlanArguments& arguments, PlanOptions& options) {
     slot = path;
   }
   if (options.config_file.empty() && options.job_file.empty())
-    throw UsageError("what is to be run? Give a job, such as configs/jobs/resnet50-imagenet.yaml, or a configuration");
+    throw UsageError(
+        "no job and no configuration is given: name a job, such as configs/jobs/resnet50-imagenet.yaml, or a "
+        "configuration");
 }
 
 /// Parts that are left out or smaller than the job's, each reported once.

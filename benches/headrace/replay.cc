@@ -132,7 +132,7 @@ Text outcome_text(const Replays& found, const std::string& where) {
   if (!plan.think_known)
     out += Text("  not replayed: computing between accesses, as this trace does not separate it from waiting\n");
   if (!found.fed) {
-    out += Text("how much of the time training computed is not in the trace: times alone are compared\n");
+    out += Text("the trace does not show the compute time of training: only times are compared\n");
     return out;
   }
   out += Text::format(

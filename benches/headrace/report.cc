@@ -66,7 +66,7 @@ int draw(const ReportArguments& arguments) {
 
 /// In the format of another tool.
 int write_run(const ReportArguments& arguments) {
-  if (arguments.paper == "full") throw UsageError("--print: of a page alone; --format asks for another text");
+  if (arguments.paper == "full") throw UsageError("--print: is for a page, and --format selects another output");
   using Word = results::JunitInconclusive;
   const Word word = arguments.inconclusive == "failure"   ? Word::failure
                     : arguments.inconclusive == "skipped" ? Word::skipped
@@ -89,7 +89,8 @@ void add_report(Verbs& verbs, Shared&) {
       .required();
   std::vector<std::string> formats{kPage};
   for (const results::ExportFormat& format : results::export_formats()) formats.emplace_back(format.word);
-  verb.option("--format WORD", a->format, fmt::format("{}; all but {} of runs alone", fmt::join(formats, ", "), kPage))
+  verb.option("--format WORD", a->format,
+              fmt::format("{}; all but {} are only for runs", fmt::join(formats, ", "), kPage))
       .one_of(formats)
       .shows_default();
   verb.option("-o,--out FILE", a->out,

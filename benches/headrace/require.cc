@@ -69,7 +69,7 @@ Text formula_text(const Formula& formula, const Terminal& terminal) {
   Text out =
       after("", Text::format("{} {}: {} [{}]", formula.id, formula.name, formula.title, formula.unit), terminal) + "\n";
   out += after("  equation  ", formula.equation, terminal);
-  out += after("  holds     ", formula.validity, terminal);
+  out += after("  valid     ", formula.validity, terminal);
   out += after("  source    ", formula.source, terminal);
   for (const Source& source : sources_named_in(formula.source))
     out += after(Text::format("            {}: ", source.word), source.text, terminal);
@@ -229,7 +229,7 @@ void show_needs(const RequireArguments& arguments, const std::string& path, bool
 int require(const RequireArguments& arguments, const Shared& shared) {
   const Terminal terminal(stdout, shared);
   if (!arguments.formulas.words.empty()) return formula(arguments.formulas, arguments.format, shared);
-  if (arguments.format == "markdown") throw UsageError("--format: markdown is for --formula alone");
+  if (arguments.format == "markdown") throw UsageError("--format: markdown is only for --formula");
   if (arguments.keys) {
     print(job_keys_text(terminal));
     return 0;

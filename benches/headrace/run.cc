@@ -24,6 +24,7 @@
 #include "benches/headrace/verb.h"
 #include "harness/analysis/sizing/sizing.h"
 #include "harness/base/diagnostics.h"
+#include "harness/base/error.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/files/output.h"
 #include "harness/base/units.h"
@@ -32,6 +33,7 @@
 #include "harness/engine/launch.h"
 #include "harness/engine/plan/benchmark/rules.h"
 #include "harness/engine/plan/room.h"
+#include "harness/judge/verdict/word.h"
 #include "harness/machine/node.h"
 #include "harness/results/result_store.h"
 #include "harness/results/trace_json.h"
@@ -144,13 +146,14 @@ struct Help {
   std::optional<sizing::Sizing> sizing;  // none where nothing would help, or nothing was measured that one is made of
 };
 
-Help help_of(const Plan& plan, const std::string& job_file, const std::string& folder) {
+Help help_of(const RunResult& run, const std::string& job_file, const MarkedFolder* folder) {
+  const Plan& plan = *run.plan;
   Help help;
   if (!plan.job || plan.rehearsal) return help;
   try {
-    help.runs.push_back(results::read_run_file(folder));
+    help.runs.push_back(results::stored_run(run, folder));
     help.sizing = sizing::size(*plan.job, job_file, help.runs);
-    help.sizing->noise = comparison::noise_beside(help.runs.front());
+    if (folder != nullptr) help.sizing->noise = comparison::noise_beside(help.runs.front());
     if (help.sizing->fixes.empty()) help.sizing.reset();
   } catch (const UsageError&) {
   }
@@ -173,39 +176,64 @@ class RunShown final : public TerminalAudience {
   int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) override {
     *shared_.remark = remark_on(run);
     const PlanArguments& asked = arguments_.plan;
-    const Help help = help_of(*run.plan, asked.job.empty() ? asked.file : asked.job, folder->path());
-    if (help.sizing) {  // the page reads it from there
-      folder->write("size.json", sizing_json(*help.sizing));
-      files.push_back("size.json");
-    }
-    const Text traced = write_trace(run);
-    std::string report_reason;
-    if (!arguments_.no_report) {
-      const Drawn drawn = draw_into(*folder, "run.json");
-      if (drawn.page.empty()) {
-        report_reason = drawn.reason;
-      } else {
-        files.insert(files.begin(), "report.html");
-      }
-    }
-    if (arguments_.json) {
+    const Help help = help_of(run, asked.job.empty() ? asked.file : asked.job, folder);
+    const Written written = write_more(run, help, folder, std::move(files));
+    Summary summary = run.summary;
+    if (written.lost) summary.exit_code = exit_code_when_lost(summary.exit_code);
+    if (arguments_.json)
       print_document(results::verdict_json(run) + "\n");
-      return run.summary.exit_code;
+    else
+      show(run, summary, help, folder, written);
+    if (written.lost) print_stderr_line(Text::format("headrace: {}", written.lost->what()));
+    return summary.exit_code;
+  }
+
+ private:
+  /// The files of a run besides its results.
+  struct Written {
+    std::vector<std::string> files;  // all of its folder
+    Text traced;
+    std::string report_reason;  // why there is no page; "" = there is one, or none was wanted
+    std::optional<RunError> lost = std::nullopt;
+  };
+
+  /// A full disk loses the files, but not the figures on the terminal.
+  Written write_more(const RunResult& run, const Help& help, const MarkedFolder* folder,
+                     std::vector<std::string> files) const {
+    Written written{.files = std::move(files), .traced = {}, .report_reason = {}};
+    try {
+      if (help.sizing && folder != nullptr) {  // the page reads it from there
+        folder->write("size.json", sizing_json(*help.sizing));
+        written.files.push_back("size.json");
+      }
+      written.traced = write_trace(run);
+    } catch (const RunError& e) {
+      written.lost = e;
     }
+    if (arguments_.no_report || folder == nullptr) return written;
+    const Drawn drawn = draw_into(*folder, "run.json");
+    if (drawn.page.empty())
+      written.report_reason = drawn.reason;
+    else
+      written.files.insert(written.files.begin(), "report.html");
+    return written;
+  }
+
+  void show(const RunResult& run, const Summary& summary, const Help& help, const MarkedFolder* folder,
+            const Written& written) const {
     print(answer_text(answer(run, help), Terminal(stdout, shared_)));
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(expected_text(run.expected, Terminal(stdout, shared_), shared_.verbosity < 0));
     if (run.rehearsal || run.rules) print(rehearsal_text(run));
     print(verdict_text(run, shared_));
     if (help.sizing) print(fixes_text(*help.sizing, Terminal(stdout, shared_)));
-    print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(files)), 90, 8));
-    if (!traced.empty()) print_line(traced);
-    if (!report_reason.empty()) print_line(Text::format("report  not drawn: {}", report_reason));
-    print_line(last_line(run.summary, run.judgements));
-    return run.summary.exit_code;
+    if (folder != nullptr)
+      print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(written.files)), 90, 8));
+    if (!written.traced.empty()) print_line(written.traced);
+    if (!written.report_reason.empty()) print_line(Text::format("report  not drawn: {}", written.report_reason));
+    print_line(last_line(summary, run.judgements));
   }
 
- private:
   static Answer answer(const RunResult& run, const Help& help) {
     const bool fed = help.sizing && help.sizing->gpus_fed;
     Answer all = answer_of(run, fed ? std::optional(help.sizing->gpus_fed->mean) : std::nullopt,

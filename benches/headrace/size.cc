@@ -19,6 +19,7 @@
 #include "harness/base/printable.h"
 #include "harness/base/system/installation.h"
 #include "harness/engine/plan/room.h"
+#include "harness/results/result_store.h"
 
 namespace headrace::cli {
 namespace {
@@ -68,12 +69,11 @@ class Sized final : public TerminalAudience {
 
   std::unique_ptr<RunObserver> watch(const Plan& plan) override { return make_progress(shared_, plan); }
 
-  int finished(const RunResult&, const MarkedFolder* folder, std::vector<std::string>) override {
-    const int code = size(arguments_, {results::read_run_file(folder->path())}, shared_);
-    if (arguments_.format != "json")
-      print_stderr_line(
-          Text::format("measured in {}; to size it again: headrace size {} --runs {}", folder->path(),
-                       shell_word(arguments_.job), shell_word(folder->path())));
+  int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string>) override {
+    const int code = size(arguments_, {results::stored_run(run, folder)}, shared_);
+    if (folder != nullptr && arguments_.format != "json")
+      print_stderr_line(Text::format("measured in {}; to size it again: headrace size {} --runs {}", folder->path(),
+                                     shell_word(arguments_.job), shell_word(folder->path())));
     return code;
   }
 
@@ -121,7 +121,7 @@ void add_size(Verbs& verbs, Shared& shared) {
   verb.option("JOB", a->job, "Job description (configs/jobs/*.yaml)").required();
   verb.option("--runs RUN", a->runs,
               "Run folders, run.json files, pages, or folders of runs. Runs of several nodes "
-              "at the same time are taken together. Without any, what the job does is measured first");
+              "at the same time are taken together. Without any, headrace measures the job first");
   verb.option("--at DIR", a->at, "Without --runs: scratch folder for generated data, on the storage to be sized");
   verb.option("--data PATH", a->data, "Without --runs: data set of the job that is there already, only read");
   verb.option("--max-write SIZE", a->max_write, "Without --runs: most bytes that may be written, such as 4GiB");

@@ -131,7 +131,7 @@ std::string_view why_undecided(Reason reason) {
     case Reason::straddles:
       return "the need lies within the range of the measurement";
     case Reason::other_settings:
-      return "it was measured with other settings than the job's";
+      return "it was not measured as the job works";
     default:
       return to_string(reason);
   }

@@ -32,13 +32,15 @@ std::string names_of(const OptionDescription& option) {
   return option.positional() ? option.value : join(option.names, ",");
 }
 
-/// Names of files and folders are never empty; a variable of the shell may be.
+/// Names of files, folders and hosts are never empty; a variable of the shell may be.
 CLI::Option* with_names_checked(CLI::Option* added, const OptionDescription& option) {
-  constexpr const char* kPlaces[] = {"PATH", "DIR", "FILE", "JOB", "RUN"};
-  if (std::find(std::begin(kPlaces), std::end(kPlaces), option.value) == std::end(kPlaces)) return added;
+  constexpr const char* kPlaces[] = {"PATH", "DIR", "FILE", "JOB", "RUN", "OTHER", "VALUES"};
+  const bool host = option.value == "HOST" || option.value == "ADDRESS";
+  if (!host && std::find(std::begin(kPlaces), std::end(kPlaces), option.value) == std::end(kPlaces)) return added;
+  const std::string forms = host ? fmt::format("; allowed: {0}, {0}:PORT, [IPV6]:PORT", option.value) : "";
   return added->check(CLI::Validator(
-      [](const std::string& given) {
-        return given.empty() ? std::string("is empty; is a variable of the shell unset?") : std::string();
+      [forms](const std::string& given) {
+        return given.empty() ? "is empty; is a variable of the shell unset?" + forms : std::string();
       },
       ""));
 }

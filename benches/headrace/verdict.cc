@@ -99,14 +99,14 @@ int verdict_by_job(const std::string& file, const JobArguments& a, bool json, co
   }
   const Terminal terminal(stdout, shared);
   const auto width = std::min<std::size_t>(static_cast<std::size_t>(terminal.width()), 100);
-  print_line(Text::format("{}, compared with what the job {} needs", file, job.name));
+  print_line(Text::format("{}, compared with the needs of job {}", file, job.name));
   if (!counted.empty()) print_line(Text(counted));
   Text out = answer_text(answer_of(reported, std::nullopt, 0), terminal) + verdict_text(reported, shared);
   if (!unanswered.empty()) out += terminal.paint("not answered by this run", Ink::strong) + "\n";
   for (const Judgement& j : unanswered)
     out += "  " + wrap(Text::format("{}: {}", j.id, j.explanation), width - 4, 4) + "\n";
   if (!unanswered.empty())
-    out += Text::format("next   headrace qualify {} measures what the job does\n", shell_word(a.job));
+    out += Text::format("next   headrace qualify {} measures all needs of the job\n", shell_word(a.job));
   print_line(out + last_line(reported.summary, reported.judgements));
   return reported.summary.exit_code;
 }
@@ -115,14 +115,13 @@ int verdict_by_job(const std::string& file, const JobArguments& a, bool json, co
 void add_job_options(Verb& verb, JobArguments& arguments) {
   verb.group("Another job");
   verb.option("--job JOB", arguments.job,
-              "Judge the run by this job (configs/jobs/*.yaml), where its points do what the job does");
+              "Judge the run by this job (configs/jobs/*.yaml); only points with the same accesses count");
   verb.group("Another job", false, "--job");
   verb.option("--set KEY=VALUE", arguments.overrides, "Override a key of the job, as in step.time=100ms (repeatable)")
       .one_value_each();
-  verb.option(
-      "--history DIR", arguments.history,
-      "A folder of past runs: from 8 of the same configuration and fingerprint on, bounds are widened by how far "
-      "sessions lie apart");
+  verb.option("--history DIR", arguments.history,
+              "A folder of past runs: from 8 of the same configuration and fingerprint on, bounds are widened by the "
+              "spread between sessions");
   verb.alone("--job", {"FILE", "--json"});
   verb.example("headrace verdict before --job configs/jobs/resnet50-imagenet.yaml --set step.time=100ms",
                "Would the storage that was measured feed a faster step?");
@@ -238,7 +237,7 @@ int judge_again(const VerdictArguments& arguments) {
   const Summary summary = of_asker(again.summary);
   print_line(Text::format("{}\n{}",
                           again.differences.empty() ? "The stored evidence gives the stored verdict"
-                                                    : "The verdict does not follow from what the run recorded",
+                                                    : "The stored evidence gives another verdict",
                           last_line(summary, again.judgements)));
   return again.differences.empty() ? summary.exit_code : kDiffers;
 }
@@ -363,15 +362,15 @@ void add_verdict(Verbs& verbs, Shared& shared) {
   verb.option("--max-age TIME", a->max_age,
               "An older verdict is STALE (exit code 12), as in 24h or 7d; an older FAIL stays a FAIL");
   verb.flag("--replay", a->replay,
-            "Judge again, from the repetitions that run.json holds; another verdict than the "
-            "stored one: exit code 1");
+            "Judge again from the repetitions in run.json; exit code 1 if the verdict differs from the "
+            "stored one");
   verb.flag("--json", a->json, "Print it as JSON");
   verb.example("headrace verdict before --max-age 24h",
                "A stored verdict, with its exit code; STALE if it is a day old and no FAIL");
   verb.example("headrace verdict cluster --node $(hostname -s) --exit-map nhc",
                "What a bring-up found of this node: 1 if it is bad, else 0");
   verb.group("Healthy hardware");
-  verb.flag("--expect", a->expect, "Compare what a run measured with what healthy hardware delivers");
+  verb.flag("--expect", a->expect, "Compare the values of a run with those of healthy hardware");
   verb.group("Healthy hardware", false, "--expect");
   add_expectations_option(verb, a->table);
   verb.alone("--expect", {"FILE", "--json"});

@@ -6,6 +6,7 @@
 #include "harness/base/files/marked_folder.h"
 #include "harness/results/exports.h"
 #include "harness/results/result_store.h"
+#include "harness/results/run_file.h"
 
 namespace headrace::results {
 
@@ -23,6 +24,10 @@ std::vector<std::string> write_run(const RunResult& run, const MarkedFolder& fol
   std::vector<std::string> names;
   for (const auto& file : files) names.emplace_back(file.name);
   return names;
+}
+
+StoredRun stored_run(const RunResult& run, const MarkedFolder* folder) {
+  return folder != nullptr ? read_run_file(folder->path()) : parse_run(run_json(run), "run.json");
 }
 
 }  // namespace headrace::results

@@ -1,6 +1,8 @@
 """Data that is not as it should be, disks that are full, and that nothing of the user's is ever touched."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -94,6 +96,27 @@ def test_unreadable_files_are_left_out_and_counted(headrace, own_data, bound_by_
     result = headrace.run(reads(headrace, own_data))
     assert result.code == 0, result
     assert sum(headrace.results()["points"][0]["left_out"].values()) == 1
+
+
+@pytest.mark.parametrize("at_least, code, outcome", [("1/s", 11, "INCONCLUSIVE"), ("1e12/s", 10, "FAIL")])
+def test_a_data_set_with_an_unreadable_file_never_passes(headrace, own_data, bound_by_modes, at_least, code, outcome):
+    (own_data / "d0" / "f0.bin").chmod(0)
+    config = headrace.write("needs.yaml", headrace.path(reads(headrace, own_data)).read_text() +
+                            f"needs: [{{id: rate, metric: small_file_read.sample_rate, at_least: {at_least}}}]\n")
+    result = headrace.run(config, verb="qualify")
+    assert result.code == code, result
+    [judged] = headrace.results()["judgements"]
+    assert judged["outcome"] == outcome, judged
+    if outcome == "INCONCLUSIVE":
+        assert "1 file of the data set cannot be read" in judged["explanation"], judged
+
+
+def test_a_data_set_with_an_unreadable_folder_never_passes(headrace, own_data, bound_by_modes):
+    (own_data / "d0").chmod(0)
+    config = headrace.write("needs.yaml", headrace.path(reads(headrace, own_data)).read_text() +
+                            "needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1/s}]\n")
+    failed(headrace.run(config, verb="qualify"), "d0", "Permission denied")
+    (own_data / "d0").chmod(0o755)
 
 
 def test_foreign_folder_is_refused(headrace, own_data):
@@ -196,10 +219,49 @@ def test_too_few_inodes_are_reported_before_anything_is_written(headrace, small_
     assert not list(headrace.path("disk").rglob("*.bin"))
 
 
+def nearly_full(disk, mount):
+    """A small file system at `disk` with 24 KiB left: the files of a run take more."""
+    mount("size=1m")
+    with (disk / "fill").open("wb", buffering=0) as fill:
+        try:
+            while True:
+                fill.write(bytes(4096))
+        except OSError:
+            fill.truncate(fill.tell() - 6 * 4096)
+
+
 def test_no_room_for_the_results(headrace, small_disk):
     small_disk("size=1m")
     headrace.path("disk/fill").write_bytes(b"x" * (1 << 20))
     failed(headrace.run("tiny.yaml", out="disk/results"), "No space left on device")
+
+
+@pytest.mark.parametrize("verb, words, code", [
+    ("run", [], 1), ("run", ["--json"], 1), ("qualify", ["--set", "needs.0.at_least=1/s"], 1),
+    ("qualify", ["--set", "needs.0.at_least=1e15/s"], 10)])
+def test_a_disk_that_becomes_full_loses_no_figure(headrace, small_disk, verb, words, code):
+    """There is room for the mark of the run folder, and none for its files."""
+    nearly_full(headrace.path("disk"), small_disk)
+    headrace.write("needs.yaml", headrace.path("tiny.yaml").read_text() +
+                   "needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1/s}]\n")
+    result = headrace(verb, "-c", "needs.yaml", "--no-report", "--out", "disk/results", *words)
+    assert result.code == code, result
+    last = result.err.splitlines()[-1]
+    assert re.fullmatch(r"headrace: the results could not be stored: \w+ \S*disk/results/\S+: No space left on device \(ENOSPC\)", last), result
+    if "--json" in words:
+        assert json.loads(result.out)["summary"]["exit_code"] == code, result
+    else:
+        assert result.out.splitlines()[-1].startswith("VERDICT ") and result.out.endswith(f" exit={code}\n"), result
+        assert "sample_rate" in result.out and "files   " not in result.out, result
+    assert not headrace.path("disk/results/verdict.json").exists()
+
+
+def test_a_measurement_on_a_full_disk_prints_its_table(headrace, small_disk):
+    nearly_full(headrace.path("disk"), small_disk)
+    result = headrace("measure", "small_file_read", "--files", "40", "--file-size", "8KiB", "--cache", "asis", "--repeat", "5",
+                      "--no-report", "--out", "disk/results")
+    assert result.code == 1 and "sample_rate" in result.out, result
+    assert "could not be stored" in result.err.splitlines()[-1] and "(ENOSPC)" in result.err, result
 
 
 def test_far_too_little_disk_is_reported_at_once(headrace):

@@ -18,12 +18,15 @@
 #include "harness/engine/explain/client_headroom.h"
 #include "harness/engine/explain/evidence.h"
 #include "harness/engine/launch.h"
+#include "harness/engine/plan/room.h"
 #include "harness/engine/rank_sync.h"
 #include "harness/judge/expectations/parts.h"
+#include "harness/judge/verdict/word.h"
 #include "harness/machine/examine/fingerprint.h"
 #include "harness/machine/mount.h"
 #include "harness/results/result_store.h"
 #include "harness/workload/peer/tcp_peer.h"
+#include "harness/workload/workload.h"
 
 namespace headrace::session {
 namespace {
@@ -89,6 +92,13 @@ int follow_here(const Plan& plan, Node& node, Audience& audience) {
   return 1;
 }
 
+/// Does any point read or write files?
+bool uses_files(const Plan& plan) {
+  return bytes_to_write(plan) > 0 || std::ranges::any_of(plan.points, [](const Point& point) {
+           return dynamic_cast<const ReadsFiles*>(point.workload.get()) != nullptr;
+         });
+}
+
 /// The rate of this host's ports, where its data come over a network; else 0 [B/s].
 double ports_to_storage(const std::string& path, std::span<const expectations::Part> parts) {
   const auto mount = is_object_path(path) ? std::nullopt : system::mount_of(path);
@@ -99,12 +109,21 @@ double ports_to_storage(const std::string& path, std::span<const expectations::P
   return rate;
 }
 
+/// A full disk loses the files, but not the figures on the terminal.
+int finished_unstored(RunResult& result, const RunError& why, Audience& audience) {
+  result.summary.exit_code = exit_code_when_lost(result.summary.exit_code);
+  const int code = audience.finished(result, nullptr, {});
+  audience.failed(RunError(fmt::format("headrace: the results could not be stored: {}", why.what())));
+  return exit_code_when_lost(code);
+}
+
 /// All of it, in the process that measures. `launch`: how several processes were started.
 /// `waited_for`: false once the engine leads them.
 int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Node& node,
                  const std::vector<std::pair<std::string, std::string>>& launch, bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
-  node.make_scratch();  // refuses a folder that is not headrace's before anything is written
+  // Refuses a folder that is not headrace's before anything is written. Memory, GPUs and networks need none.
+  if (uses_files(plan)) node.make_scratch();
   std::optional<MarkedFolder> folder;
   if (wanted.store) folder = run_folder(wanted.out, plan.name);
   // Before measuring: afterwards the storage may no longer answer.
@@ -137,8 +156,13 @@ int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Nod
   result.parts = std::move(parts);
   if (!folder) return audience.finished(result, nullptr, {});
   result.noise = noise_beside(folder->path(), result);
-  std::vector<std::string> files = results::write_run(result, *folder);
-  folder->remove_file(kSoFar);
+  std::vector<std::string> files;
+  try {
+    files = results::write_run(result, *folder);
+    folder->remove_file(kSoFar);
+  } catch (const RunError& e) {
+    return finished_unstored(result, e, audience);
+  }
   return audience.finished(result, &*folder, std::move(files));
 }
 

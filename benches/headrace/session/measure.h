@@ -28,7 +28,8 @@ class Audience {
  public:
   virtual ~Audience() = default;
   virtual std::unique_ptr<RunObserver> watch(const Plan& plan) = 0;
-  /// All was measured, and `files` are written into `folder`; nullptr: nothing is stored. Returns the exit code.
+  /// All was measured, and `files` are written into `folder`; nullptr: nothing is stored. Returns the
+  /// exit code.
   virtual int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) = 0;
   virtual void failed(const std::exception& error) = 0;
   /// In another process than the first: it lost the others.
@@ -42,8 +43,8 @@ std::vector<std::string> without_token(std::vector<std::string> command);
 
 /// Measures the plan of `make_plan` and writes its run folder. Of several processes that a launcher started together,
 /// each calls it, and rank 0 decides. Returns the exit code. Throws UsageError when the plan, --out or --peer is
-/// impossible, RunError when the files cannot be written. The first SIGINT or SIGTERM ends it cleanly, a later one at
-/// once. Called before any thread is started.
+/// impossible, RunError when its folder cannot be made. Files that cannot be written are reported after the result.
+/// The first SIGINT or SIGTERM ends it cleanly, a later one at once. Called before any thread is started.
 int measure(const std::function<Plan()>& make_plan, const Wanted& wanted, Audience& audience);
 
 }  // namespace headrace::session

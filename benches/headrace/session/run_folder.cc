@@ -59,8 +59,8 @@ MarkedFolder run_folder(const std::string& out, const std::string& name) {
           fmt::format("--out: {} already holds a run; runs are never overwritten: name another folder", out));
     if (fs::exists(fs::path(out) / kSoFar))
       throw UsageError(
-          fmt::format("--out: {} holds what a run had measured when it was killed, {}: name another folder, or take it "
-                      "away by `headrace clean {}`",
+          fmt::format("--out: {} has the results of a run that was killed, {}: name another folder, or remove it by "
+                      "`headrace clean {}`",
                       out, kSoFar, shell_word(out)));
   };
   refuse_second();

@@ -40,6 +40,12 @@ int exit_code(Outcome outcome, int signal) {
   return row(outcome).code;
 }
 
+int exit_code_when_lost(int code) {
+  for (const Outcome good_or_open : {Outcome::pass, Outcome::inconclusive, Outcome::incomplete, Outcome::skipped})
+    if (code == exit_code(good_or_open)) return exit_code(Outcome::error);
+  return code;
+}
+
 Outcome worst(const Found& found, Outcome otherwise) {
   if (found.fail) return Outcome::fail;
   if (found.error) return Outcome::error;

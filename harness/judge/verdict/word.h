@@ -21,6 +21,8 @@ std::string_view symbol(Outcome outcome, bool ascii);  // ✔ ✘ ? – !
 /// PASS, MEASURED 0; ERROR 1; FAIL 10; INCONCLUSIVE 11; INCOMPLETE, STALE 12; SKIPPED 77; INTERRUPTED 128 + `signal`
 /// (0: that of SIGINT).
 int exit_code(Outcome outcome, int signal = 0);
+/// `code` of a command whose output was lost, as on a full disk: 1, but FAIL and signals show more.
+int exit_code_when_lost(int code);
 
 /// The outcomes of the parts of a whole.
 struct Found {

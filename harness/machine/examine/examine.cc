@@ -237,11 +237,11 @@ void layers(Report& report, const std::string& path) {
 void storage(Report& report, const std::string& path, Node& node) {
   report.open("storage");
   const std::string existing = nearest_existing(path);
-  if (access(existing.c_str(), W_OK | X_OK) == 0)
+  if (may_write_below(path))
     report.add(Level::good, "folder", path);
   else
     report.add(Level::warning, "folder", existing + " cannot be written",
-               "choose another: headrace doctor DIR, and --at DIR of the others");
+               "name a folder that can be written: headrace doctor DIR, and --at DIR where data is made");
   if (const auto mount = mount_of(path)) mounted(report, *mount);
   const std::uint64_t free = node.free_bytes(path);
   const bool tight = free < (std::uint64_t{8} << 30);
@@ -295,6 +295,8 @@ void backends(Report& report, Node& node) {
 }
 
 }  // namespace
+
+bool may_write_below(const std::string& path) { return access(nearest_existing(path).c_str(), W_OK | X_OK) == 0; }
 
 std::vector<Finding> examine(const std::string& path, Node& node) {
   Report report;

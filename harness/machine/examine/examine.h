@@ -22,6 +22,9 @@ struct Finding {
 /// nothing, never throws.
 std::vector<Finding> examine(const std::string& path, Node& node);
 
+/// Can this user make files in the folder `path`, or in its nearest existing parent? Writes nothing.
+bool may_write_below(const std::string& path);
+
 /// What stops this process, and loaders whose workers are processes.
 struct ProcessLimits {
   Limit files = limit_of(RLIMIT_NOFILE), locked = limit_of(RLIMIT_MEMLOCK);

@@ -34,6 +34,11 @@ TEST(Word, ExitCodesAreTheDocumentedOnes) {
   EXPECT_EQ(exit_code(Outcome::interrupted), 130);
 }
 
+TEST(Word, LostOutputIsAnErrorUnlessTheCodeShowsMore) {
+  for (const int code : {0, 1, 11, 12, 77}) EXPECT_EQ(exit_code_when_lost(code), 1) << code;
+  for (const int code : {2, 10, 130, 143}) EXPECT_EQ(exit_code_when_lost(code), code);
+}
+
 TEST(Word, TheWorstDecides) {
   EXPECT_EQ(worst(Outcome::pass, Outcome::fail), Outcome::fail);
   EXPECT_EQ(worst(Outcome::error, Outcome::inconclusive), Outcome::error);
