@@ -158,7 +158,8 @@ class Session {
     std::vector<Answered> reported;
     for (auto& [number, one] : all)
       if (there(number)) reported.push_back(std::move(one));
-    for (const Difference& same : same_machines(reported)) record_.nodes[same.host].missing = {same.reported, same.fix};
+    for (const Difference& same : same_machines(reported))
+      record_.nodes[same.host].missing = {same.reported, same.fix, false, true};
     std::erase_if(reported, [&](const Answered& one) { return !there(static_cast<unsigned>(one.host)); });
     for (const Answered& one : reported) record_.nodes[one.host].clock_s = one.clock_s;
     if (!start_.retest.empty()) add_accepted(reported);

@@ -48,6 +48,11 @@ bool drains(const NodeRecord& node) { return is_bad(node.state) && node.state !=
 bool is_down(const Record& record, const NodeRecord& node) {
   return node.missing.unreachable && !is_bad(node.state) && 2 * record.missing() < record.nodes.size();
 }
+/// Another session can meet it. A second name of a machine never takes part.
+bool is_away(const NodeRecord& node) { return node.missing && !node.missing.duplicate; }
+bool is_undecided(const NodeRecord& node) {
+  return !node.missing.duplicate && (node.state == NodeState::suspect || node.state == NodeState::fresh);
+}
 bool resumes(const NodeRecord& node) { return node.state == NodeState::retested; }
 
 std::string tainted(const std::vector<std::string>& names, const char* taint) {
@@ -105,12 +110,12 @@ std::vector<Step> next_steps(const Record& record) {
   const std::string resume = record.again + " --resume";
   if (record.signal != 0)
     steps.push_back({"it was interrupted", resume});
-  else if (record.missing() > 0)
+  else if (std::ranges::any_of(record.nodes, is_away))
     steps.push_back({"when missing nodes are back", resume});
   else if (std::any_of(record.faults.begin(), record.faults.end(),
                        [](const NamedFault& one) { return one.scope == "network"; }))
     steps.push_back({"when hosts can connect to one another", resume});
-  else if (record.nodes_that_are(NodeState::suspect) + record.nodes_that_are(NodeState::fresh) > 0)
+  else if (std::ranges::any_of(record.nodes, is_undecided))
     steps.push_back({"more rounds for undecided nodes", resume});
   std::string bad;
   for (const NodeRecord& node : record.nodes)

@@ -129,6 +129,7 @@ Json node_json(const Record& record, unsigned number) {
   json["state"] = to_string(node.state);
   if (node.missing)
     json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}, {"unreachable", node.missing.unreachable}};
+  if (node.missing.duplicate) json["missing"]["duplicate"] = true;
   Json differences = Json::array();
   for (const Difference& one : node.differences)
     differences.push_back(
@@ -281,10 +282,11 @@ NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& befo
       place.at("facts").refuse("are no facts of a host");
     }
   if (!before.empty() && before.front().host.rails.size() != node.host.rails.size())
-    place.refuse("has not as many rails as the first one");
+    place.refuse("has another number of rails than the first node");
   if (place.has("missing")) {
     const JsonPlace missing = place.at("missing");
-    node.missing = {missing.at("why").text(), missing.at("fix").text(), missing.flag("unreachable", false)};
+    node.missing = {missing.at("why").text(), missing.at("fix").text(), missing.flag("unreachable", false),
+                    missing.flag("duplicate", false)};
   }
   return node;
 }

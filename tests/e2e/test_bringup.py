@@ -188,7 +188,7 @@ exec {TOOLS}/on-host "$host" "$@"
     missing = {node["name"]: node["missing"] for node in done.record["nodes"] if "missing" in node}
     assert set(missing) == {"node8", "node9", "twice"} and all(one["fix"] for one in missing.values()), missing
     assert "no route to host" in missing["node8"]["why"] and "no word from it within 5 s" in missing["node9"]["why"], missing
-    assert "the same machine as node1" in missing["twice"]["why"], missing
+    assert "the same machine as node1" in missing["twice"]["why"] and "remove node1 or twice from" in missing["twice"]["fix"], missing
     assert {name for name, state in states(done).items() if state == "accepted"} == {"node1", "node5", "node6", "node7"}
 
 

@@ -264,7 +264,7 @@ def test_a_copy_of_a_folder_runs_nothing_of_its_own(fleet, headrace):
     assert "copy: say --job, --at again: it is a copy" in refused(*hosts, *launch)
     assert "copy: say --at again: it is a copy" in refused(*hosts, *launch, *job[:2])
     assert "copy: say --node-tests again: it is a copy" in refused(*hosts, *launch, *job, only=())
-    assert "copy: --drain would run what it says: it is a copy" in refused(*hosts, *launch, *job, "--drain", "slurm")
+    assert "copy: --drain would run commands from it: it is a copy" in refused(*hosts, *launch, *job, "--drain", "slurm")
     headrace.write("few", "a\nb\nc\nd\ne\n")
     assert "copy: f is in it, and not in few: it is a copy" in refused("--hosts", "few", *launch, *job)
     assert headrace("bringup", "--no-report", "--pairs-only", "--out", "copy", "--resume", *hosts, *launch, *job).code == 0

@@ -173,7 +173,7 @@ def test_bring_ups_over_time(made):
     assert made("compare", "clusters/8", "clusters/9", "--gate", "bringup.rate of node00005").code in (0, 11)
     assert made("fleet", "clusters").code == 2  # bring-ups are no runs of nodes
     refused = made("bringup", "--out", "clusters/1", "--resume")
-    assert refused.code == 2 and "made-up fleet" in refused.err, refused
+    assert refused.code == 2 and "this fleet was simulated" in refused.err, refused
 
 
 def ended(runner, how):

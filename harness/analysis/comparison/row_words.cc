@@ -5,11 +5,14 @@
 #include <cmath>
 
 #include "harness/base/units.h"
+#include "harness/judge/statistics/change_points.h"
 
 namespace headrace::comparison {
 namespace {
 
 using statistics::Change;
+
+constexpr std::string_view kBringup = "bringup";  // as_runs(): one session is one run, which has no turns
 
 /// "B's read_bandwidth, 90.1 MB/s, against A's 100 MB/s: -9.9 % [-11, -8.7]".
 std::string figures(const Comparison& all, const Pair& pair, const Row& row) {
@@ -66,7 +69,7 @@ std::string verdict(const Comparison& all, const Row& row) {
     case Reason::two_humped:
       return "the values fall into two groups";
     case Reason::single_session:
-      return "one session each, and how far sessions lie apart is not known";
+      return "one session each, and the spread between sessions is not known";
     default:
       if (row.within_noise)
         return "within what this system shows against itself, \u00b1" + share_text(*row.noise_floor);
@@ -96,6 +99,10 @@ std::string next_step(const Comparison& all, const Row& row) {
     return all.design.next_look > 0
                ? fmt::format("go on to {} blocks: --blocks {}", all.design.next_look, all.design.next_look)
                : "measure longer repetitions";
+  if (row.workload == kBringup)
+    return fmt::format(
+        "run both bring-ups again on the same nodes; headrace history FOLDER compares {} sessions or more",
+        statistics::kFewestRuns);
   return "interleave them: headrace run --against ... --blocks 6; or give past runs with --history";
 }
 

@@ -221,9 +221,8 @@ std::optional<GroupEffect> change_of_all(const ComparedMetric& key, std::size_t 
   effect.attribute = "fleet";
   effect.name = "since the session before";
   effect.explanation = fmt::format(
-      "{} of {} is {} from what the same {} nodes reached in the session before: {}, then {}. What they share changed, "
-      "and "
-      "no node alone.",
+      "{} of {} is {} from what the same {} nodes reached in the session before: {}, then {}. The cause is a part that "
+      "they share, not one node.",
       key.metric, key.point, shift_text(effect), ratios.size(), format_in_unit(effect.level, key.unit),
       format_in_unit(effect.usual, key.unit));
   effect.next_step = "check what all of them share; headrace history shows since when";

@@ -71,8 +71,8 @@ std::vector<Together> changes_together(const std::vector<Series>& series, const 
     }
     one.change = statistics::median(shares);
     one.explanation = fmt::format(
-        "{} of {} nodes changed together: {} of {} {}, between {} and {}: look at what they share, and at no node "
-        "alone",
+        "{} of {} nodes changed together: {} of {} {}, between {} and {}: look for a cause that they share, not at "
+        "single nodes",
         then.size(), of, one.metric, one.point, comparison::change_text(1 + one.change), one.from, one.to);
     all.push_back(std::move(one));
   }

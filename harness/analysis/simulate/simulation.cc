@@ -218,7 +218,7 @@ void conclude(Simulation& out) {
         first.holds_to > 0 ? fmt::format(" ({:.0f} still work{})", first.holds_to, first.holds_to == 1 ? "s" : "") : "",
         kind_of(first.figure).scenario);
   } else {
-    out.cause = "Nothing misses its limit; only a measurement with as many nodes can pass.";
+    out.cause = "No limit is missed; only a measurement on this number of nodes can pass.";
   }
 }
 

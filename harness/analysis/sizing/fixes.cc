@@ -228,7 +228,7 @@ class Fixes {
     fix.title = "Pack the samples into shards";
     fix.set = {"dataset.layout=shards", fmt::format("dataset.samples_per_file={:.0f}", samples)};
     const std::string opens = fmt::format(
-        "A shard of {} holds {:.0f} samples: that many times fewer file opens. headrace pack makes shards of a "
+        "A shard of {} has {:.0f} samples and needs one file open. headrace pack makes shards of a "
         "folder of images.",
         format_quantity(kShardBytes, Dimension::bytes), samples);
     const Phase& of = missed(cold) || names == nullptr ? *cold : *names;

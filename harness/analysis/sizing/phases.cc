@@ -220,8 +220,8 @@ void report(const Job& job, const Grounds& g, Phase& p) {
     p.next_step = "Measure as the job reads.";
   } else if (is(Reason::single_session)) {
     p.explanation = fmt::format(
-        "One session gave {}; needs {}. At another time it may be {} to {}, sessions of one system "
-        "lie apart.",
+        "One session gave {}; needs {}. Another session may give {} to {}, as sessions of one "
+        "system differ.",
         gives, needs, describe(p.supply.value.low, p.unit), describe(p.supply.value.high, p.unit));
     p.next_step = "Measure again at another time, and give all run folders.";
   } else {

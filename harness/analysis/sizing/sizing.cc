@@ -182,7 +182,7 @@ std::string sentence_of(const Sizing& s) {
   std::string out = sentence_of_supply(s);
   // The subject of the word comes first.
   if (full) out = supply_fails ? out + " " + s.capacity.explanation : s.capacity.explanation + " " + out;
-  if (s.capacity.outcome == Outcome::inconclusive) out += " Whether what the job keeps fits is open.";
+  if (s.capacity.outcome == Outcome::inconclusive) out += " It is not known if the data of the job fits.";
   if (!s.not_measured.empty()) {
     out += " Not measured:";
     for (const NotMeasured& n : s.not_measured)

@@ -8,6 +8,7 @@ namespace headrace::agents {
 struct Failure {
   std::string why, fix;      // "" = it takes part
   bool unreachable = false;  // no sign of life came from it, or none any more
+  bool duplicate = false;    // another name of a host that takes part
   explicit operator bool() const { return !why.empty(); }
 };
 

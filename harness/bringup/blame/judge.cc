@@ -216,7 +216,7 @@ void judge(Record& record, const Judged& judged) {
   found.incomplete = present < taking_part;
   record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
   record.sentence = sentence_of(record, taking_part, undecided, before);
-  if (groups.undecided) record.sentence += " Whether storage gives what the job needs is undecided.";
+  if (groups.undecided) record.sentence += " It is undecided if storage meets the needs of the job.";
   if (!enough && present >= 2 && present < FaultWords::kFewestNodes)
     record.sentence += fmt::format(" With fewer than {} nodes there is no baseline.", FaultWords::kFewestNodes);
 }

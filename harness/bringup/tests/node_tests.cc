@@ -97,7 +97,7 @@ void add_run(NodeTests& tests, unsigned node, const StoredRun& run) {
     disturbed += point.disturbed_share * point.repetitions;
     const bool ill = point.status != "ok";
     if (!reported && (ill || point.cache_unproven_share > 0))
-      tested.without[point.id] = ill ? point.status + ": " + point.reason : "what the cache held is not proven";
+      tested.without[point.id] = ill ? point.status + ": " + point.reason : "the state of the cache is not proven";
   }
   if (repetitions > 0) tested.disturbed = std::max(tested.disturbed, disturbed / static_cast<double>(repetitions));
   add_faults(tested, run);

@@ -350,7 +350,10 @@ std::vector<Difference> same_machines(const std::vector<Answered>& all) {
       found.push_back(
           {one.host, "machine",
            fmt::format("is the same machine as {}: both call themselves {}", at->second->name, one.facts.host),
-           "leave one of both names out of the hosts file, or mend name service", true});
+           fmt::format("remove {} or {} from the hosts file, and start again with another --out; or correct the name "
+                       "service, and use --resume",
+                       at->second->name, one.name),
+           true});
   return found;
 }
 

@@ -116,6 +116,13 @@ std::vector<std::string> logins_of(const std::string& word, std::string& why) {
   return logins;
 }
 
+/// Names are equal in capitals and with a final dot, too (RFC 4343).
+std::string plain_name(std::string name) {
+  std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
 /// Reads a line in which several words give one value.
 class Reader {
  public:
@@ -166,10 +173,9 @@ class Reader {
     if (hosts_.empty() && problems_.empty()) problem({"", 1}, "no host in it");
     for (const Host& host : hosts_)
       if (host.rails.size() != hosts_.front().rails.size() && problems_.empty())
-        problems_.push_back(
-            printable(fmt::format("{}:{}:{}: {} has {} rails, and {} has {}; give all hosts the same number", path_,
-                                  places_[host.name].line, places_[host.name].column, host.name, host.rails.size(),
-                                  hosts_.front().name, hosts_.front().rails.size())));
+        problems_.push_back(printable(fmt::format(
+            "{}:{}:{}: {} has {} rails, and {} has {}; give all hosts the same number", path_, place_of(host).line,
+            place_of(host).column, host.name, host.rails.size(), hosts_.front().name, hosts_.front().rails.size())));
     if (!problems_.empty()) throw UsageErrors(join(problems_, "\n"));
   }
 
@@ -259,9 +265,11 @@ class Reader {
   void add(const std::string& login, Host host, const std::string& line, const Word& word) {
     if (const std::string wrong = set_login(host, login); !wrong.empty())
       return problem(word, wrong + (wrong.starts_with(kHostAlone) ? converted(path_, "sed 's/:[0-9][^ ]*//' {}") : ""));
-    const auto [at, fresh] = places_.emplace(host.name, Place{number_, word.column, line});
+    const auto [at, fresh] = places_.emplace(plain_name(host.name), Place{number_, word.column, line});
     if (!fresh && at->second.text == line) return;
-    if (!fresh) problem(word, fmt::format("a second line for {}; the first is line {}", host.name, at->second.line));
+    if (!fresh)
+      problem(word, fmt::format("a second line for {}; the first is {}:{}:{}; remove one of them", host.name, path_,
+                                at->second.line, at->second.column));
     hosts_.push_back(std::move(host));
   }
 
@@ -316,7 +324,8 @@ class Reader {
     int line = 0, column = 0;
     std::string text;  // of the whole line
   };
-  std::map<std::string, Place> places_;  // of the hosts' names
+  const Place& place_of(const Host& host) const { return places_.at(plain_name(host.name)); }
+  std::map<std::string, Place> places_;  // by plain_name()
   std::vector<std::string> problems_;
 };
 

@@ -461,6 +461,21 @@ TEST(BringUpHosts, NextStepsFollowFromTheStates) {
   EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
 }
 
+/// Neither more rounds nor waiting changes a second name of a machine.
+TEST(BringUpHosts, ASecondNameOfAMachineIsNotResumed) {
+  Record record = small_record();
+  record.again = "headrace bringup --out x";
+  record.nodes[2].state = NodeState::suspect;
+  record.nodes[2].missing = {"is the same machine as a", "remove a or c from the hosts file", false, true};
+  const Record again = record_from(record_json(record), "x.json");
+  EXPECT_TRUE(again.nodes[2].missing.duplicate);
+  EXPECT_FALSE(again.nodes[1].missing.duplicate);
+  EXPECT_TRUE(next_steps(record).empty());
+  record.nodes[1].missing.why = "gone";
+  ASSERT_EQ(next_steps(record).size(), 1u);
+  EXPECT_EQ(next_steps(record)[0].command, "headrace bringup --out x --resume");
+}
+
 /// It may be anybody's file: its names go into commands, its numbers into tables.
 TEST(BringUpHosts, ARecordWithForeignEntriesIsNotBelieved) {
   const std::string text = record_json(small_record());

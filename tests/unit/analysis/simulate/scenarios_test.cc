@@ -153,7 +153,7 @@ TEST(Simulation, SaysHowManyNodesAreNeededAtLeast) {
   EXPECT_EQ(s.breaks[0].holds_from, 2);
   EXPECT_EQ(s.breaks[0].nodes, 0);
   EXPECT_EQ(s.breaks[0].limit, Limit::client);
-  EXPECT_NE(s.cause.find("Nothing misses its limit"), std::string::npos);
+  EXPECT_NE(s.cause.find("No limit is missed"), std::string::npos);
 }
 
 TEST(Simulation, NeverPasses) {
