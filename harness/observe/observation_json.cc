@@ -10,6 +10,20 @@
 #include "harness/base/version.h"
 #include "harness/observe/learning/shares.h"
 #include "harness/observe/observation.h"
+#include "harness/results/fields_codec.h"
+
+namespace headrace {
+
+template <>
+struct Fields<observe::calls::CallTimes> {
+  using S = observe::calls::CallTimes;
+  static constexpr auto all = std::tuple(
+      field("read", &S::read), field("open", &S::open), field("mean_in_flight", &S::mean_in_flight),
+      field("most_in_flight", &S::most_in_flight), field("part_s", &S::part_s), field("in_flight", &S::in_flight));
+};
+static_assert(is_complete<observe::calls::CallTimes>());
+
+}  // namespace headrace
 
 namespace headrace::observe {
 namespace {
@@ -334,6 +348,7 @@ std::string observation_json(const Recording& recording, const Observation& seen
       {"processes", processes_json(recording, seen.roles)},
       {"notes", seen.notes},
       {"series", series_json(recording, seen)}};
+  if (seen.calls) all["calls"] = results::encoded(*seen.calls);
   // Names and commands may be no UTF-8.
   return all.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
 }

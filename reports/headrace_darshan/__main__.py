@@ -29,21 +29,21 @@ def spread(name, pid, times, begin, end, spent, **arguments):
 def main(path):
     try:
         import darshan
-        report = darshan.DarshanReport(path, read_all=False)
-        if "POSIX" not in report.modules:
-            print("it holds nothing of POSIX calls, only of " + ", ".join(report.modules), file=sys.stderr)
+        log = darshan.DarshanReport(path, read_all=False)
+        if "POSIX" not in log.modules:
+            print("it holds nothing of POSIX calls, only of " + ", ".join(log.modules), file=sys.stderr)
             return 2
-        report.mod_read_all_records("POSIX")
-        if "DXT_POSIX" in report.modules:
-            report.mod_read_all_dxt_records("DXT_POSIX")
-        tables = report.records["POSIX"].to_df()
+        log.mod_read_all_records("POSIX")
+        if "DXT_POSIX" in log.modules:
+            log.mod_read_all_dxt_records("DXT_POSIX")
+        tables = log.records["POSIX"].to_df()
     except Exception as error:  # the library's own, of every kind
         print(f"it cannot be read: {error}", file=sys.stderr)
         return 2
-    names = report.name_records
+    names = log.name_records
     traced = set()
-    if "DXT_POSIX" in report.records:
-        for record in report.records["DXT_POSIX"].to_df():
+    if "DXT_POSIX" in log.records:
+        for record in log.records["DXT_POSIX"].to_df():
             pid = max(0, int(record["rank"])) + 1
             for what, segments in (("read", record["read_segments"]), ("write", record["write_segments"])):
                 for segment in segments.itertuples():

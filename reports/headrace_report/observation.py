@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Dict, List, Optional
 
 from .errors import Inconsistent
-from .schema import Tool
+from .schema import Histogram, Tool
 
 KIND = "headrace.observation"
 CONFIDENCES = ("high", "medium", "low", "guess")
@@ -92,6 +92,22 @@ class Series:
 
 
 @dataclass(frozen=True)
+class CallTimes:
+    """Reads and opens of files by a trace; in flight: reads, their mean in each part of the time."""
+
+    read: Histogram
+    open: Histogram
+    mean_in_flight: float
+    most_in_flight: int
+    part_s: float
+    in_flight: List[float]
+
+    def check(self) -> None:
+        if self.part_s <= 0:
+            raise Inconsistent(f"{self.part_s:g}: a part of the time is longer than 0", "part_s")
+
+
+@dataclass(frozen=True)
 class Process:
     pid: int
     name: str
@@ -133,3 +149,4 @@ class Observation:
     series: Series
     notes: List[str] = field(default_factory=list)
     gpus: List[Gpu] = field(default_factory=list)
+    calls: Optional[CallTimes] = None  # of a trace alone

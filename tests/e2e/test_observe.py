@@ -11,7 +11,8 @@ import sys
 import time
 
 import pytest
-from observed import GUARD, LOADER, Seen, data, observe
+import yaml
+from observed import GUARD, LOADER, Seen, data, drawn_files, observe
 
 
 def test_a_job_is_learned_and_others_take_its_file(headrace, data):
@@ -39,6 +40,26 @@ def test_a_job_is_learned_and_others_take_its_file(headrace, data):
     sized = headrace("size", "seen/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--budget", "6s", "--progress", "none")
     assert "GPUs fed" in sized.out, sized
     assert headrace("clean", "seen", "--yes").code == 0 and not headrace.path("seen").exists()
+
+
+@pytest.mark.parametrize("name", [b"line\nbreak\t'", b"caf\xe9 'n"], ids=["line break", "not UTF-8"])
+def test_a_job_file_names_a_data_set_of_any_bytes(headrace, name):
+    folder = headrace.path(os.fsdecode(name))
+    folder.mkdir()
+    drawn_files(folder, 120)
+    seen = observe(headrace, folder, "--cold", "--steps", "80", "--step", "0.04", "--decode", "0.001")
+    text = (headrace.path("seen") / "job.yaml").read_text()
+    read = yaml.safe_load(text)["dataset"]
+    try:
+        os.fsencode(folder).decode()
+        assert read["path"] == str(folder) == seen.learned["dataset.path"]["text"], text
+    except UnicodeDecodeError:
+        assert "path" not in read and "not UTF-8" in text, text
+        [words] = re.findall(r"^  # path: (--data .*)$", text, re.M)
+        done = subprocess.run(["bash", "-c", "printf '%s\\0' " + words], capture_output=True)
+        assert done.stdout == b"--data\0" + os.fsencode(folder) + b"\0", words
+        assert seen.learned["dataset.path"]["text"] in words, seen.learned["dataset.path"]
+    assert headrace("require", "seen/job.yaml").code == 0
 
 
 def test_its_command_quotes_names(headrace, data):

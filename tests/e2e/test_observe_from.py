@@ -49,6 +49,9 @@ def test_a_job_is_learned_from_straces_output(headrace, data, how):
     assert seen.learned["dataset.metadata_ops_per_open"]["evidence"].startswith("traced")
     assert len(seen.reported["saves"]) == len(truth["saves"]) and seen.learned["checkpoint.mode"]["text"] == "sync"
     assert headrace("require", "seen/job.yaml").code == 0
+    calls = seen.reported["calls"]
+    assert sum(count for _, count in calls["read"]["buckets"]) >= truth["samples"] and calls["open"]["buckets"], calls
+    assert 1 <= calls["most_in_flight"] <= 3 and 0 < calls["mean_in_flight"] <= 3 and len(calls["in_flight"]) == 400, calls
 
 
 @needs_strace
@@ -72,6 +75,7 @@ def test_of_a_part_of_the_calls_no_limit_is_reported(headrace, data):
     untimed = strace(headrace, data, "calls", "-ttt", "-y")
     reported = json.loads(headrace("observe", "--from", "calls", "--no-store", "--json").out)
     assert reported["limit"]["id"] == "unknown" and "strace -T" in json.dumps(reported["notes"]), (reported, untimed)
+    assert "calls" not in reported, "nothing is known of single calls"
 
 
 @needs_strace

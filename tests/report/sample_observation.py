@@ -70,4 +70,16 @@ def client(slices: int = 120) -> dict:
     return seen
 
 
-SAMPLES = {"observation_client": client, "observation_saves": observation, "observation_short": short}
+def traced() -> dict:
+    """The same job with a trace of its calls: reads of 1 ms, one of a hundred of 8 ms, and fast opens."""
+    seen = observation()
+
+    def times(*counted):
+        return {"min_ns": min(ns for ns, _ in counted), "max_ns": max(ns for ns, _ in counted),
+                "buckets": [[sample_run.bucket_of(ns), count] for ns, count in counted]}
+    seen["calls"] = {"read": times((1_000_000, 19_780), (8_000_000, 220)), "open": times((20_000, 300)), "mean_in_flight": 3.2, "most_in_flight": 8,
+                     "part_s": seen["elapsed_s"] / 400, "in_flight": [6.0 if 100 <= n < 130 else 2.0 for n in range(400)]}
+    return seen
+
+
+SAMPLES = {"observation_traced": traced, "observation_client": client, "observation_saves": observation, "observation_short": short}

@@ -10,8 +10,8 @@ from conftest import Reader, program
 from headrace_report import documents
 from headrace_report.html import bringup
 from headrace_report.load import load
-from headrace_report.plots import cluster, crowd, meetings
-from headrace_report.units import share
+from headrace_report.plots import cluster, crowd, hover, meetings
+from headrace_report.units import quantity, share
 
 pytestmark = pytest.mark.skipif(not sample_bringup.SAMPLES, reason="HEADRACE_BINARY names no binary")
 
@@ -69,6 +69,50 @@ def test_a_nodes_own_tests_are_compared_with_all_others(tmp_path):
     assert found.finding == f"{names[3]} is 50\u00a0% below the median node", found
     assert found.table.rows[0][0] == "opens.latency", found.table
     assert not figure(5).finding.startswith(names[3])
+
+
+def titles(page):
+    return re.findall(r'<path d="M[^"]*"><title>([^<]*)</title>', page)
+
+
+def test_cells_of_the_heat_map_have_their_rates_under_the_pointer(pages, tmp_path):
+    record, _ = shown(pages, "bringup_found")
+    document = load(str(pages.run_file("bringup_found")), documents.TYPES)
+    rates = {}
+    for pair in document.pairs():
+        names = [record["nodes"][number]["name"] for number in pair.nodes]
+        for (one, other), rate in zip((names, names[::-1]), pair.rate):
+            rates[one, other] = min(rate, rates.get((one, other), rate))
+    found = titles(pages.text("bringup_found"))
+    assert len(found) == len(rates) <= hover.MOST and len(set(found)) == len(found)
+    for title in found:
+        one, other, shown_rate, away = re.match(r"(\S+) to (\S+): ([\d.]+)\u00a0GB/s, (\S+\u00a0% (?:below|above) usual|as usual)$", title).groups()
+        assert float(shown_rate) * 1e9 == pytest.approx(rates[one, other], rel=0.006), title
+        below = 1 - rates[one, other] / document.usual(0)
+        assert ("below" in away) == (below >= 0.005) and ("above" in away) == (below <= -0.005), (title, below)
+    assert "below" in found[0] and "above" in found[-1], "the slowest come first"
+
+    record["nodes"][document.pairs().__next__().nodes[0]]["name"] = '<script>alert("&")</script>\n'
+    record["faults"] = []
+    (tmp_path / "bringup.json").write_text(json.dumps(record))
+    assert program(tmp_path).returncode == 0
+    page = (tmp_path / "report.html").read_text()
+    hostile = [title for title in titles(page) if "script" in title]
+    assert hostile and all("&lt;script&gt;alert(&#34;&amp;&#34;)&lt;/script&gt;\\n" in title for title in hostile), hostile[:2]
+    assert "<script>alert" not in page
+
+
+def test_cells_with_texts_are_not_too_many(tmp_path, monkeypatch):
+    """The slowest keep theirs; of several in a cell the lowest is shown."""
+    record = sample_bringup.record(200, "--most-rounds", "3", "--bad", "2%")
+    (tmp_path / "bringup.json").write_text(json.dumps(record))
+    document = load(str(tmp_path / "bringup.json"), documents.TYPES)
+    everything = meetings.draw(document).hovers
+    assert all(one.text.endswith("; the lowest here") for one in everything)
+    monkeypatch.setattr(hover, "MOST", 50)
+    assert meetings.draw(document).hovers == everything[:50]
+    slowest = min(min(pair.rate) for pair in document.pairs())
+    assert quantity(slowest, "B/s") in everything[0].text
 
 
 def test_undecided_is_no_pass(pages):

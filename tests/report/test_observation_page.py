@@ -34,6 +34,30 @@ def test_figures_state_their_finding():
     assert not any((watched.waits(short, "consumer"), watched.waits(short, "workers"), watched.rates(short), watched.steps(short)))
 
 
+def test_calls_are_drawn_where_a_trace_has_them(pages):
+    text = pages.reader("observation_traced").text.replace("\u00a0", " ")
+    for word in ("Reads: 1.00 ms in the median, 99 % end within 8.", "opens: 20.", "3.2 reads were in flight on average, at most 8 at once", "Single calls"):
+        assert word in text, word
+    plain = pages.text("observation_saves")
+    assert "Single calls" not in plain and 'id="in-flight"' not in plain
+    seen = sample_observation.traced()
+    assert watched.latency(read(seen, documents.TYPES)).finding.count("end within") == 1  # 300 opens are too few
+    empty = {"min_ns": 0, "max_ns": 0, "buckets": []}
+    seen["calls"].update(open=empty)
+    assert "opens" not in watched.latency(read(seen, documents.TYPES)).finding
+    seen["calls"].update(read=empty, in_flight=[0.0] * 400, most_in_flight=0)
+    nothing = read(seen, documents.TYPES)
+    assert watched.latency(nothing) is None and watched.in_flight(nothing) is None
+
+
+def test_time_lines_have_their_values_under_the_pointer(pages):
+    titles = re.findall(r'<path d="M[^"]*"><title>([^<]*)</title>', pages.text("observation_traced"))
+    assert "24.0 s to 25.0 s: 2 reads in flight" in titles and "25.0 s to 26.0 s: 6 reads in flight" in titles
+    waits = [title for title in titles if re.match(r"\d+\.0 s to \d+\.0 s: (waiting for the loader \d+ %)?(, )?(pausing \d+ %)?$", title)]
+    assert len(waits) == 100, waits
+    assert "read from device 254:0" in " ".join(titles)
+
+
 def test_no_figure_keeps_a_colour_of_its_own(pages):
     page = pages.text("observation_saves")
     assert "<pattern" in page and not re.search(r"#0101[0-9a-f]{2}", page)
@@ -54,6 +78,7 @@ def test_gpus_and_clients_are_drawn_where_something_reports_of_them(pages):
 @pytest.mark.parametrize("change, reported", [
     (lambda d: d["series"]["time_s"].append(1.0), "series: lists of different lengths"),
     (lambda d: d["series"].update(gpu_busy=[0.5]), "series: lists of different lengths"),
+    (lambda d: d.update(calls={**sample_observation.traced()["calls"], "part_s": 0}), "calls.part_s: 0: a part"),
     (lambda d: d["learned"][0].update(confidence="sure"), "learned[0]: confidence 'sure'"),
     (lambda d: d["limit"].pop("sentence"), "limit.sentence: missing")])
 def test_a_bad_file_is_refused_with_its_place(change, reported):

@@ -252,6 +252,18 @@ def test_contrast(pages, medium):
         assert contrast(palette[mark], palette["paper"]) >= 3.0, (medium, mark)
 
 
+def test_time_lines_have_their_values_under_the_pointer(pages):
+    titles = re.findall(r'<path d="M[^"]*"><title>([^<]*)</title>', pages.text("passing").replace("\u00a0", " "))
+    point = sample_run.passing()["points"][0]
+    assert 40 <= len(titles) <= 102, len(titles)  # rounded for each repetition
+    assert {title.split(",")[0] for title in titles} == {f"repetition {one['index'] + 1}" for one in point["repetitions"]}
+    assert all(re.match(r"repetition \d+, [\d.]+ s to [\d.]+ s: [\d.]+ .B/s, p99 [\d.]+ .?s(, warm-up)?$", title) for title in titles), titles[:3]
+    # Areas follow each other from the left to the right edge, and nothing else of the figure differs.
+    lefts = [float(left) for left in re.findall(r'<path d="M([\d.]+) [\d.]+h[\d.]+v[\d.]+h-[\d.]+"><title>', pages.text("passing"))]
+    assert lefts == sorted(lefts) and lefts[0] == 56 and lefts[-1] < 470
+    assert "fill=\"none\" pointer-events=\"all\"" in pages.text("passing")
+
+
 def test_marks_a_checkpoint_saved_during_reads(pages):
     text = pages.reader("saving").text
     before, during = re.search(r"p99 of the reads: (\S+ ms) alone, (\S+ ms) while a checkpoint is saved", text).groups()

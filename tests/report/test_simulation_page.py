@@ -21,13 +21,15 @@ def sample(name):
 def test_everything_is_there_without_scripts(pages):
     text = Reader(pages.text("simulation_golden")).text.replace("\u00a0", " ")
     for word in ("\u2718 FAIL", "On 1024 nodes, GPUs busy", "First limit: the store at 64 nodes (32 still work)", "refused clients", "store.read",
-                 "12000", "it still grew", "Missing: opening of files", "never passes"):
+                 "12000", "it still grew", "Missing: opening of files", "never passes",
+                 "first node count that misses", "largest node count that meets it", "smallest node count that meets it"):
         assert word in text, word
+    assert "holds to" not in text and "misses from" not in text
 
 
 def test_figures_state_their_finding():
     golden, alone = sample("golden"), sample("alone")
-    assert simulated.busy(golden).finding == "Breaks at 64 nodes (first epoch): the store"
+    assert simulated.busy(golden).finding == "A limit is missed from 64 nodes (first epoch): the store"
     assert simulated.times(golden).finding.startswith("On 1024 nodes a save is expected to take 19.2")
     assert "limited mostly by the store" in simulated.storm(golden).finding
     assert simulated.busy(alone) is simulated.times(alone) is simulated.storm(alone) is None

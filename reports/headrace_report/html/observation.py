@@ -34,9 +34,10 @@ def render(seen: Observation, paper: str = "summary") -> str:
         panels = [page.panel(watched.waits(seen, "consumer"), "consumer"), page.panel(watched.waits(seen, "workers"), "workers"),
                   page.panel(watched.rates(seen), "rates"), page.panel(watched.steps(seen), "steps"),
                   page.panel(watched.gpus(seen), "gpus"), page.panel(watched.client(seen), "client")]
+        calls = [page.panel(watched.latency(seen), "latency"), page.panel(watched.in_flight(seen), "in-flight")]
     return page.render("observation.html", all=seen, name=" ".join(seen.command) or "a process", facts=_facts(seen),
                        headline=_headline(seen), first_step=seen.limit.command or next(iter(seen.limit.advice), ""),
-                       panels=[panel for panel in panels if panel], rows=[_row(one) for one in seen.learned],
+                       panels=[panel for panel in panels if panel], calls=[panel for panel in calls if panel], rows=[_row(one) for one in seen.learned],
                        guesses=sum(one.confidence == "guess" and not one.is_left_out for one in seen.learned),
                        left_out=[one.key for one in seen.learned if one.is_left_out], saves=seen.saves[:MOST_SAVES],
                        saves_left=max(0, len(seen.saves) - MOST_SAVES), data=Markup(script_json(plain(seen))), quantity=quantity)

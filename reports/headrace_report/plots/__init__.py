@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import List
 
+from .hover import Hover
+
 
 @dataclass
 class Table:
@@ -32,3 +34,4 @@ class Figure:
     drawing: object   # matplotlib figure
     table: Table
     keys: List[Key] = field(default_factory=list)
+    hovers: List[Hover] = field(default_factory=list)

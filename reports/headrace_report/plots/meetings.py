@@ -7,9 +7,9 @@ from typing import Dict, List, Optional, Tuple
 import numpy as np
 
 from .. import words
-from ..bringup import Bringup
+from ..bringup import Bringup, Pair
 from ..units import NBSP, percent, plural, quantity, share
-from . import Figure, Key, Table
+from . import Figure, Key, Table, hover
 from .cluster import places
 from .style import COLOUR, WIDTH, canvas, place, styled
 
@@ -30,33 +30,45 @@ def draw(document: Bringup) -> Optional[Figure]:
     count, bins = len(order), min(len(order), MOST_BINS)
     at = np.empty(count, dtype=int)
     at[order] = np.arange(count) * bins // count
-    lowest = np.full((bins, bins), np.inf)
     a, b = at[[pair.nodes[0] for pair in pairs]], at[[pair.nodes[1] for pair in pairs]]
-    usual = np.array([document.usual(pair.rail) for pair in pairs])
-    np.minimum.at(lowest, (a, b), np.array([pair.rate[0] for pair in pairs]) / usual)
-    np.minimum.at(lowest, (b, a), np.array([pair.rate[1] for pair in pairs]) / usual)
-    lowest[~np.isfinite(lowest)] = np.nan
+    shares = np.array([pair.rate for pair in pairs]).T / [document.usual(pair.rail) for pair in pairs]
+    ways, rows, columns = shares.ravel(), np.concatenate([a, b]), np.concatenate([b, a])
+    falling = np.argsort(-ways, kind="stable")
+    slowest = np.full((bins, bins), -1)
+    slowest[rows[falling], columns[falling]] = falling  # of several in a cell the last stays: the lowest
+    lowest = np.where(slowest >= 0, ways[slowest], np.nan)
     start = max(0.0, min(0.8, np.floor(10 * np.nanmin(lowest)) / 10))
     per = -(-count // bins)
     with styled():
         drawing = _drawing(document, lowest, order, bins, start if start >= WIDEST else 0.0)
+        hovers = hover.cells(drawing.axes[0], ((rows[way], columns[way], _text(document, pairs[way % len(pairs)], way >= len(pairs), per))
+                                               for way in reversed(falling) if slowest[rows[way], columns[way]] == way))
     met = {tuple(sorted(pair.nodes)) for pair in pairs}
     all_pairs = count * (count - 1) // 2
-    slowest = min(pairs, key=lambda pair: min(pair.rate) / document.usual(pair.rail))
-    least = min(slowest.rate) / document.usual(slowest.rail)
-    names = document.nodes[slowest.nodes[0]].name, document.nodes[slowest.nodes[1]].name
+    worst = min(pairs, key=lambda pair: min(pair.rate) / document.usual(pair.rail))
+    least = min(worst.rate) / document.usual(worst.rail)
+    names = document.nodes[worst.nodes[0]].name, document.nodes[worst.nodes[1]].name
     finding = f"The slowest of {plural(len(met), 'pair')} that met reached {share(least)} of the usual rate: {names[0]} and {names[1]}"
     reports = f" Each cell is the lowest rate of up to {per} by {per} nodes." if per > 1 else ""
     described = (f"{len(met)} of {all_pairs} pairs met. Usual: " +
                  ", ".join(f"{quantity(rate, 'B/s')}{_rail(document, rail)}" for rail, rate in enumerate(document.usual_rate)) + ".")
     marked = len(document.faults) <= MOST_MARKED and any(fault.scope in ("node", "NIC", "link") for fault in document.faults)
     keys = [Key("shade-grey", "did not meet")] + ([Key("cross", "line or cross: bad")] if marked else [])
-    return Figure(finding, f"Which node, or which way between two, is slower than others?{reports}", described, drawing, _table(document, pairs), keys)
+    return Figure(finding, f"Which node, or which way between two, is slower than others?{reports}", described, drawing, _table(document, pairs), keys, hovers)
 
 
 def _rail(document: Bringup, rail: int) -> str:
     named = document.rail_name(0, rail)
     return f" over {named}" if named else ""
+
+
+def _text(document: Bringup, pair: Pair, back: bool, per: int) -> str:
+    """The rate of one way, which is the lowest of its cell."""
+    one, other = (document.nodes[number].name for number in (reversed(pair.nodes) if back else pair.nodes))
+    rate = pair.rate[1 if back else 0]
+    away = rate / document.usual(pair.rail) - 1
+    usual = "as usual" if abs(away) < 0.005 else f"{percent(abs(away))} {'below' if away < 0 else 'above'} usual"
+    return f"{one} to {other}{_rail(document, pair.rail)}: {quantity(rate, 'B/s')}, {usual}" + ("; the lowest here" if per > 1 else "")
 
 
 def _drawing(document: Bringup, lowest: np.ndarray, order: List[int], bins: int, start: float):

@@ -1,4 +1,4 @@
-"""What a simulation expects: figures over the number of nodes with bands, and a storm over time. Where does it break, and on what?"""
+"""What a simulation expects: figures over the number of nodes with bands, and a storm over time. Which limit is missed, from how many nodes?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .style import COLOUR, WIDTH, canvas, log_ticks, place, series, styled
 HEIGHT = 300
 BUSY = (("later_epochs_busy", "later epochs"), ("first_epoch_busy", "first epoch"), ("goodput", "goodput"))
 TIMES = (("save_time", "save"), ("save_during_reading", "save during reading"), ("restore_time", "restart storm"))
-LIMITS = (("client", "a node", "series-3"), ("uplink", "uplinks", "series-4"), ("store", "the store", "series-2"), ("waiting", "refused", "series-5"))
+LIMITS = (("client", "a node", "series-3"), ("uplink", "uplinks", "series-4"), ("store", "the store", "series-2"), ("waiting", "refused clients", "series-5"))
 
 
 def busy(simulation: Simulation) -> Optional[Figure]:
@@ -37,9 +37,9 @@ def busy(simulation: Simulation) -> Optional[Figure]:
         label_lines(axes, lines)
     scales = simulation.scales
     rows = [[f"{scale.nodes:g}", *(_share(scale, figure) for figure, _ in shown), scale.basis] for scale in scales]
-    return Figure(_finding(simulation), "Where does it break, and what breaks?",
-                  f"Expected shares of the time in which GPUs are busy, over {plural(len(scales), 'number')} of nodes, with 5 % and 95 % of the seeds.", drawing,
-                  Table(["nodes", *(name for _, name in shown), "basis"], rows), [Key("band", "5 % to 95 % of the seeds")])
+    return Figure(_finding(simulation), "On how many nodes is a limit missed, and why?",
+                  f"Expected shares of the time in which GPUs are busy, over {plural(len(scales), 'number')} of nodes, with the 5th and 95th percentiles of the seeds.", drawing,
+                  Table(["nodes", *(name for _, name in shown), "basis"], rows), [Key("band", "5th to 95th percentile of the seeds")])
 
 
 def _shown(simulation: Simulation, figures) -> list:
@@ -77,8 +77,8 @@ def _first(simulation: Simulation) -> Optional[Break]:
 def _finding(simulation: Simulation) -> str:
     first = _first(simulation)
     if not first:
-        return f"Nothing misses its limit on {plural(int(simulation.scales[-1].nodes), 'node')}"
-    return f"Breaks at {plural(int(first.nodes), 'node')} ({first.scenario}): {first.limit}"
+        return f"No limit is missed on {plural(int(simulation.scales[-1].nodes), 'node')}"
+    return f"A limit is missed from {plural(int(first.nodes), 'node')} ({first.scenario}): {first.limit}"
 
 
 def times(simulation: Simulation) -> Optional[Figure]:
@@ -99,7 +99,7 @@ def times(simulation: Simulation) -> Optional[Figure]:
     rows = [[f"{scale.nodes:g}", *(_time(scale, figure) for figure, _ in shown)] for scale in simulation.scales]
     return Figure(f"On {plural(int(simulation.scales[-1].nodes), 'node')} a {shown[0][1]} is expected to take {quantity(last.median, 's')}",
                   "How long do saves and restores take?", "Expected times of saves and restores over the number of nodes.", drawing,
-                  Table(["nodes", *(name for _, name in shown)], rows), [Key("band", "5 % to 95 % of the seeds")])
+                  Table(["nodes", *(name for _, name in shown)], rows), [Key("band", "5th to 95th percentile of the seeds")])
 
 
 def _time(scale: Scale, figure: str) -> str:

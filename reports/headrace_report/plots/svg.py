@@ -8,6 +8,7 @@ from typing import Dict
 
 from markupsafe import Markup, escape
 
+from ..printable import printable
 from . import Figure
 from .style import ROLE_OF
 
@@ -52,7 +53,18 @@ def inline(figure: Figure, key: str, sheet: StyleSheet) -> Markup:
         f'<svg xmlns="http://www.w3.org/2000/svg" class="plot" role="img" viewBox="0 0 {width} {height}" '
         f'width="{width}" height="{height}" aria-labelledby="{key}-title {key}-desc">'
         f'<title id="{key}-title">{escape(figure.finding)}</title>'
-        f'<desc id="{key}-desc">{escape(figure.description)}</desc>{body.strip()}</svg>')
+        f'<desc id="{key}-desc">{escape(figure.description)}</desc>{body.strip()}{_hovers(figure)}</svg>')
+
+
+def _hovers(figure: Figure) -> str:
+    """Invisible areas above the drawing. Browsers show the title of the one below the pointer."""
+    areas = "".join(f'<path d="M{_px(one.left)} {_px(one.top)}h{_px(one.width)}v{_px(one.height)}h{_px(-one.width)}">'
+                    f"<title>{escape(printable(one.text))}</title></path>" for one in figure.hovers)
+    return f'<g fill="none" pointer-events="all">{areas}</g>' if areas else ""
+
+
+def _px(value: float) -> str:
+    return f"{value:.1f}".rstrip("0").rstrip(".")
 
 
 def _short_number(match: re.Match) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import List, Optional, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator
@@ -19,6 +19,7 @@ TICKS = (0.0, 50.0, 90.0, 99.0, 99.9, 99.99)
 TABLE = (50.0, 90.0, 95.0, 99.0, 99.9, 99.99)
 MAX_SERIES = 6
 MOST_POINTS = 260
+KEY = Key("dots", "dotted: fewer than 10 operations lie beyond")
 ENOUGH = 10  # operations of each repetition that must exceed a percentile for it to be shown (rule 20)
 
 
@@ -33,6 +34,18 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
     if not lines:
         return None
     limits = _limits(judgements)
+    whole = lines[0][1]
+    keys = [KEY]
+    if limits:
+        keys.append(Key("cross", "limit of a need"))
+    several = any(len(repetition.phases) > 1 for repetition in point.finished)
+    return Figure(finding=_finding(lines, several), question="Is the tail acceptable?",
+                  description=f"Share of {whole.total} operations that ended within a latency, tail stretched. {describe(lines)}",
+                  drawing=curves(lines, limits), table=table(lines), keys=keys)
+
+
+def curves(lines: List[Tuple[str, Typical]], limits: Sequence[Tuple[float, float, str]] = ()):
+    """The drawing of named distributions, the limits of needs as crosses."""
     with styled():
         drawing = canvas(WIDTH, 340)
         axes = drawing.add_axes(place(drawing, 64, 10, 10, 42))
@@ -47,16 +60,12 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
         _axes(axes, drawn, [limit[0] for limit in limits])
         drawing.canvas.draw()
         label_lines(axes, drawn, [_box(axes, need_ns, share) for need_ns, share, _ in limits])
-    whole = lines[0][1]
-    keys = [Key("dots", "dotted: fewer than 10 operations lie beyond")]
-    if limits:
-        keys.append(Key("cross", "limit of a need"))
-    several = any(len(repetition.phases) > 1 for repetition in point.finished)
-    return Figure(finding=_finding(lines, several), question="Is the tail acceptable?",
-                  description=f"Share of {whole.total} operations that ended within a latency, tail stretched. "
-                  + " ".join(f"{name}: median {quantity(typical.percentile(.5), 'ns')}, 99 % within "
-                             f"{quantity(typical.percentile(.99), 'ns')}." for name, typical in lines),
-                  drawing=drawing, table=_table(lines), keys=keys)
+    return drawing
+
+
+def describe(lines: List[Tuple[str, Typical]]) -> str:
+    return " ".join(f"{name}: median {quantity(typical.percentile(.5), 'ns')}, 99 % within {quantity(typical.percentile(.99), 'ns')}."
+                    for name, typical in lines)
 
 
 def _lines(point: Point) -> List[Tuple[str, Typical]]:
@@ -155,7 +164,7 @@ def _finding(lines: List[Tuple[str, Typical]], several: bool) -> str:
     return sentence[0].upper() + sentence[1:]
 
 
-def _table(lines: List[Tuple[str, Typical]]) -> Table:
+def table(lines: List[Tuple[str, Typical]]) -> Table:
     def reported(typical: Typical, percent: float) -> str:
         few = typical.fewest * (1 - percent / 100) < ENOUGH * 0.999
         return "too few" if few else quantity(typical.percentile(percent / 100), "ns")

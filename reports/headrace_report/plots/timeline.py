@@ -11,7 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from ..histogram import Typical
 from ..schema import Judgement, Phase, Point, Repetition
 from ..units import Scale, duration, listing, plural, quantity, scale_of
-from . import Figure, Key, Table
+from . import Figure, Key, Table, hover
 from .style import COLOUR, WIDTH, canvas, place, series, styled
 
 MOST_POINTS = 280  # of all repetitions together: more would not be distinguished
@@ -70,9 +70,10 @@ def draw(point: Point, judgements: List[Judgement]) -> Optional[Figure]:
         bottom.set_ylabel(f"p99 ({latency.label})")
         bottom.set_xlabel("measured time, one repetition after another (s)")
         drawing.align_ylabels([top, bottom])
+        hovers = [one for segment in segments for one in _hovers(top, bottom, segment, segments[-1].end)][:hover.MOST]
     return Figure(finding=_finding(point, segments), question="Was it steady? What happened when?",
                   description=_describe(point, segments), drawing=drawing, table=_table(point),
-                  keys=_keys(segments, needed))
+                  keys=_keys(segments, needed), hovers=hovers)
 
 
 def _segments(point: Point) -> List[Segment]:
@@ -218,6 +219,21 @@ def _draw_need(axes, judgements: List[Judgement], segments: List[Segment], scale
     axes.annotate(text, (1, need / scale.factor), (-4, 4), xycoords=axes.get_yaxis_transform(),
                   textcoords="offset points", ha="right", va="bottom", zorder=7)
     return True
+
+
+def _hovers(top, bottom, segment: Segment, total: float) -> List[hover.Hover]:
+    """Of both axes in one."""
+    parts = hover.groups(len(segment.time), max(1, round(hover.MOST_STRIPS * segment.phase.elapsed_s / total)))
+    between = [(segment.time[one[-1]] + segment.time[other[0]]) / 2 for one, other in zip(parts, parts[1:])]
+    edges = [segment.start, *between, segment.end]
+    return hover.strips(top, edges, [_text(segment, part, begin, end) for part, begin, end in zip(parts, edges, edges[1:])], bottom)
+
+
+def _text(segment: Segment, part: np.ndarray, begin: float, end: float) -> str:
+    p99 = segment.p99[part]
+    tail = f", p99 {quantity(float(np.nanmax(p99)), 'ns')}" if np.isfinite(p99).any() else ""
+    return (f"repetition {segment.repetition.index + 1}, {hover.span(begin, end)}: "
+            f"{quantity(float(segment.rate[part].mean()), segment.unit)}{tail}{', warm-up' if segment.warm[part].all() else ''}")
 
 
 def _keys(segments: List[Segment], needed: bool) -> List[Key]:

@@ -7,9 +7,10 @@ from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 
+from ..histogram import Typical
 from ..observation import Observation
 from ..units import NBSP, plural, quantity, scale_of
-from . import Figure, Key, Table
+from . import Figure, Key, Table, hover, tail
 from .style import COLOUR, WIDTH, canvas, place, series as colour_of, styled
 
 MOST_POINTS = 300
@@ -64,6 +65,8 @@ def waits(seen: Observation, who: str) -> Optional[Figure]:
         _saves(axes, seen)
         axes.set_ylim(0, 100)
         _framed(axes, seen, "of their time (%)")
+        hovers = hover.over_time(axes, time, lambda part: ", ".join(
+            f"{text} {100 * share[part].mean():.0f} %" for (_, text, _, _), share in zip(reported, lists) if share[part].mean() >= 0.005))
     largest = max(reported, key=lambda one: _mean(shares[one[0]]))
     subject = "Training processes" if who == "consumer" else "Workers"
     finding = f"{subject} were mostly {largest[1]}: {100 * _mean(shares[largest[0]]):.0f}{NBSP}% of the time"
@@ -71,7 +74,7 @@ def waits(seen: Observation, who: str) -> Optional[Figure]:
     return Figure(finding, "What did they wait for, and when?" if who == "workers" else "When did training starve?",
                   f"Areas on each other, shares of time of their first threads. {finding}.{_saves_reported(seen)}", drawing,
                   Table(["found", "mean share", "largest"], rows),
-                  [Key(f"series-{colour + 1}", text) for _, text, colour, _ in reported] + _saves_key(seen))
+                  [Key(f"series-{colour + 1}", text) for _, text, colour, _ in reported] + _saves_key(seen), hovers)
 
 
 def rates(seen: Observation) -> Optional[Figure]:
@@ -92,6 +95,8 @@ def rates(seen: Observation) -> Optional[Figure]:
         _saves(axes, seen)
         axes.set_ylim(bottom=0)
         _framed(axes, seen, scale.label)
+        hovers = hover.over_time(axes, time, lambda part: ", ".join(
+            f"{text} {quantity(float(values[part].mean()), 'B/s')}" for (text, _, _), values in zip(lines, lists)))
     finding = "; ".join(f"{text}: {quantity(_mean(values), 'B/s')}" for text, values, _ in lines)
     rows = [[text, quantity(_mean(values), "B/s"), quantity(max(values), "B/s")] for text, values, _ in lines]
     requests = [n for n in series.device_reads_per_s if n > 0]
@@ -102,7 +107,7 @@ def rates(seen: Observation) -> Optional[Figure]:
             rows.append(["wait of one, where there were some", quantity(_mean(waits_s), "s"), quantity(max(waits_s), "s")])
     return Figure(finding[:1].upper() + finding[1:], "What was read and written, and what did the device give?",
                   f"Lines over time.{_saves_reported(seen)} {finding}.", drawing, Table(["what", "mean", "most"], rows),
-                  [Key(f"series-{number + 1}", text) for number, (text, _, _) in enumerate(lines)] + _saves_key(seen))
+                  [Key(f"series-{number + 1}", text) for number, (text, _, _) in enumerate(lines)] + _saves_key(seen), hovers)
 
 
 def steps(seen: Observation) -> Optional[Figure]:
@@ -181,6 +186,41 @@ def client(seen: Observation) -> Optional[Figure]:
     return Figure(finding[:1].upper() + finding[1:], "What did the file system's client wait for?", f"Lines over time. {finding}.{_saves_reported(seen)}",
                   drawing, Table(["what", "mean", "most"], rows),
                   [Key(f"series-{number + 1}", text) for number, (text, _, _) in enumerate(lines)] + _saves_key(seen))
+
+
+def latency(seen: Observation) -> Optional[Figure]:
+    """How long reads and opens took. Nothing without a trace of them."""
+    if seen.calls is None:
+        return None
+    timed = [(name, Typical([[times]])) for name, times in (("reads", seen.calls.read), ("opens", seen.calls.open))]
+    lines = [(name, typical) for name, typical in timed if typical.max_ns > 0]
+    if not lines:
+        return None
+    shown = "; ".join(f"{name}: {quantity(typical.percentile(0.5), 'ns')} in the median" + (
+        f", 99{NBSP}% end within {quantity(typical.percentile(0.99), 'ns')}" if typical.total >= 100 * tail.ENOUGH else "") for name, typical in lines)
+    return Figure(shown[:1].upper() + shown[1:], "How long did single reads and opens take?",
+                  f"Share of calls that ended within a latency, tail stretched. {tail.describe(lines)}", tail.curves(lines), tail.table(lines), [tail.KEY])
+
+
+def in_flight(seen: Observation) -> Optional[Figure]:
+    """How many reads were under way at once. Nothing without a trace of them."""
+    if seen.calls is None or len(seen.calls.in_flight) < 2 or seen.calls.most_in_flight < 1:
+        return None
+    calls = seen.calls
+    time, (reads,) = _thinned([(n + 1) * calls.part_s for n in range(len(calls.in_flight))], [calls.in_flight])
+    with styled():
+        drawing = canvas(WIDTH, HEIGHT + 62)
+        axes = drawing.add_axes(place(drawing, 58, 26, 14, 48))
+        axes.plot(time, reads, color=colour_of(0), drawstyle="steps-pre")
+        _saves(axes, seen)
+        axes.set_ylim(bottom=0)
+        _framed(axes, seen, "reads in flight")
+        hovers = hover.over_time(axes, time, lambda part: f"{reads[part].mean():.3g} reads in flight")
+    finding = f"{calls.mean_in_flight:.3g} reads were in flight on average, at most {calls.most_in_flight} at once"
+    rows = [["mean, from the first read to the last", f"{calls.mean_in_flight:.3g}"], ["most at once", str(calls.most_in_flight)],
+            [f"highest mean of {quantity(calls.part_s, 's')}", f"{max(calls.in_flight):.3g}"]]
+    return Figure(finding, "How many reads did the job keep in flight?", f"A line over time. {finding}.{_saves_reported(seen)}", drawing,
+                  Table(["what", "reads in flight"], rows), [Key("series-1", "reads in flight, mean")] + _saves_key(seen), hovers)
 
 
 def _saves_key(seen: Observation) -> List[Key]:

@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 
+#include "harness/base/config/document.h"
 #include "harness/observe/learning/shares.h"
 
 namespace headrace::observe::observe_learn_test {
@@ -541,6 +542,7 @@ TEST(Learn, ShardsHoldAsManySamplesAsTheirBeginsReport) {
   EXPECT_EQ(value(tar, "dataset.sample_size"), 1000);
   EXPECT_EQ(value(tar, "dataset.samples"), 50'000);
   EXPECT_EQ(value(tar, "dataset.samples_per_file"), 100);
+  EXPECT_EQ(value(shards(formats::Format::tar, 98.3331), "dataset.samples"), 49'167) << "a job file has whole numbers";
   EXPECT_EQ(text(tar, "loader.kind"), "pytorch_iterable");
   EXPECT_EQ(text(shards(formats::Format::tfrecord, 100), "loader.kind"), "tfdata");
   EXPECT_EQ(confidence(shards(formats::Format::tar, 0), "dataset.sample_size"), "guess");
@@ -689,6 +691,34 @@ TEST(Learn, SavesReportTheJobsCheckpoints) {
   is_just(saving(saves), "checkpoint.interval", 40);
   EXPECT_EQ(confidence(saving(saves), "checkpoint.interval"), "guess");
   EXPECT_EQ(confidence(saving(saves), "checkpoint.mode"), "medium");
+}
+
+std::string job_of(const std::string& folder) {
+  const Observation seen = Loop::learned([&](Loop& loop) { loop.seen.data.folder = folder; });
+  return job_text(Loop().recording, seen, "a\n\xe9");
+}
+
+TEST(JobText, HoldsEachPathOfUtf8) {
+  for (const std::string path : {"/data", "/a \"b\" 'c' \\n", "/line\nbreak\tand\r", "/\x1b[31m\xe2\x80\xae",
+                                 "/\xf0\x9d\x85\xb3\xf0\x9f\x98\x80", "/\xc2\x85\xc2\xa0", "/caf\xc3\xa9"}) {
+    Diagnostics problems;
+    const config::Value job = config::parse_yaml(job_of(path), "job.yaml", problems);
+    ASSERT_TRUE(problems.empty()) << job_of(path);
+    ASSERT_NE(job.find("dataset")->find("path"), nullptr) << job_of(path);
+    EXPECT_EQ(job.find("dataset")->find("path")->text, path);
+    EXPECT_EQ(job.find("job")->text, "a\\n\\xe9");
+  }
+}
+
+TEST(JobText, HasTheOptionInPlaceOfAPathThatIsNotUtf8) {
+  const std::string text = job_of("/it's\ncaf\xe9");
+  Diagnostics problems;
+  const config::Value job = config::parse_yaml(text, "job.yaml", problems);
+  ASSERT_TRUE(problems.empty()) << text;
+  EXPECT_EQ(job.find("dataset")->find("path"), nullptr) << text;
+  EXPECT_NE(job.find("dataset")->find("sample_size"), nullptr) << text;
+  EXPECT_NE(text.find("\n  # path: --data $'/it\\'s\\ncaf\\xe9'\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("not UTF-8"), std::string::npos) << text;
 }
 
 TEST(Learn, WithoutCountedStepsABatchOfOneIsGuessed) {

@@ -506,7 +506,9 @@ TEST(StorageLimit, NamesTheStorageAndTheDataSet) {
   seen.data.file_system = "nfs4";
   seen.data.folder = "/d";
   EXPECT_EQ(limit().sentence, "Reads from storage (nfs4) are the limit: workers wait for them");
-  EXPECT_EQ(limit().command, "headrace rehearse job.yaml --data '/d' --tune");
+  EXPECT_EQ(limit().command, "headrace rehearse job.yaml --data /d --tune");
+  seen.data.folder = "/it's\n\xe9";
+  EXPECT_EQ(limit().command, R"(headrace rehearse job.yaml --data $'/it\'s\n\xe9' --tune)");
   seen.storage = {.read_rate = 0.9, .requests = 0.9, .request_bytes = 1};
   seen.storage.own_rate = 0.9;
   const auto has_rates = [&] { return proof_of(limit()).find("of the time it had some to do") != std::string::npos; };
