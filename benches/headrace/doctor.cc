@@ -252,6 +252,7 @@ int doctor(const DoctorArguments& arguments, const Shared& shared) {
   check_place(path);
   if (!arguments.run.empty() && arguments.bundle.empty())
     throw UsageError("doctor: --run goes into a bundle: with --bundle");
+  if (!arguments.bundle.empty()) files::check_output(arguments.bundle, arguments.run);
   Node node(path);
   std::vector<Finding> findings = system::examine(path, node);
   const auto append = [&findings](const std::vector<Finding>& more) {

@@ -13,8 +13,11 @@
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/verb.h"
 #include "harness/analysis/comparison/row_words.h"
+#include "harness/base/diagnostics.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/units.h"
+#include "harness/base/utc.h"
+#include "harness/results/stored_verdict.h"
 
 namespace headrace::cli {
 namespace {
@@ -101,6 +104,24 @@ Text history_text(const History& h, const Terminal& terminal, bool all) {
   return out;
 }
 
+/// In seconds since 1970. Impossible days, such as 2026-02-30, are refused.
+double since_s(const std::string& text) {
+  auto since = results::unix_seconds(text);
+  if (!since) since = results::unix_seconds(text + "T00:00:00Z");
+  if (!since || !text.starts_with(utc_text(*since).substr(0, 10)))
+    throw UsageError(fmt::format("--since: '{}' is not a time; write 2026-03-04 or 2026-03-04T12:00:00Z", text));
+  return *since;
+}
+
+void leave_out_older(std::vector<results::StoredRun>& runs, const std::string& since) {
+  const double from_s = since_s(since);
+  std::string newest;
+  for (const results::StoredRun& run : runs) newest = std::max(newest, run.started_utc);
+  std::erase_if(runs, [&](const auto& run) { return results::unix_seconds(run.started_utc).value_or(0) < from_s; });
+  if (runs.empty() && !newest.empty())
+    throw UsageError(fmt::format("--since {}: no run is that new; the newest is of {}", since, newest));
+}
+
 int history_verb(const HistoryArguments& arguments, const Shared& shared) {
   history::Options options;
   options.delta_rate = share_of("--delta", arguments.delta, options.delta_rate);
@@ -111,8 +132,7 @@ int history_verb(const HistoryArguments& arguments, const Shared& shared) {
     for (std::string& file : run_files_below(folder, "history", Also::bringups)) files.push_back(std::move(file));
   std::vector<Unreadable> unreadable;
   auto runs = read_runs(files, unreadable, true);
-  // Times are written the same way everywhere, so that texts compare as times do.
-  std::erase_if(runs, [&](const results::StoredRun& run) { return run.started_utc < arguments.since; });
+  if (!arguments.since.empty()) leave_out_older(runs, arguments.since);
   std::vector<std::pair<std::string, std::string>> bad;
   for (const Unreadable& one : unreadable) bad.emplace_back(one.path, one.why);
   const auto newest = std::max_element(runs.begin(), runs.end(),

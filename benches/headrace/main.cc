@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iterator>
 #include <map>
 #include <string>
@@ -90,7 +91,8 @@ std::vector<Example> first_commands(const std::vector<std::string>& names) {
   std::vector<Example> all{{"headrace doctor", "Show this machine, and the tests that can run here"}};
   const NearData* const near = near_data(names);
   if (near != nullptr && !near->job.empty())
-    all.push_back({"headrace qualify configs/jobs/" + std::string(near->job) + ".yaml --data . --budget 1min",
+    all.push_back({"headrace qualify configs/jobs/" + std::string(near->job) +
+                       ".yaml --data . --at ../headrace-scratch --out ../headrace-runs/first --budget 1min",
                    "Can this storage feed a training job with the " + std::string(near->reads) + " of this folder?"});
   else
     all.push_back({"headrace qualify configs/jobs/resnet50-imagenet.yaml --at headrace-scratch --budget 1min",
@@ -167,6 +169,14 @@ std::string unknown_word(const CLI::App& app, const ProgramDescription& program)
          " lists them)";
 }
 
+/// "bash, fish or zsh" of "{bash,fish,zsh}" in CLI11's error.
+std::string words_of(const std::string& what) {
+  const std::size_t begin = what.find('{') + 1, end = what.find('}', begin), last = what.rfind(',', end);
+  std::string out;
+  for (std::size_t i = begin; i < end; ++i) out += what[i] != ',' ? std::string(1, what[i]) : i == last ? " or " : ", ";
+  return out;
+}
+
 /// CLI11's error, and where help is. Its text: "--runs is required".
 std::string wrong_word(const CLI::App& app, const CLI::ParseError& error, const ProgramDescription& program) {
   const bool wrong_value = error.get_name() == "ValidationError";  // the words after it are not read yet
@@ -177,6 +187,9 @@ std::string wrong_word(const CLI::App& app, const CLI::ParseError& error, const 
                : std::string("headrace: ") + error.what();
   const std::string verb = app.get_subcommands().front()->get_name();
   std::string what = error.what();
+  if (const std::size_t at = what.find(" required TEXT:{"); at != what.npos && error.get_name() == "ArgumentMismatch")
+    what = what.substr(0, what.rfind(' ', at - 1)) + (verb == "help" ? " name the shell: " : " name one of ") +
+           words_of(what);
   constexpr std::string_view kExcludes = " excludes ";
   if (const std::size_t at = what.find(kExcludes); at != what.npos && error.get_name() == "ExcludesError")
     what = what.replace(at, kExcludes.size(), " and ") + " do not go together";
@@ -202,6 +215,13 @@ int run_verb(const std::function<int()>& run) {
     print_stderr_line(Text("headrace: too little memory; look at ulimit -v and memory.max of the control group"));
     return 1;
   } catch (const std::exception& e) {
+    std::error_code gone;
+    if (std::filesystem::current_path(gone).empty() && gone == std::errc::no_such_file_or_directory) {
+      print_stderr_line(
+          Text("headrace: the current directory no longer exists: change to another one, or name an "
+               "absolute --out"));
+      return 2;
+    }
     print_stderr_line(Text::format("headrace: {}", e.what()));
     return 1;
   }

@@ -14,6 +14,7 @@
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/scan.h"
 #include "benches/headrace/session/measure.h"
+#include "benches/headrace/session/run_folder.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal_audience.h"
 #include "harness/base/data_path.h"
@@ -32,7 +33,7 @@ namespace fs = std::filesystem;
 using config::Value;
 
 struct MeasureArguments {
-  std::string workload, path, at = "headrace-scratch", max_write = "4GiB", metric, out, peer, token;
+  std::string workload, path, at, max_write = "4GiB", metric, out, peer, token;
   std::string markdown, csv, json;
   std::optional<std::uint64_t> seed;
   std::size_t max_points = 200;
@@ -104,9 +105,19 @@ const WorkloadInfo& workload_of(const std::string& name) {
                   name, did_you_mean(name, registry.names())));
 }
 
+/// A workload may write: it is not measured where a folder of its name may be meant.
+void refuse_ambiguous(const MeasureArguments& arguments) {
+  std::error_code ignored;
+  const fs::file_status there = fs::status(arguments.workload, ignored);
+  if (!fs::exists(there) || !arguments.path.empty() || !arguments.at.empty()) return;
+  throw UsageError(
+      fmt::format("measure: '{0}' is a workload and a {1} here: write ./{0} for the {1}, or --at DIR for the workload",
+                  arguments.workload, fs::is_directory(there) ? "folder" : "file"));
+}
+
 /// `measure PATH`: the workload that reads such data, from storage as the first epoch of a job does.
 void choose_workload(MeasureArguments& arguments, const Shared& shared) {
-  if (Registry::instance().find(arguments.workload) != nullptr) return;
+  if (Registry::instance().find(arguments.workload) != nullptr) return refuse_ambiguous(arguments);
   const std::string path = data_path(arguments.workload);
   if (!is_object_path(path) && !is_data_at(path)) return;
   if (!arguments.path.empty())
@@ -262,6 +273,10 @@ class Shown final : public TerminalAudience {
 
 int measure(MeasureArguments arguments, const Shared& shared) {
   choose_workload(arguments, shared);
+  files::check_output(arguments.markdown, arguments.path, "|:---|");
+  files::check_output(arguments.csv, arguments.path, "workload,point,metric,unit,");
+  files::check_output(arguments.json, arguments.path, "\"workload\": ");
+  if (arguments.at.empty()) arguments.at = "headrace-scratch";
   if (arguments.no_store && !arguments.out.empty()) throw UsageError("--out and --no-store do not go together");
   if (says_how_long(arguments) && !arguments.budget.empty())
     throw UsageError("measure: --budget does not go with --repeat and --duration: it sets both");
@@ -271,7 +286,7 @@ int measure(MeasureArguments arguments, const Shared& shared) {
   if (!says_how_long(arguments)) asked = configuration(arguments, make_plan(asked, options).points.size());
   const auto plan = [&] {
     Plan made = make_plan(asked, options);
-    check_room(made);
+    check_room(made, arguments.no_store ? "" : arguments.out.empty() ? session::kRuns : arguments.out);
     require_metric(*made.points.front().info, arguments.metric, *made.points.front().workload);
     return made;
   };
@@ -330,8 +345,8 @@ void add_measure(Verbs& verbs, Shared& shared) {
               "Time to measure in, all points together, without making data; default 15s, where neither --repeat nor "
               "--duration is given");
   verb.option("--at DIR", a->at,
-              "Scratch folder, or s3://bucket/prefix; its data is kept (headrace clean DIR removes it)")
-      .shows_default();
+              "Scratch folder, or s3://bucket/prefix; its data is kept (headrace clean DIR removes it); default "
+              "headrace-scratch");
   verb.option("--max-write SIZE", a->max_write, "Most bytes that may be written there").shows_default();
   verb.group("Output");
   verb.option("--export-markdown FILE", a->markdown, "Write the table as Markdown");

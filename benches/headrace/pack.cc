@@ -10,7 +10,6 @@
 #include "harness/backends/engines.h"
 #include "harness/backends/loader.h"
 #include "harness/backends/object_store.h"
-#include "harness/base/data_path.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/object_path.h"
 #include "harness/base/units.h"
@@ -97,10 +96,11 @@ void report_plan(const pack::Plan& plan) {
   for (const auto& [why, count] : plan.from.left_out) print_line(Text::format("  left out: {} ({})", count, why));
   for (const std::string& name : plan.from.empty_files)
     print_line(Text::format("  0 bytes, packed as it is: {}", name));
+  if (!plan.from.no_image.empty()) print_line(Text::format("  no image, packed as it is: {}", plan.from.no_image));
   for (const std::string& name : plan.from.empty_classes())
     print_line(Text::format("  class without a file: {}", name));
-  print_line(Text::format("{}: {} shards of at most {}, {} in all, {} to {}", plan.options.target, plan.shards.size(),
-                          bytes(plan.options.shard_size), bytes(plan.bytes), plan.name(0),
+  print_line(Text::format("{}: {} shards of at most {}, at most {} in all, {} to {}", plan.options.target,
+                          plan.shards.size(), bytes(plan.options.shard_size), bytes(plan.bytes), plan.name(0),
                           plan.name(plan.shards.size() - 1)));
 }
 
@@ -113,7 +113,6 @@ int pack(const Shared& shared, const PackArguments& given) {
     throw UsageError("pack: --dry-run writes nothing, and --rehearse packs a sample");
   pack::Options options = options_of(given);
   Node node("");
-  options.source = data_path(options.source);
   if (is_object_path(options.source)) options.store = node.backends().storage(object_engine()).object_store();
   if (options.store != nullptr && given.rehearse)
     throw UsageError("pack: --rehearse reads files of a folder; for objects compare `headrace measure` of both");

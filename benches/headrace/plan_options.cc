@@ -19,6 +19,7 @@
 #include "harness/engine/launch.h"
 #include "harness/engine/plan/room.h"
 #include "harness/engine/point_order.h"
+#include "harness/job/job_keys.h"
 #include "harness/machine/lost_gpus.h"
 #include "harness/machine/node.h"
 #include "harness/workload/workload.h"
@@ -40,6 +41,13 @@ std::vector<unsigned> parse_looks(const std::string& text) {
     at = comma + 1;
   }
   return looks;
+}
+
+/// Where a key of the configuration is due.
+void refuse_job_key(const std::string& key) {
+  for (const job::JobSection& section : job::job_sections())
+    if (key.substr(0, key.find('.')) == section.name)
+      throw UsageError(fmt::format("--set: unknown key '{0}'; did you mean job.{0}?", key));
 }
 
 constexpr double kMostWritten = 0x1p53;
@@ -179,6 +187,7 @@ PlanOptions plan_options(const PlanArguments& arguments) {
     if (assignment.rfind("job.", 0) == 0) {
       options.job_overrides.push_back(assignment.substr(4));
     } else {
+      refuse_job_key(assignment.substr(0, assignment.find('=')));
       options.overrides.push_back(assignment);
     }
   }
@@ -190,7 +199,7 @@ PlanOptions plan_options(const PlanArguments& arguments) {
     options.budget_s = time_option("--budget", text, "20min");
   }
   options.target_path = arguments.at;
-  options.data = data_path(arguments.data);
+  options.data = arguments.data;
   if (!options.data.empty() && !is_object_path(options.data) && !is_data_at(options.data))
     throw UsageError(fmt::format("--data: nothing is at {}{}", options.data,
                                  is_pattern(options.data) ? " (braces and wildcards are expanded)" : ""));

@@ -32,21 +32,23 @@ fs::path data_file(const std::string& given) {
   throw UsageError(fmt::format("report: {}: no {} there (give a folder that holds one, or the file)", given, names));
 }
 
-/// Next to the data: in headrace's folder, or in a copy of one.
-std::string write_page(const fs::path& data, const std::string& page) {
-  const std::string folder = data.parent_path().empty() ? "." : data.parent_path().string();
-  const std::string file = (data.parent_path() / "report.html").string();
+std::string folder_of(const fs::path& file) { return file.parent_path().empty() ? "." : file.parent_path().string(); }
+
+/// report.html in headrace's folder, or in a copy of one.
+void write_page(const std::string& file, const std::string& page) {
+  const std::string folder = folder_of(file);
   if (MarkedFolder::is_marked(folder)) {
     MarkedFolder::make_alone(folder, MarkedFolder::kind_of(folder)).write("report.html", page);
   } else if (fs::is_symlink(file)) {  // the owner of the link chose its target
     throw UsageError(fmt::format("report: {} is a symbolic link; name the file: --out FILE", file));
   } else {
+    files::check_output(file, "", kPageSign);
     files::write_output(file, page);
   }
-  return file;
 }
 
 constexpr const char* kPage = "html";
+constexpr const char* kStandardOutput = "-";
 
 struct ReportArguments {
   std::string run, out, paper = "summary", format = kPage, inconclusive = "error";
@@ -54,13 +56,23 @@ struct ReportArguments {
 
 int draw(const ReportArguments& arguments) {
   const fs::path data = data_file(arguments.run);
+  const std::string beside = (data.parent_path() / "report.html").string(), &out = arguments.out;
+  const bool own = fs::path(out).filename() == "report.html" && MarkedFolder::is_marked(folder_of(out));
+  if (!own && !out.empty() && out != kStandardOutput) files::check_output(out, data.string(), kPageSign);
   const Drawn drawn = draw_report(data.string(), Form::page, arguments.paper == "full" ? Paper::full : Paper::summary);
   if (drawn.page.empty()) {
     print_stderr_line(Text::format("report: {}", drawn.reason));
     return drawn.bad_run ? 2 : 1;
   }
-  if (!arguments.out.empty()) files::write_output(arguments.out, drawn.page);
-  print_line(arguments.out.empty() ? write_page(data, drawn.page) : arguments.out);
+  if (out == kStandardOutput) {
+    print_document(drawn.page);
+    return 0;
+  }
+  if (out.empty() || own)
+    write_page(own ? out : beside, drawn.page);
+  else
+    files::write_output(out, drawn.page);
+  print_line(out.empty() ? beside : out);
   return 0;
 }
 
@@ -71,11 +83,12 @@ int write_run(const ReportArguments& arguments) {
   const Word word = arguments.inconclusive == "failure"   ? Word::failure
                     : arguments.inconclusive == "skipped" ? Word::skipped
                                                           : Word::error;
-  const std::string text =
-      results::export_format(arguments.format).text(results::read_run_file(arguments.run), {.inconclusive = word});
-  if (arguments.out.empty()) {
+  const results::ExportFormat& format = results::export_format(arguments.format);
+  const std::string text = format.text(results::read_run_file(arguments.run), {.inconclusive = word});
+  if (arguments.out.empty() || arguments.out == kStandardOutput) {
     print_document(text);
   } else {
+    files::check_output(arguments.out, results::run_file_in(arguments.run), format.sign);
     files::write_output(arguments.out, text);
     print_line(arguments.out);
   }
@@ -94,7 +107,7 @@ void add_report(Verbs& verbs, Shared&) {
       .one_of(formats)
       .shows_default();
   verb.option("-o,--out FILE", a->out,
-              "Write it there; default: a page is report.html next to the data, else print it");
+              "Write it there, - prints it; default: a page is report.html next to the data, else print it");
   verb.option("--print WHAT", a->paper,
               "What of a page goes to paper: a summary of two sheets with the rest folded, or all")
       .one_of({"summary", "full"});

@@ -21,6 +21,9 @@ enum class Form { page, figure };
 /// The printed part of a page: a summary of two sheets with the rest folded, or all.
 enum class Paper { summary, full };
 
+/// Ends the title of each page, which is in its first 4 KiB.
+inline constexpr std::string_view kPageSign = "headrace</title>";
+
 /// Runs the report maker on a file such as run.json, comparison.json... Never throws: results are valid without their
 /// page.
 Drawn draw_report(const std::string& data, Form form = Form::page, Paper paper = Paper::summary);

@@ -241,6 +241,8 @@ int require(const RequireArguments& arguments, const Shared& shared) {
     throw UsageError(fmt::format("--plot: {}: the name must end in .svg or .html", arguments.plot));
   if (arguments.compare && !arguments.sweep.empty()) throw UsageError("--compare and --sweep do not go together");
   const std::string path = system::find_shipped(arguments.job);
+  if (!arguments.plot.empty())
+    files::check_output(arguments.plot, path, arguments.plot.ends_with(".svg") ? "needs with margin" : kPageSign);
   if (!arguments.sweep.empty()) {
     show_sweep(arguments, path, terminal);
   } else if (arguments.compare) {

@@ -131,8 +131,8 @@ Answer needs_answer(const Job& job, std::span<const Need> needs, const std::stri
       most += Text::format("{}{} {}", judged > 1 ? ", " : "", judged_name(need),
                            format_named(need.need, need.unit, need.id));
   }
-  return {.sentence = Text::format("{} has {} requirements, on {} GPUs. The first, with margin {}: {}.", job.name,
-                                   judged, job.cluster.gpus(), job.safety, most),
+  return {.sentence = Text::format("{} has {} requirements, on {} GPU{}. The first, with margin {}: {}.", job.name,
+                                   judged, job.cluster.gpus(), job.cluster.gpus() == 1 ? "" : "s", job.safety, most),
           .next = Text::format("headrace qualify {} --at DIR  # measures whether the storage at DIR meets them",
                                shell_word(file))};
 }

@@ -18,6 +18,7 @@
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
 #include "benches/headrace/session/measure.h"
+#include "benches/headrace/session/run_folder.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/summary.h"
 #include "benches/headrace/terminal_audience.h"
@@ -278,6 +279,7 @@ void check_trace_file(const std::string& path) {
   const fs::path folder = fs::absolute(path, error).parent_path();
   if (fs::is_directory(path, error)) throw UsageError(fmt::format("--trace: {} is a folder", path));
   if (!fs::is_directory(folder, error)) throw UsageError(fmt::format("--trace: {}: no such folder", folder.string()));
+  files::check_output(path, "", "{\"displayTimeUnit\"");
 }
 
 void check_judges(const Plan& plan) {
@@ -375,7 +377,7 @@ int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
   const auto plan = [&] {
     Plan made = kind == Kind::rehearse ? rehearsal_plan(arguments) : make_plan(plan_options(arguments.plan));
     if (kind == Kind::qualify) check_judges(made);
-    check_room(made);
+    check_room(made, arguments.out.empty() ? session::kRuns : arguments.out);
     if (!arguments.trace.empty()) keep_trace(made);
     return made;
   };

@@ -9,6 +9,7 @@
 #include "benches/headrace/progress.h"
 #include "benches/headrace/run_folders.h"
 #include "benches/headrace/session/measure.h"
+#include "benches/headrace/session/run_folder.h"
 #include "benches/headrace/size_text.h"
 #include "benches/headrace/terminal_audience.h"
 #include "benches/headrace/verb.h"
@@ -97,7 +98,7 @@ int measure_and_size(const SizeArguments& arguments, const Shared& shared) {
   return session::measure(
       [&] {
         Plan plan = make_plan(plan_options(wanted));
-        check_room(plan);
+        check_room(plan, session::kRuns);
         return plan;
       },
       {.out = {}, .peer = {}, .token = {}, .command = shared.command}, audience);

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "harness/base/data_path.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/units.h"
 
@@ -32,15 +33,23 @@ std::string names_of(const OptionDescription& option) {
   return option.positional() ? option.value : join(option.names, ",");
 }
 
-/// Names of files, folders and hosts are never empty; a variable of the shell may be.
+/// Names of files, folders and hosts are never empty; a variable of the shell may be. Paths become those of
+/// data_path().
 CLI::Option* with_names_checked(CLI::Option* added, const OptionDescription& option) {
-  constexpr const char* kPlaces[] = {"PATH", "DIR", "FILE", "JOB", "RUN", "OTHER", "VALUES"};
+  constexpr const char* kPlaces[] = {"PATH", "DIR", "FILE", "JOB", "RUN", "OTHER", "VALUES", "NODE"};
   const bool host = option.value == "HOST" || option.value == "ADDRESS";
   if (!host && std::find(std::begin(kPlaces), std::end(kPlaces), option.value) == std::end(kPlaces)) return added;
   const std::string forms = host ? fmt::format("; allowed: {0}, {0}:PORT, [IPV6]:PORT", option.value) : "";
-  return added->check(CLI::Validator(
-      [forms](const std::string& given) {
-        return given.empty() ? "is empty; is a variable of the shell unset?" + forms : std::string();
+  const bool place = !host && option.value != "VALUES" && option.value != "NODE";
+  return added->transform(CLI::Validator(
+      [forms, place](std::string& given) {
+        if (given.empty()) return "is empty; is a variable of the shell unset?" + forms;
+        try {
+          if (place) given = data_path(given);
+        } catch (const std::exception& e) {
+          return std::string(e.what());
+        }
+        return std::string();
       },
       ""));
 }
@@ -195,7 +204,7 @@ double time_option(const std::string& option, const std::string& text, const std
   constexpr double kLongest = 366 * 86400.0;
   const Parsed parsed = parse_quantity(text, Dimension::seconds);
   const auto refuse = [&](const std::string& why) {
-    return UsageError(fmt::format("{}: {}; allowed: a time such as {}", option, why, such_as));
+    return UsageError(fmt::format("{}: {}; give a time such as {}", option, why, such_as));
   };
   if (!parsed) throw refuse(fmt::format("'{}' {}", text, parsed.error));
   if (parsed.value <= 0) throw refuse(fmt::format("'{}' must be above 0", text));

@@ -132,6 +132,7 @@ using results::StoredVerdict;
 
 constexpr int kUsage = 2, kDiffers = 1;
 constexpr double kClockSkew_s = 300;  // clocks of nodes that are this far apart are no reason
+constexpr const char* kFromTheFuture = "it is from the future: a clock is wrong";
 
 struct VerdictArguments {
   std::string file, max_age, node, table;
@@ -170,7 +171,7 @@ Reported read(const VerdictArguments& arguments) {
   if (ended == 0) {
     reported.stale_why = "the file does not say when it was reached";
   } else if (reported.age_s < -kClockSkew_s) {
-    reported.stale_why = "it is from the future: a clock is wrong";
+    reported.stale_why = kFromTheFuture;
   } else if (reported.age_s > reported.max_age_s) {
     reported.stale_why = fmt::format("{} old, and --max-age is {}", format_duration(reported.age_s),
                                      format_duration(reported.max_age_s));
@@ -290,13 +291,17 @@ int verdict_of_bringup(const VerdictArguments& arguments, const std::string& fil
   NodeVerdict reported = arguments.node.empty() ? NodeVerdict{record.word, record.sentence}
                                                 : verdict_on(record, node_called(record, arguments.node, file));
   const bringup::SessionRecord* const last = record.sessions.empty() ? nullptr : &record.sessions.back();
-  const double age_s = last == nullptr ? 0
-                                       : static_cast<double>(std::time(nullptr)) -
-                                             results::unix_seconds(last->started_utc).value_or(0) - last->elapsed_s;
+  double age_s = last == nullptr ? 0
+                                 : static_cast<double>(std::time(nullptr)) -
+                                       results::unix_seconds(last->started_utc).value_or(0) - last->elapsed_s;
+  const bool early = age_s < -kClockSkew_s;
+  if (!early) age_s = std::max(0.0, age_s);
   const double most_s = max_age(arguments.max_age);
   // Time mends no node: one that is bad stays so until it is tested again.
-  const bool stale = most_s > 0 && age_s > most_s;
-  if (stale)
+  const bool stale = most_s > 0 && (early || age_s > most_s);
+  if (stale && early)
+    reported.what += fmt::format("; {}", kFromTheFuture);
+  else if (stale)
     reported.what += fmt::format("; {} old, and --max-age is {}", format_duration(age_s), format_duration(most_s));
   if (stale && reported.word != Outcome::fail) reported.word = Outcome::stale;
   const int code = exit_code(reported.word);
@@ -358,7 +363,7 @@ void add_verdict(Verbs& verbs, Shared& shared) {
   Verb verb = verbs.add("verdict", "Print a stored verdict in milliseconds: for prologs and health checks");
   auto a = std::make_shared<VerdictArguments>();
   verb.option("FILE", a->file, "verdict.json, or a run folder; or the folder of a bring-up").required();
-  verb.option("--node NAME", a->node, "Of a bring-up: the verdict on this node");
+  verb.option("--node NODE", a->node, "Of a bring-up: the verdict on this node");
   verb.option("--max-age TIME", a->max_age,
               "An older verdict is STALE (exit code 12), as in 24h or 7d; an older FAIL stays a FAIL");
   verb.flag("--replay", a->replay,

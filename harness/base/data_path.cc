@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <set>
 #include <system_error>
 
@@ -80,6 +82,59 @@ std::string local_path(const std::string& given, std::string_view rest) {
   return without_escapes(rest);
 }
 
+/// "~/a" and "$HOME/a" in quotes or files reach headrace as they are: shells alone expand them.
+void refuse_unexpanded(const std::string& given) {
+  const std::string first = given.substr(0, given.find('/'));
+  if (first != "~" && !first.starts_with('$')) return;
+  const char* const home = std::getenv("HOME");
+  const bool known = home != nullptr && (first == "~" || first == "$HOME" || first == "${HOME}");
+  throw UsageError(fmt::format("`{0}` is not expanded here: write {1}, or ./{2} for a folder of this name", first,
+                               known ? home + given.substr(first.size()) : "the whole path", given));
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  return error == std::errc() && stop == end ? std::optional(value) : std::nullopt;
+}
+
+std::optional<std::int64_t> letter(std::string_view text) {
+  const char c = text.size() == 1 ? text[0] : ' ';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ? std::optional<std::int64_t>(c) : std::nullopt;
+}
+
+/// "007", "-07": as wide are all names of the range.
+bool has_zeros(std::string_view number) {
+  if (number.starts_with('-')) number.remove_prefix(1);
+  return number.size() > 1 && number[0] == '0';
+}
+
+/// The names of a range as bash spreads it: "000..009", "9..0", "0..9..3", "a..c". None: it is no range.
+std::vector<std::string> range_of(std::string_view text, const std::string& pattern) {
+  const std::size_t dots = text.find("..");
+  if (dots == text.npos) return {};
+  const std::size_t more = std::min(text.find("..", dots + 2), text.size());
+  const std::string_view first = text.substr(0, dots), last = text.substr(dots + 2, more - dots - 2);
+  const bool letters = letter(first) && letter(last);
+  const auto begin = letters ? letter(first) : whole_number(first), end = letters ? letter(last) : whole_number(last);
+  const auto step = more == text.size() ? std::optional<std::int64_t>(1) : whole_number(text.substr(more + 2));
+  if (!begin || !end || !step) return {};
+  // The direction follows from the ends; the sign of the step does not matter.
+  const auto size = [](std::int64_t value) { return value < 0 ? 0 - static_cast<std::uint64_t>(value) : value; };
+  const std::uint64_t from = static_cast<std::uint64_t>(*begin), to = static_cast<std::uint64_t>(*end);
+  const std::uint64_t stride = std::max<std::uint64_t>(size(*step), 1);
+  const std::uint64_t steps = (*begin <= *end ? to - from : from - to) / stride;
+  if (steps >= kMost) throw UsageError(fmt::format("'{}' names more than {} files", pattern, kMost));
+  const std::size_t width = has_zeros(first) || has_zeros(last) ? std::max(first.size(), last.size()) : 1;
+  std::vector<std::string> names;
+  for (std::uint64_t n = 0; n <= steps; ++n) {
+    const auto value = static_cast<std::int64_t>(*begin <= *end ? from + n * stride : from - n * stride);
+    names.push_back(letters ? std::string(1, static_cast<char>(value)) : fmt::format("{:0{}}", value, width));
+  }
+  return names;
+}
+
 /// One pair of braces spread, the first; false: there is none.
 bool spread_first(const std::string& pattern, std::vector<std::string>& into) {
   const std::size_t begin = pattern.find('{');
@@ -97,17 +152,8 @@ bool spread_first(const std::string& pattern, std::vector<std::string>& into) {
   }
   if (end == pattern.size()) return false;
   if (parts.size() == 1) {
-    const std::size_t dots = parts[0].find("..");
-    std::uint64_t first = 0, last = 0;
-    const char* const text = parts[0].data();
-    const char* const stop = text + parts[0].size();
-    if (dots == std::string::npos || std::from_chars(text, text + dots, first).ptr != text + dots ||
-        std::from_chars(text + dots + 2, stop, last).ptr != stop || last < first)
-      return false;
-    if (last - first >= kMost) throw UsageError(fmt::format("'{}' names more than {} files", pattern, kMost));
-    const std::size_t width = dots;
-    parts.clear();
-    for (std::uint64_t number = first; number <= last; ++number) parts.push_back(fmt::format("{:0{}}", number, width));
+    parts = range_of(parts[0], pattern);
+    if (parts.empty()) return false;
   }
   for (const std::string& part : parts) into.push_back(pattern.substr(0, begin) + part + pattern.substr(end + 1));
   return true;
@@ -125,13 +171,16 @@ std::vector<std::string> matches_of(const std::string& pattern) {
 }
 
 bool exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
+  std::error_code error;
+  const bool there = std::filesystem::exists(path, error);
+  if (error == std::errc::permission_denied) throw system_error("look at", path, error.value());
+  return there;
 }
 
 }  // namespace
 
 std::string data_path(const std::string& given) {
+  refuse_unexpanded(given);
   const std::string scheme = scheme_of(given);
   if (scheme.empty() || exists(given)) return given;
   std::string_view rest = std::string_view(given).substr(scheme.size() + 1);
@@ -196,6 +245,11 @@ std::vector<std::string> paths_of_pattern(const std::string& pattern) {
 
 bool is_data_at(const std::string& path) {
   return exists(path) || (is_pattern(path) && !paths_of_pattern(path).empty());
+}
+
+bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& outer) {
+  const std::filesystem::path way = inner.lexically_relative(outer);
+  return !way.empty() && *way.begin() != "..";
 }
 
 }  // namespace headrace

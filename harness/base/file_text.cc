@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,6 +26,9 @@ class File {
  public:
   explicit File(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
     if (fd_ < 0) throw unreadable(errno);
+    if (!is_named_pipe()) return;
+    ::close(fd_);
+    throw UsageError("is no file but a pipe or a device: write to a file what comes of it");
   }
   ~File() { ::close(fd_); }
   File(const File&) = delete;
@@ -48,6 +53,14 @@ class File {
   }
 
  private:
+  /// A pipe of the shell, as in <(command), has no name in a file system, and has a writer.
+  bool is_named_pipe() const {
+    struct stat status;
+    struct statfs system;
+    return ::fstat(fd_, &status) == 0 && S_ISFIFO(status.st_mode) && ::fstatfs(fd_, &system) == 0 &&
+           system.f_type != PIPEFS_MAGIC;
+  }
+
   const int fd_;
 };
 

@@ -9,7 +9,8 @@ namespace headrace {
 inline constexpr std::size_t kMostText = std::size_t{256} << 20;  // [B]
 
 /// Throws UsageError ("cannot be read: ..."), to which the caller adds the path. The reason may be more than `most`
-/// bytes, as in endless devices, or a pipe without data for 10 s.
+/// bytes, as in endless devices, or a pipe without data for 10 s. A pipe
+/// with a name in a file system is refused: it may never end.
 std::string file_text(const std::string& path, std::size_t most = kMostText);
 
 }  // namespace headrace

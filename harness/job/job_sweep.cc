@@ -2,9 +2,11 @@
 #include "harness/job/job_sweep.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "harness/base/config/sweep.h"
 #include "harness/base/escape.h"
@@ -61,12 +63,23 @@ std::vector<std::vector<std::string>> cross(const std::vector<Axis>& axes, Diagn
   return all;
 }
 
+bool is_match(const std::string& pattern, const std::string& id, Scope scope) {
+  return glob_match(pattern, id) || glob_match(pattern, fmt::format("{}@{}", id, to_string(scope)));
+}
+
 bool is_wanted(const Need& need, const std::vector<std::string>& wanted) {
-  if (wanted.empty()) return true;
-  const std::string scoped = fmt::format("{}@{}", need.id, to_string(need.scope));
-  return std::any_of(wanted.begin(), wanted.end(), [&](const std::string& pattern) {
-    return glob_match(pattern, need.id) || glob_match(pattern, scoped);
-  });
+  return wanted.empty() || std::any_of(wanted.begin(), wanted.end(), [&](const std::string& pattern) {
+           return is_match(pattern, need.id, need.scope);
+         });
+}
+
+/// `known`: the needs of all points. Throws UsageError where a pattern matches no column.
+void require_wanted(const std::vector<std::string>& wanted, const std::set<std::string>& known,
+                    const std::vector<SweepColumn>& columns) {
+  for (const std::string& pattern : wanted)
+    if (std::none_of(columns.begin(), columns.end(),
+                     [&](const SweepColumn& c) { return is_match(pattern, c.id, c.scope); }))
+      throw UsageError(fmt::format("--need '{}' matches no need (needs: {})", pattern, fmt::join(known, ", ")));
 }
 
 /// Puts a point's needs under the columns, new columns at the end.
@@ -107,6 +120,7 @@ Sweep sweep_job(const config::Value& root, const std::vector<std::string>& axes,
   config::Value at_point = root;
   std::string why;
   bool any = false;
+  std::set<std::string> known;
   for (const auto& values : combinations) {
     SweepPoint point{values, "", {}};
     Diagnostics wrong;
@@ -119,7 +133,9 @@ Sweep sweep_job(const config::Value& root, const std::vector<std::string>& axes,
     } else {
       sweep.job = job.name;
       try {
-        fill(derive_need_values(job), wanted, sweep, point);
+        std::vector<Need> needs = derive_need_values(job);
+        for (const Need& need : needs) known.insert(need.id);
+        fill(std::move(needs), wanted, sweep, point);
         any = true;
       } catch (const DomainError& e) {
         point.refused = e.what();
@@ -129,6 +145,7 @@ Sweep sweep_job(const config::Value& root, const std::vector<std::string>& axes,
     sweep.points.push_back(std::move(point));
   }
   if (!any) throw UsageError("--sweep: no point is a job that can be: " + why);
+  require_wanted(wanted, known, sweep.columns);
   for (SweepPoint& point : sweep.points) point.needs.resize(sweep.columns.size(), -1);
   return sweep;
 }

@@ -32,7 +32,8 @@ struct Sweep {
 
 /// `axes` are "key=first..last*factor", "key=first..last+step" or "key=a,b,c"; several are crossed,
 /// the last runs fastest. `wanted` are globs of need ids, or id@scope; empty = all. Throws
-/// UsageError when an axis is not readable, or no point is a job that can be.
+/// UsageError when an axis is not readable or a wanted glob matches no need. Also when no point
+/// is a possible job.
 Sweep sweep_job(const config::Value& root, const std::vector<std::string>& axes,
                 const std::vector<std::string>& wanted);
 

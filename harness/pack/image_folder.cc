@@ -1,5 +1,6 @@
 #include "harness/pack/image_folder.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -9,11 +10,13 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "harness/backends/formats/format.h"
 #include "harness/backends/formats/tar.h"
 #include "harness/base/code_points.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/parallel.h"
+#include "harness/base/system/open_quiet.h"
 #include "harness/workload/data/data_set/block_pattern.h"
 #include "harness/workload/data/data_set/walk.h"
 
@@ -134,6 +137,27 @@ void classify(ImageFolder& from, const std::vector<std::string>& folders) {
   }
 }
 
+/// What a file named as an image is by its first bytes; "" = it may be one.
+std::string other_content(const FileTable& files, std::uint32_t file) {
+  const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
+  return std::string(fd ? formats::foreign_format("", formats::bytes_of_file(fd.get())).name : "");
+}
+
+/// The first file that surely is no image: shards by their names, others by the first bytes of some images.
+std::string find_no_image(const FileTable& files) {
+  constexpr std::uint32_t kLooks = 256;
+  const std::uint32_t step = files.count() / kLooks + 1;
+  for (std::uint32_t file = 0; file < files.count(); ++file) {
+    std::string what;
+    if (const formats::Format format = formats::format_by_name(files.name(file)); format != formats::Format::none)
+      what = fmt::format("a shard, {}", to_string(format));
+    else if (file % step == 0 && !files.holds_objects() && formats::has_image_extension(files.name(file)))
+      what = other_content(files, file);
+    if (!what.empty()) return fmt::format("{} ({})", files.name(file), what);
+  }
+  return "";
+}
+
 Walked listing(const std::string& path, bool follow_links, ObjectStore* store, const DataProgress& progress) {
   const WalkRules rules{.allow_device = false, .follow_links = follow_links, .leaves_out = left_out_for};
   try {
@@ -180,6 +204,7 @@ ImageFolder list_images(const std::string& path, const DataProgress& progress, b
   from.left_out = std::move(walked.left_out);
   from.empty_files = std::move(walked.empty);
   look_at_all(from, progress);
+  from.no_image = find_no_image(from.files);
   group(from);
   classify(from, walked.folders);
   return from;

@@ -32,6 +32,7 @@ struct ImageFolder {
       classes;  // all folders at the top, in the order in which torchvision's ImageFolder numbers them
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // a reason, and how many
   std::vector<std::string> empty_files;  // the first 8 of those that have no byte; they are packed, too
+  std::string no_image;                  // the first file that surely is none, and what it is; packed, too
   std::uint64_t mark = 0;                // of all names, sizes and stamps: another folder has another
 
   std::uint64_t bytes(const Sample& sample) const;

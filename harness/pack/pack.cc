@@ -15,6 +15,7 @@
 
 #include "harness/backends/formats/tar.h"
 #include "harness/base/code_points.h"
+#include "harness/base/data_path.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/random.h"
@@ -39,12 +40,6 @@ constexpr std::uint64_t kSeed = 1;
 
 std::string bytes(std::uint64_t value) { return format_quantity(static_cast<double>(value), Dimension::bytes); }
 
-/// Is `inner` the folder `outer`, or below it?
-bool lies_in(const fs::path& inner, const fs::path& outer) {
-  const fs::path way = inner.lexically_relative(outer);
-  return !way.empty() && *way.begin() != "..";
-}
-
 /// As it is in the list of shards.
 std::string place_of_source(const Options& options) {
   return options.store != nullptr ? options.source : fs::weakly_canonical(options.source).string();
@@ -52,7 +47,7 @@ std::string place_of_source(const Options& options) {
 
 /// `folder`: of the source, as the user names it.
 void check_apart(const std::string& folder, const fs::path& place, const std::string& target) {
-  const fs::path to = fs::weakly_canonical(target);
+  const fs::path to = fs::weakly_canonical(fs::absolute(target));  // a missing one would stay relative
   if (lies_in(to, place) || lies_in(place, to))
     throw UsageError(fmt::format("pack: {} and {} lie in each other: name another --to", folder, target));
 }

@@ -24,6 +24,7 @@ struct ExportFormat {
   const char* word;  // of --format
   const char* file;  // of every run folder; "" = only when it is asked for
   std::string (*text)(const StoredRun& run, const ExportOptions& options);
+  const char* sign;  // in the first 4 KiB of each text
 };
 
 /// `const RegisterExport registered{30, {"junit", "junit.xml", write}};` - the number orders them.

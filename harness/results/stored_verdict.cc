@@ -191,6 +191,11 @@ constexpr std::size_t kMostVerdict = std::size_t{16} << 20;  // [B]
 StoredVerdict read_verdict_file(const std::string& path) {
   std::error_code ignored;
   const std::string file = fs::is_directory(path, ignored) ? (fs::path(path) / "verdict.json").string() : path;
+  if (fs::path(file).filename() == "run.json" && fs::is_regular_file(file, ignored)) {
+    const std::string folder = fs::path(file).parent_path().string();
+    throw UsageError(
+        fmt::format("{}: is a run, not its verdict: give the folder {}", file, folder.empty() ? "." : folder));
+  }
   try {
     const nlohmann::json document = parse_kind(file_text(file, kMostVerdict), "headrace.verdict");
     StoredVerdict verdict;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import logging
 import os
 import sys
 import tempfile
@@ -19,6 +20,8 @@ DEBIAN_PACKAGES = {"matplotlib": "python3-matplotlib", "numpy": "python3-numpy",
 
 def require_libraries() -> None:
     """Raises MissingLibrary naming every missing library at once, with the package that brings it."""
+    # Where HOME cannot be written, matplotlib makes a temporary folder, removes it, and would warn of it.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
     missing = []
     for module in DEBIAN_PACKAGES:
         try:

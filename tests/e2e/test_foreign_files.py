@@ -208,8 +208,8 @@ def test_blocks_behind_a_link_stay(headrace, planted):
     assert not planted.changed()
 
 
-@pytest.mark.parametrize("kind, code", [("link", 0), ("pipe", 0), ("socket", 1), ("device", 0), ("block-device", 1),
-                                        ("folder", 1), ("link-to-nothing", 1), ("hard-link", 0)])
+@pytest.mark.parametrize("kind, code", [("link", 2), ("pipe", 0), ("socket", 1), ("device", 0), ("block-device", 1),
+                                        ("folder", 1), ("link-to-nothing", 1), ("hard-link", 2)])
 def test_export_writes_into_an_existing_folder(headrace, planted, kind, code):
     if kind not in planted.kinds:
         pytest.skip("devices cannot be made here (root)")
@@ -223,8 +223,6 @@ def test_export_writes_into_an_existing_folder(headrace, planted, kind, code):
     assert stat.S_IFMT(os.lstat(place).st_mode) == before[0]
     if reader:
         assert reader.communicate(timeout=180)[0].startswith(b"run,")
-    if kind == "link":
-        assert os.path.islink(place) and place.read_text().startswith("run,")
     if code != 0:
         assert state(place) == before and "place" in done.err, done
     assert not list(headrace.folder.glob(".place.*"))

@@ -513,6 +513,23 @@ def test_a_file_without_a_byte_is_packed(headrace):
     assert samples_of(headrace.path("shards")) == {"/a": {"jpg": b"image", "txt": b""}}
 
 
+def test_the_first_file_without_an_image_is_named(headrace):
+    folder = headrace.path("images")
+    (folder / "a").mkdir(parents=True)
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"4d7a" * 16 + b"\nsize 12345\n"
+    for i in range(3):
+        (folder / "a" / f"{i}.jpg").write_bytes(pointer)
+    outcome = pack(headrace, "--dry-run")
+    assert outcome.code == 0 and "no image, packed as it is: a/" in outcome.out and ".jpg (Git LFS pointers)" in outcome.out, outcome
+    for i in range(3):
+        (folder / "a" / f"{i}.jpg").write_bytes(b"\xff\xd8\xff\xe0" + bytes(100))
+    assert "no image" not in pack(headrace, "--dry-run").out
+    for i in range(3):
+        (folder / "a" / f"{i}.jpg").rename(folder / "a" / f"{i}.tar")
+    outcome = pack(headrace, "--dry-run")
+    assert outcome.code == 0 and "no image, packed as it is: a/" in outcome.out and ".tar (a shard, tar)" in outcome.out, outcome
+
+
 def test_killed_before_its_target_was_marked_it_goes_on(headrace):
     folder, shards = images(headrace.path("images")), headrace.path("shards")
     shards.mkdir()

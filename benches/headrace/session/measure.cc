@@ -92,13 +92,6 @@ int follow_here(const Plan& plan, Node& node, Audience& audience) {
   return 1;
 }
 
-/// Does any point read or write files?
-bool uses_files(const Plan& plan) {
-  return bytes_to_write(plan) > 0 || std::ranges::any_of(plan.points, [](const Point& point) {
-           return dynamic_cast<const ReadsFiles*>(point.workload.get()) != nullptr;
-         });
-}
-
 /// The rate of this host's ports, where its data come over a network; else 0 [B/s].
 double ports_to_storage(const std::string& path, std::span<const expectations::Part> parts) {
   const auto mount = is_object_path(path) ? std::nullopt : system::mount_of(path);
@@ -122,8 +115,8 @@ int finished_unstored(RunResult& result, const RunError& why, Audience& audience
 int measure_here(const Plan& plan, const Wanted& wanted, Audience& audience, Node& node,
                  const std::vector<std::pair<std::string, std::string>>& launch, bool* waited_for = nullptr) {
   node.limit_writes(plan.max_write);
-  // Refuses a folder that is not headrace's before anything is written. Memory, GPUs and networks need none.
-  if (uses_files(plan)) node.make_scratch();
+  // Refuses a folder that is not headrace's before anything is written. Who only reads needs none.
+  if (bytes_to_write(plan) > 0) node.make_scratch();
   std::optional<MarkedFolder> folder;
   if (wanted.store) folder = run_folder(wanted.out, plan.name);
   // Before measuring: afterwards the storage may no longer answer.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <system_error>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
@@ -48,16 +49,20 @@ std::string next_folder(const std::string& name) {
   for (char& c : safe) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '-' && c != '_' && c != '.') c = '-';
   }
-  return (fs::path("headrace-runs") / fmt::format("{}-{}", time, safe)).string();
+  return (fs::path(kRuns) / fmt::format("{}-{}", time, safe)).string();
 }
 
 MarkedFolder run_folder(const std::string& out, const std::string& name) {
   if (out.empty()) return MarkedFolder::make_next(next_folder(name), "run");
+  const auto holds = [&](const char* name) {
+    std::error_code ignored;  // make_alone() reports a folder that may not be entered
+    return fs::exists(fs::path(out) / name, ignored);
+  };
   const auto refuse_second = [&] {
-    if (fs::exists(fs::path(out) / "run.json"))
+    if (holds("run.json"))
       throw UsageError(
           fmt::format("--out: {} already holds a run; runs are never overwritten: name another folder", out));
-    if (fs::exists(fs::path(out) / kSoFar))
+    if (holds(kSoFar))
       throw UsageError(
           fmt::format("--out: {} has the results of a run that was killed, {}: name another folder, or remove it by "
                       "`headrace clean {}`",

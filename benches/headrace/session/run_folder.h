@@ -27,6 +27,9 @@ class SoFar {
   double last_s_ = 0, took_s_ = 0;  // of the steady clock
 };
 
+/// The folder of run folders, below the current one.
+inline constexpr const char* kRuns = "headrace-runs";
+
 /// "headrace-runs/20260131-120000-NAME": below the current folder, by the time in UTC. With the characters of `name`
 /// that a file name can have.
 std::string next_folder(const std::string& name);

@@ -143,6 +143,7 @@ Foreign foreign_format(std::string_view name, const BytesAt& from) {
   constexpr Foreign kRecordIo{"RecordIO", "MXNet reads from front to back: dataset.codec: none"};
   constexpr Foreign kZarr{"Zarr", "each chunk is a file: dataset.layout: files, sample_size: the bytes of a chunk"};
   constexpr Foreign kMegatron{"Megatron's index", "dataset.layout: tokens reads the .bin files"};
+  constexpr Foreign kGitLfs{"Git LFS pointers", "git lfs pull fetches the data"};
   constexpr Foreign kNpz{"NumPy arrays", "dataset.layout: files, with dataset.codec: npz where they are .npz"};
   const std::string_view base = base_name(name);
   for (const std::string_view part : {".zarr/", ".zarr.zip"})
@@ -166,6 +167,7 @@ Foreign foreign_format(std::string_view name, const BytesAt& from) {
     return std::memcmp(first + at, magic.data(), magic.size()) == 0;
   };
   using namespace std::string_view_literals;
+  if (has(0, "version https://git-lfs."sv)) return kGitLfs;
   if (has(0, "PAR1"sv)) return kParquet;
   if (has(0, "ARROW1"sv)) return kArrow;
   if (has(0, "\x89HDF\r\n\x1a\n"sv)) return kHdf5;

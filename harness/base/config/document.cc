@@ -384,6 +384,9 @@ void apply_override(Value& root, std::string_view assignment, Diagnostics& probl
         return problems.error(where, "'" + whole + "': '" + std::string(key) + "' is not an index of a list of " +
                                          std::to_string(at->items.size()));
       at = &at->items[index];
+    } else if (at->is_scalar() && at == root.find("job") && !root.find("workloads")) {  // a job file
+      const std::size_t prefix = std::string_view("job.").size();
+      return problems.error(where, "here keys have no \"job.\" before them: write " + whole.substr(prefix));
     } else if (at->is_scalar()) {
       return problems.error(where, "'" + whole + "': '" + std::string(key) + "' is inside a single value");
     } else {

@@ -11,8 +11,10 @@
 #include <cstdint>
 #include <filesystem>
 
+#include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/files/folder.h"
+#include "harness/base/files/marked_folder.h"
 
 namespace headrace::files {
 namespace {
@@ -71,7 +73,28 @@ void replace(const std::string& path, std::string_view text, mode_t mode, Reader
   }
 }
 
+std::string beginning(const std::string& path) {
+  std::string text(4096, '\0');
+  const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
+  const ssize_t n = fd ? ::read(fd.get(), text.data(), text.size()) : 0;
+  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+  return text;
+}
+
 }  // namespace
+
+void check_output(const std::string& path, const std::string& input, std::string_view sign) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (!fs::is_regular_file(path, none) || names_open_file(path)) return;
+  if (fs::equivalent(path, input, none))
+    throw UsageError(fmt::format("{}: would be replaced, and it is read: name another file", path));
+  const std::string folder = fs::canonical(path, none).parent_path().string();
+  if (MarkedFolder::is_marked(folder))
+    throw UsageError(fmt::format("{}: is in {}, which is headrace's own: name a file elsewhere", path, folder));
+  if (fs::file_size(path, none) > 0 && beginning(path).find(sign) == std::string::npos)
+    throw UsageError(fmt::format("{}: holds what headrace did not make: remove it or name another file", path));
+}
 
 void write_output(const std::string& given, std::string_view text, Readers readers) {
   struct stat status;

@@ -48,6 +48,12 @@ std::string fix_for(int code) {
   return "start the agent by hand as the launcher does, and read its messages";
 }
 
+/// The program that starts `command`, where this machine's shell does not find it: "" = it does.
+std::string missing_launcher(const std::string& command, int code, const std::string& complaint) {
+  const std::string program = command.substr(0, command.find(' '));
+  return code == 127 && complaint.find(": " + program + ": ") != complaint.npos ? program : "";
+}
+
 }  // namespace
 
 struct Crowd::Member {
@@ -145,6 +151,9 @@ void Crowd::ended(Member& member) {
   if (got <= 0 || !WIFEXITED(status))
     return give_up(member, words.empty() ? "its agent ended" : "its agent ended: " + words, "is the host up?", kSilent);
   const int code = WEXITSTATUS(status);
+  if (const std::string program = missing_launcher(member.command, code, words); !member.met && !program.empty())
+    return give_up(member, fmt::format("the launcher {} is not on this machine", program),
+                   "install it or give --launch");
   std::string why = member.met    ? "its agent ended"
                     : code == 255 ? "cannot be reached"
                     : code == 127 ? "headrace is not there"

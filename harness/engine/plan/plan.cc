@@ -251,9 +251,12 @@ class Planner {
         read.known_keys(*target, {"path", "max_write"});
         if (const Value* path = target->find("path")) {
           const std::string text = read.text(path, "target.path");
-          if (!text.empty())
-            plan_.target_path = text;
-          else if (!path->is_list() && !path->is_map())
+          try {
+            if (!text.empty()) plan_.target_path = data_path(text);
+          } catch (const UsageError& e) {
+            read.refuse(*path, "target.path", e.what());
+          }
+          if (text.empty() && !path->is_list() && !path->is_map())
             read.refuse(*path, "target.path", "must not be empty");
         }
         if (const auto most = read.whole(target->find("max_write"), "target.max_write", Dimension::bytes, 1))

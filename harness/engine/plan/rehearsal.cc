@@ -217,6 +217,25 @@ class Rehearsal {
       reported_.remarks.emplace_back("copies to GPUs are not rehearsed: there is none here");
   }
 
+  /// Why there is no rehearsal, and what helps. `samples`, `least`: of each GPU. The job's batch does not matter: a
+  /// rehearsal takes smaller ones.
+  std::string too_little(double gpus, double samples, double at_once, double least) const {
+    const char* const fewer = gpus > 1 ? ", or fewer GPUs (--set job.cluster.gpus_per_node=1)" : "";
+    if (means_.data.empty())
+      return fmt::format(
+          "no rehearsal: {:.0f} {} {:.0f} samples{} in the room of {}, less than a batch per worker: --max-write "
+          "SIZE{}",
+          gpus, gpus > 1 ? "GPUs have" : "GPU has", std::floor(samples), gpus > 1 ? " each" : "",
+          format_quantity(data_bytes_, Dimension::bytes), fewer);
+    const double files = files_of_own_data(means_.data), all = gpus * means_.processes;
+    return fmt::format(
+        "no rehearsal: {} has {:.0f} file{} ({}), less than the {:.0f} samples of {} of two batches for each worker: "
+        "give more data{}{}",
+        means_.data, files, files == 1 ? "" : "s", format_quantity(data_bytes_, Dimension::bytes),
+        std::ceil(least * all), format_quantity(job_.dataset.stored_size(), Dimension::bytes),
+        at_once > 1 ? ", or fewer workers (--set job.loader.workers_per_gpu=1)" : "", fewer);
+  }
+
   /// Batches of the job's size where there are enough of them for a rehearsal. Else smaller ones that compute for a
   /// shorter time, so the GPUs take as many samples per second. `at_once`: batches that each GPU's workers prepare side
   /// by side.
@@ -237,11 +256,8 @@ class Rehearsal {
     const double step_s = job_.step.time * batch / own;
     step_s_ = step_s;
     steps_ = std::min(std::floor(samples / batch / parts), longest_s_ / step_s);
-    if (samples < 2 * batch * parts * std::max(1.0, at_once / parts))
-      throw UsageError(
-          fmt::format("no rehearsal: {0:.0f} GPUs have {1:.0f} samples each in the room of {2}, less than a batch per "
-                      "worker: --max-write SIZE, or fewer GPUs (--set job.cluster.gpus_per_node=1)",
-                      gpus, std::floor(samples), format_quantity(data_bytes_, Dimension::bytes)));
+    if (const double least_samples = 2 * batch * parts * std::max(1.0, at_once / parts); samples < least_samples)
+      throw UsageError(too_little(gpus, samples, at_once, least_samples));
     if (kFewestSteps * step_s > longest_s_) {
       const double budget =
           kFewestSteps * step_s * time_share::kFewest * beside() * weights() / time_share::kRehearsed / (1 - making());

@@ -78,6 +78,34 @@ void check_sectors(const Plan& plan, const Point& point, Diagnostics& problems) 
                     point.info->name, at.string(), unit, kPage));
 }
 
+/// The place that links lead to. Folders that do not exist yet keep their names.
+fs::path place_of(const std::string& path) {
+  std::error_code error;
+  const fs::path whole = fs::absolute(path, error), place = fs::weakly_canonical(whole, error);
+  return error ? whole.lexically_normal() : place;
+}
+
+/// The user's data are only read: neither generated data nor results come to lie among them.
+void check_apart(const Plan& plan, const std::string& run_folder, Diagnostics& problems) {
+  const bool writes = bytes_to_write(plan) > 0 && !is_object_path(plan.target_path);
+  std::set<std::string> checked;
+  for (const Point& point : plan.points) {
+    const std::string path = param(point, "path", std::string());
+    if (path.empty() || is_object_path(path) || !checked.insert(path).second) continue;
+    const fs::path data = place_of(path);
+    if (writes && lies_in(place_of(plan.target_path), data))
+      problems.error(
+          {plan.config_file, 0, 0},
+          fmt::format("target.path: the scratch folder {} lies in the data {}: name another one (--at FOLDER)",
+                      plan.target_path, path));
+    if (!run_folder.empty() && lies_in(place_of(run_folder), data))
+      problems.error({"--out", 0, 0},
+                     fmt::format("the run folder would lie in the data: {} in {}: name another one (--out FOLDER), or "
+                                 "start from another folder",
+                                 run_folder, path));
+  }
+}
+
 }  // namespace
 
 std::uint64_t bytes_to_write(const Plan& plan) {
@@ -86,7 +114,7 @@ std::uint64_t bytes_to_write(const Plan& plan) {
   return total;
 }
 
-void check_room(const Plan& plan) {
+void check_room(const Plan& plan, const std::string& run_folder) {
   Diagnostics problems;
   std::error_code ignored;
   std::set<std::string> reported;
@@ -99,11 +127,12 @@ void check_room(const Plan& plan) {
       continue;
     problems.error(point.where, fmt::format("{}: path: nothing is at {}", point.info->name, *path));
   }
+  check_apart(plan, run_folder, problems);
   const std::uint64_t all = bytes_to_write(plan);
   if (plan.max_write > 0 && all > plan.max_write)
     problems.error({plan.config_file, 0, 0},
-                   fmt::format("target.max_write: the run would write {}, and max_write allows {}: allow more (--set "
-                               "target.max_write={}B), or leave points out (--skip)",
+                   fmt::format("target.max_write: the run would write {}, and max_write allows {}: allow more "
+                               "(--max-write {}B), or leave points out",
                                bytes(all), bytes(plan.max_write), all));
   if (is_object_path(plan.target_path)) return problems.throw_if_any();  // the free space there is unknown
   std::uint64_t missing = 0, files = 0;
@@ -116,12 +145,12 @@ void check_room(const Plan& plan) {
     problems.error(
         {plan.config_file, 0, 0},
         fmt::format("target.path: the run would make {} files and folders, and {} has only {} inodes left: name "
-                    "another folder (--set target.path=FOLDER), or leave points out (--skip)",
+                    "another folder (--at FOLDER), or leave points out",
                     files, plan.target_path, inodes));
   if (missing > free)
     problems.error({plan.config_file, 0, 0},
                    fmt::format("target.path: the run would write {}, and only {} are free at {}: name another folder "
-                               "(--set target.path=FOLDER), or leave points out (--skip)",
+                               "(--at FOLDER), or leave points out",
                                bytes(missing), bytes(free), plan.target_path));
   problems.throw_if_any();
 }

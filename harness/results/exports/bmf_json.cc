@@ -26,7 +26,7 @@ std::string bmf_json(const StoredRun& run) {
 }
 
 const RegisterExport bmf_registered{
-    20, {"bmf", "", [](const StoredRun& run, const ExportOptions&) { return bmf_json(run); }}};
+    20, {"bmf", "", [](const StoredRun& run, const ExportOptions&) { return bmf_json(run); }, "\": {\n   \"value\": "}};
 
 }  // namespace
 }  // namespace headrace::results

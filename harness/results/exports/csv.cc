@@ -43,7 +43,9 @@ std::string csv(const StoredRun& run) {
 }
 
 const RegisterExport csv_registered{
-    50, {"csv", "results.csv", [](const StoredRun& run, const ExportOptions&) { return csv(run); }}};
+    50,
+    {"csv", "results.csv", [](const StoredRun& run, const ExportOptions&) { return csv(run); },
+     "run,node,workload,point,"}};
 
 }  // namespace
 }  // namespace headrace::results

@@ -65,7 +65,9 @@ std::string gbench_json(const StoredRun& run) {
 }
 
 const RegisterExport gbench_registered{
-    10, {"gbench", "gbench.json", [](const StoredRun& run, const ExportOptions&) { return gbench_json(run); }}};
+    10,
+    {"gbench", "gbench.json", [](const StoredRun& run, const ExportOptions&) { return gbench_json(run); },
+     "\"executable\": \"headrace\""}};
 
 }  // namespace
 }  // namespace headrace::results

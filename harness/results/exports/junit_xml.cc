@@ -123,10 +123,11 @@ std::string junit_xml(const StoredRun& run, JunitInconclusive inconclusive) {
       xml_escaped(run.name), total.tests, total.failures, total.errors, total.skipped, run.elapsed_s, body);
 }
 
-const RegisterExport junit_registered{30,
-                                      {"junit", "junit.xml", [](const StoredRun& run, const ExportOptions& options) {
-                                         return junit_xml(run, options.inconclusive);
-                                       }}};
+const RegisterExport junit_registered{
+    30,
+    {"junit", "junit.xml",
+     [](const StoredRun& run, const ExportOptions& options) { return junit_xml(run, options.inconclusive); },
+     "\n<testsuites name=\""}};
 
 }  // namespace
 }  // namespace headrace::results

@@ -71,6 +71,6 @@ std::string nagios_text(const StoredVerdict& verdict, std::string_view old) {
 }
 
 const RegisterExport nagios_registered{
-    60, {"nagios", "", [](const StoredRun& run, const ExportOptions&) { return nagios_text(run); }}};
+    60, {"nagios", "", [](const StoredRun& run, const ExportOptions&) { return nagios_text(run); }, "HEADRACE "}};
 
 }  // namespace headrace::results

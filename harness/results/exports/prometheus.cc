@@ -57,6 +57,8 @@ std::string prometheus_text(const StoredVerdict& run) {
 }
 
 const RegisterExport prometheus_registered{
-    40, {"prom", "headrace.prom", [](const StoredRun& run, const ExportOptions&) { return prometheus_text(run); }}};
+    40,
+    {"prom", "headrace.prom", [](const StoredRun& run, const ExportOptions&) { return prometheus_text(run); },
+     "# HELP headrace_"}};
 
 }  // namespace headrace::results

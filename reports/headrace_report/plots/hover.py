@@ -1,4 +1,4 @@
-"""Texts that appear while a pointer is on a part of a figure: cells of a heat map, parts of a time line."""
+"""Texts under the pointer: of the cells of a heat map, of the parts of a time line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Hover:
 
 
 def cells(axes, texts: Iterable[Tuple[int, int, str]]) -> List[Hover]:
-    """Of (row, column, text) of a heat map with one unit per cell; the most important first, as there may be too many."""
+    """Of (row, column, text) of a heat map with one unit per cell. The first ones count, where there are too many."""
     return [_area(axes, column - 0.5, column + 0.5, _y(axes, row - 0.5), _y(axes, row + 0.5), text)
             for row, column, text in islice(texts, MOST)]
 
@@ -37,7 +37,7 @@ def strips(axes, edges: Sequence[float], texts: Sequence[str], lowest=None) -> L
 
 
 def groups(count: int, most: int = MOST_STRIPS) -> List[np.ndarray]:
-    """The places of so many values in `most` groups of neighbours at most."""
+    """The places of `count` values in at most `most` groups of neighbours."""
     return np.array_split(np.arange(count), min(most, count)) if count else []
 
 
@@ -59,7 +59,7 @@ def _y(axes, value: float) -> float:
 
 
 def _area(axes, begin: float, end: float, one: float, other: float, text: str) -> Hover:
-    """Between two values of x in the units of the axes, and two heights in pixels from the figure's lower edge."""
+    """Between two values of x in the axes' units, and two heights in pixels from the figure's lower edge."""
     axes.get_xlim()  # limits that matplotlib still has to find
     left, right = (float(axes.transData.transform((x, 0))[0]) for x in (begin, end))
     height = axes.figure.get_size_inches()[1] * 72

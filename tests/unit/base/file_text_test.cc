@@ -43,32 +43,38 @@ TEST(FileText, RefusesEndlessFiles) {
   EXPECT_EQ(refusal(tmp / "nothing"), "cannot be read: No such file or directory");
 }
 
-TEST(FileText, APipeIsReadToItsEndOrItsLimit) {
-  const TemporaryFolder tmp;
-  const std::string pipe = tmp / "pipe";
-  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
-  const auto write = [&](std::size_t blocks) {
-    return std::jthread([&pipe, blocks] {
-      const std::string block(1 << 20, 'y');
-      const int fd = ::open(pipe.c_str(), O_WRONLY);
-      for (std::size_t i = 0; i<blocks&& ::write(fd, block.data(), block.size())> 0; ++i) {
-      }
-      ::close(fd);
-    });
-  };
+/// As <(command) of a shell gives it.
+TEST(FileText, APipeOfTheShellIsReadToItsEndOrItsLimit) {
   ::signal(SIGPIPE, SIG_IGN);
-  {
-    const std::jthread writer = write(3);
-    EXPECT_EQ(file_text(pipe).size(), std::size_t{3} << 20);
-  }
-  const std::jthread writer = write(SIZE_MAX);
-  EXPECT_EQ(refusal(pipe, std::size_t{2} << 20), "has more than 2 MiB; at most 2 MiB are read");
+  const auto read = [](std::size_t blocks, std::size_t most) {
+    int ends[2];
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    const std::jthread writer([&] {
+      const std::string block(1 << 20, 'y');
+      for (std::size_t i = 0; i<blocks&& ::write(ends[1], block.data(), block.size())> 0; ++i) {
+      }
+      ::close(ends[1]);
+    });
+    const std::string refused = refusal("/proc/self/fd/" + std::to_string(ends[0]), most);
+    ::close(ends[0]);
+    return refused;
+  };
+  EXPECT_EQ(read(3, std::size_t{3} << 20), "");
+  EXPECT_EQ(read(SIZE_MAX, std::size_t{2} << 20), "has more than 2 MiB; at most 2 MiB are read");
 }
 
-TEST(FileText, APipeWithoutAWriterIsGivenUp) {
+TEST(FileText, ASilentPipeIsGivenUp) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  EXPECT_EQ(refusal("/proc/self/fd/" + std::to_string(ends[0])), "gave nothing to read for 10 s");
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(FileText, ANamedPipeIsRefused) {
   const TemporaryFolder tmp;
   ASSERT_EQ(::mkfifo((tmp / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(refusal(tmp / "pipe"), "gave nothing to read for 10 s");
+  EXPECT_EQ(refusal(tmp / "pipe"), "is no file but a pipe or a device: write to a file what comes of it");
 }
 
 }  // namespace

@@ -6,7 +6,9 @@
 
 #include <filesystem>
 
+#include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/files/marked_folder.h"
 #include "tests/unit/temporary_folder.h"
 
 namespace headrace::files::output_test {
@@ -61,6 +63,37 @@ TEST(Output, APrivateFileIsReadableByItsOwnerUnderAnyUmask) {
   }
   write_output(tmp / "file", "not so");
   EXPECT_EQ(mode() & 0077, 0044u);
+}
+
+/// What check_output() says; "" = the file may be replaced.
+std::string obstacle(const std::string& path, const std::string& input, std::string_view sign) {
+  try {
+    check_output(path, input, sign);
+  } catch (const UsageError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Output, ForeignFilesAndTheInputAreNotReplaced) {
+  const TemporaryFolder tmp;
+  tmp.write("input", "head,a\n1,2\n");
+  tmp.write("earlier", "head,a\n3,4\n");
+  tmp.write("other", "mine\n");
+  tmp.write("empty", "");
+  fs::create_hard_link(tmp / "input", tmp / "same");
+  fs::create_symlink(tmp / "other", tmp / "link");
+  EXPECT_EQ(obstacle(tmp / "earlier", tmp / "input", "head,"), "");
+  EXPECT_EQ(obstacle(tmp / "empty", tmp / "input", "head,"), "");
+  EXPECT_EQ(obstacle(tmp / "new", tmp / "input", "head,"), "");
+  EXPECT_EQ(obstacle(tmp / "other", tmp / "input", ""), "");
+  EXPECT_NE(obstacle(tmp / "same", tmp / "input", "head,").find("it is read"), std::string::npos);
+  EXPECT_NE(obstacle(tmp / "other", tmp / "input", "head,").find("did not make"), std::string::npos);
+  EXPECT_NE(obstacle(tmp / "link", tmp / "input", "head,").find("did not make"), std::string::npos);
+  const MarkedFolder ours = MarkedFolder::make(tmp / "run", "run");
+  ours.write("results.csv", "head,a\n");
+  EXPECT_NE(obstacle(tmp / "run/results.csv", tmp / "input", "head,").find("headrace's own"), std::string::npos);
+  EXPECT_EQ(obstacle(tmp / "run/new.csv", tmp / "input", "head,"), "");
 }
 
 TEST(Output, StandardStreamsAreNeverReplaced) {

@@ -86,5 +86,14 @@ TEST(Crowd, OneThatSendsWithoutEndCostsItselfAlone) {
   EXPECT_EQ(replies.at(2).text, R"({"number": 1})");
 }
 
+TEST(Crowd, AMissingLauncherIsNotAMissingHeadrace) {
+  Crowd crowd({"no-such-launcher a headrace", "sh -c no-such-headrace"}, never);
+  started(crowd);
+  EXPECT_EQ(crowd.failure(0).why, "the launcher no-such-launcher is not on this machine");
+  EXPECT_EQ(crowd.failure(0).fix, "install it or give --launch");
+  EXPECT_TRUE(crowd.failure(1).why.starts_with("headrace is not there")) << crowd.failure(1).why;
+  EXPECT_NE(crowd.failure(1).fix.find("--remote"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace headrace::agents::crowd_test

@@ -63,9 +63,9 @@ TEST(JobSweep, CsvHasALinePerPoint) {
 }
 
 TEST(JobSweep, CsvQuotesCommas) {
-  const Sweep sweep = sweep_job(job("llm-70b"), {"job=plain,a \"b\""}, {"host.cpu_cores"});
+  const Sweep sweep = sweep_job(job("llm-70b"), {"job=plain,a \"b\""}, {"ingest.sample_rate"});
   EXPECT_NE(sweep_csv(sweep).find("\n\"a \"\"b\"\"\","), std::string::npos) << sweep_csv(sweep);
-  const Sweep refused = sweep_job(job("llm-70b"), {"step.time=1s,1"}, {"host.*"});
+  const Sweep refused = sweep_job(job("llm-70b"), {"step.time=1s,1"}, {"ingest.*"});
   const std::string csv = sweep_csv(refused);
   EXPECT_NE(csv.find(",\"step.time: '1' needs a unit: ns, us"), std::string::npos) << csv;
 }

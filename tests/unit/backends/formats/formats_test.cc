@@ -107,6 +107,8 @@ TEST(FormatTest, NamesUnparsedFormats) {
   EXPECT_EQ(foreign("c4.array_record-00000-of-00008", rest), "ArrayRecord");
   EXPECT_EQ(foreign("data-00000-of-00001.arrow", rest), "Arrow IPC");
   EXPECT_EQ(foreign("a", "\x1f\x8b" + rest), "compressed as a whole");
+  EXPECT_EQ(foreign("a.jpg", "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a"), "Git LFS pointers");
+  EXPECT_EQ(foreign("a.jpg", "version https://example.org/" + rest), "");
   EXPECT_EQ(foreign("a.bin", rest), "");
   EXPECT_EQ(foreign("a.bin", ""), "");
 }
