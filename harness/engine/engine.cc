@@ -138,9 +138,9 @@ class Run {
       const std::string needless = engine::why_not_needed(plan_, known, *p.point);
       p.reason = hung_                     ? "the run ended: an earlier point hung, or lost a rank"
                  : stop_signal.load() != 0 ? "interrupted before"
-                 : !needless.empty()
-                     ? needless
-                     : fmt::format("--budget of {:.0f} s is exhausted: a longer one measures it", plan_.budget_s);
+                 : !needless.empty()       ? needless
+                                           : fmt::format("{}{:.0f} s is exhausted: a longer one measures it",
+                                                         judging::kBudgetSpent, plan_.budget_s);
       if (!stopped) p.status = PointStatus::skipped;
     }
   }

@@ -53,13 +53,15 @@ std::vector<NeedKind> ingest() {
            .mend = kSlowReads},
           {.id = "ingest.open_rate",
            .name = "Files opened",
-           .measured_by = {{"small_file_read.open_rate"}, {"metadata.open_rate", When::no_files}},
+           .measured_by = {{.metric = "small_file_read.open_rate", .of_names = true},
+                           {"metadata.open_rate", When::no_files}},
            .cache = kCold,
            .mend = kSlowReads},
           {.id = "ingest.metadata_rate",
            .name = "Names looked up",
            // The second also reads the files, and counts two calls for each.
-           .measured_by = {{"metadata.operation_rate"}, {"small_file_read.metadata_rate", When::always, true}},
+           .measured_by = {{"metadata.operation_rate"},
+                           {.metric = "small_file_read.metadata_rate", .lower_bound = true, .of_names = true}},
            .cache = kCold,
            .mend = kSlowReads,
            .phase = {"metadata", "Opening files", true, true}},
@@ -320,6 +322,12 @@ std::vector<Measure> measures(const NeedKind& kind, Scope scope, const Job& job)
   for (const Measure& m : kind.measured_by)
     if (holds(m.when, scope, job)) all.push_back(m);
   return all;
+}
+
+bool is_of_names(std::string_view metric) {
+  const auto is_it = [metric](const Measure& m) { return m.of_names && m.metric == metric; };
+  return std::ranges::any_of(need_kinds(),
+                             [&](const NeedKind& kind) { return std::ranges::any_of(kind.measured_by, is_it); });
 }
 
 std::string format_named(double value, std::string_view unit, std::string_view name) {

@@ -32,6 +32,7 @@ struct Measure {
   std::string_view metric = {};  // "small_file_read.read_bandwidth"
   When when = When::always;
   bool lower_bound = false;  // it does other work at the same time: more is available than it reports
+  bool of_names = false;     // it reads files, and counts what it does with their names: memory may have those
 };
 
 /// Whose a resource is: all nodes' together (storage), each node's own (memory, cores), or each GPU's own (its links).
@@ -73,6 +74,9 @@ const NeedKind& need_kind(std::string_view id);
 
 /// The measures that hold for this job and scope, best first.
 std::vector<Measure> measures(const NeedKind& kind, Scope scope, const Job& job);
+
+/// Is "small_file_read.open_rate" about names, whose proof of cold is another than that of the bytes?
+bool is_of_names(std::string_view metric);
 
 /// `value` as people read it. `unit` as in unit_name(), or "ns"; `name`: a need, or a metric "host_facts.free_space".
 /// "22.1 GiB" for 23.7e9 B of host.prefetch_memory and of its measurements, "23.7 GB" for all that is no memory.

@@ -160,6 +160,7 @@ void add(CacheProof& all, const CacheProof& more) {
                                                          : std::max(all.resident_before, more.resident_before);
   all.resident_after = more.resident_after;
   all.required = all.required || more.required;
+  if (all.warm_names.empty()) all.warm_names = more.warm_names;
   if (all.proven && !more.proven) {
     all.proven = false;
     all.why = more.why;

@@ -49,6 +49,7 @@ struct CacheProof {
   std::uint64_t second_cache_bytes = 0;  // that it had in memory before
   std::string compression;               // why storage may give fewer bytes: "squashfs stores compressed data ..."
   std::string caveat;                    // a cache outside of the state: "the server's own cache is not seen"
+  std::string warm_names;                // cold bytes: why names and inodes may be in memory; "" = they were dropped
   bool required = false;                 // the state had to be proven: one was declared
   bool proven = false;
   std::string why;  // one sentence: the proof, or why there is none

@@ -85,9 +85,9 @@ struct Fields<CacheProof> {
       field("why", &S::why), field("resident_before", &S::resident_before), field("resident_after", &S::resident_after),
       field("delivered_bytes", &S::delivered_bytes), field("storage_bytes", &S::storage_bytes),
       field("device_bytes", &S::device_bytes), field("counter", &S::counter), field("method", &S::method),
-      unstored(&S::use), unstored(&S::operations), unstored(&S::requests), unstored(&S::rounding),
-      unstored(&S::obstacle), unstored(&S::second_cache), unstored(&S::second_cache_bytes), unstored(&S::compression),
-      unstored(&S::caveat));
+      field("warm_names", &S::warm_names).if_set(), unstored(&S::use), unstored(&S::operations), unstored(&S::requests),
+      unstored(&S::rounding), unstored(&S::obstacle), unstored(&S::second_cache), unstored(&S::second_cache_bytes),
+      unstored(&S::compression), unstored(&S::caveat));
 };
 static_assert(is_complete<CacheProof>());
 

@@ -19,6 +19,7 @@ from made_runs import Metric, facts, need, point, run, write
 PASS, USAGE, FAIL, OPEN, INCOMPLETE = 0, 2, 10, 11, 12
 RATE = "small_file_read.read_bandwidth"
 NEED = 1e9
+WARM_NAMES = "names and inodes may be in memory: only root can drop them"
 
 
 @dataclasses.dataclass
@@ -86,6 +87,12 @@ def replays() -> List[Case]:
     all.append(replay("half at 1.2, half at .8", lambda d: mixed(d, 15, 1.2 * NEED, 0.8 * NEED, 7, 0.005), (OPEN,)))
     all.append(replay("3 repetitions", lambda d: noise(d, 3, 2 * NEED, 0.01), (OPEN,)))
     all.append(replay("cache not proven in one", lambda d: noise(d, 10, 2 * NEED, 0.01), (OPEN,), unproven=[4]))
+    for metric, level, right, warm in (("metadata_rate", 2, (OPEN,), WARM_NAMES), ("open_rate", 2, (OPEN,), WARM_NAMES),
+                                       ("open_rate", 0.5, (FAIL,), WARM_NAMES), ("open_rate", 2, (PASS,), ""),
+                                       ("read_iops", 2, (PASS,), WARM_NAMES)):
+        all.append(replay(f"{metric} at {level} of the need{', names not cold' if warm else ''}",
+                          lambda d, l=level: noise(d, 10, l * NEED, 0.01), right, metric=metric, unit="1/s", warm_names=warm,
+                          bad=right == (FAIL,), good=right == (PASS,)))
     all.append(replay("half of them unsteady", lambda d: noise(d, 10, 2 * NEED, 0.01), (OPEN,), unsteady=[0, 2, 4, 6, 8]))
     all.append(replay("a fifth of them unsteady", lambda d: noise(d, 10, 2 * NEED, 0.01), (PASS,), unsteady=[0, 5], good=True))
     all.append(replay("too few operations for p99", lambda d: noise(d, 10, 1e6, 0.01), (OPEN,), metric="latency_p99_ns", unit="ns",

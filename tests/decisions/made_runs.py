@@ -17,13 +17,14 @@ def utc(day: float) -> str:
 
 
 def repetition(index: int, metrics: Dict[str, float], began: str, seconds: float = 10.0, look: int = 0, counted: bool = True,
-               disturbed: bool = False, proven: bool = True, steady: bool = True) -> Dict[str, Any]:
+               disturbed: bool = False, proven: bool = True, steady: bool = True, warm_names: str = "") -> Dict[str, Any]:
     size = int(1e9 * seconds)
     return {"index": index, "look": look, "counted": counted, "status": "ok", "error": "", "steady": steady,
             "steady_why": "" if steady else "second half 12 % slower", "metrics": metrics, "began_utc": began, "timed_s": seconds,
             "cache": {"declared": "cold", "required": True, "proven": proven, "why": "" if proven else "31 % resident before",
                       "resident_before": 0.0 if proven else 0.31, "resident_after": 1.0, "delivered_bytes": size, "storage_bytes": size,
-                      "device_bytes": size, "counter": "/proc/self/io", "method": "cachestat"},
+                      "device_bytes": size, "counter": "/proc/self/io", "method": "cachestat",
+                      **({"warm_names": warm_names} if warm_names else {})},
             "disturbance": {"disturbed": disturbed, "why": "foreign I/O 6 % of the test's bytes" if disturbed else "", "foreign_bytes": 0,
                             "cpu_steal": 0.0, "io_pressure": 0.1, "cpu_pressure": 0.0, "memory_pressure": 0.0, "throttled_s": 0.0,
                             "foreign_cpu": 0.0, "probe_before_ns": 1.01e6, "probe_after_ns": 1.01e6},
@@ -52,14 +53,14 @@ class Metric:
 
 def point(workload: str, metrics: Sequence[Metric], params: Optional[Dict[str, Any]] = None, seconds: Optional[List[float]] = None,
           disturbed: Sequence[int] = (), retaken: Sequence[int] = (), unproven: Sequence[int] = (), unsteady: Sequence[int] = (),
-          fresh: int = 0, day: float = 0, label: str = "", **more: Any) -> Dict[str, Any]:
+          fresh: int = 0, day: float = 0, label: str = "", warm_names: str = "", **more: Any) -> Dict[str, Any]:
     """`retaken`: repetitions that do not count, as they were taken again; `fresh`: the last ones were taken after a FAIL."""
     count = len(metrics[0].values)
     seconds = seconds or [10.0] * count
     counted = [i not in retaken and i < count - fresh for i in range(count)]
     each = [repetition(i, {m.name: m.values[i] for m in metrics}, utc(day + i / 5760), seconds[i],
                        len(LOOKS) if i >= count - fresh else 0, counted[i], i in disturbed or i in retaken, i not in unproven,
-                       i not in unsteady) for i in range(count)]
+                       i not in unsteady, warm_names) for i in range(count)]
     return {"id": workload + label, "workload": workload, "description": "", "params": params or {"engine": "posix", "workers": 8},
             "cache": "cold", "workers": 8, "deterministic": False, "across_ranks": "add", "status": "ok", "reason": "", "notes": [],
             "left_out": {}, "verified": False, "wrong_blocks": [], "elapsed_s": sum(seconds), "looks": LOOKS, "ranks": RANKS,

@@ -232,3 +232,24 @@ def test_names_kept_open_by_another_process(headrace, on_disk):
         file.close()
     os.close(held)
     refused(headrace, result, "from storage for each operation")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to be another user")
+def test_names_that_only_root_can_drop_meet_no_need(headrace, on_disk):
+    """The bytes are proven cold; names and inodes may have been in memory."""
+    honest(headrace.path("data"))
+    headrace.write("needs.yaml", """\
+schema: 1
+target: {path: scratch}
+workloads: [{use: small_file_read, path: data, workers: 2, cache: cold, repeat: 5}]
+needs: [{id: opens, metric: small_file_read.open_rate, at_least: 1/s}]
+""")
+    for folder in [headrace.folder, *headrace.folder.parents]:
+        os.chmod(folder, folder.stat().st_mode | 0o011)
+    subprocess.run(["chown", "-R", "12345", headrace.folder], check=True)
+    headrace.under = ["setpriv", "--reuid=12345", "--regid=12345", "--clear-groups"]
+    assert headrace.run("needs.yaml", verb="qualify").code == 11  # and its replay gives the same
+    [judged] = headrace.results()["judgements"]
+    assert judged["outcome"] == "INCONCLUSIVE" and "names and inodes may be in memory" in judged["explanation"], judged
+    [point] = headrace.results()["points"]
+    assert all("only root" in r["cache"]["warm_names"] for r in point["repetitions"]), point

@@ -128,6 +128,7 @@ judging::RecordedRepetition recorded(const Repetition& r) {
   }
   one.is_evidence = r.cache.is_evidence();
   one.state_why = r.cache.why;
+  one.warm_names = r.cache.warm_names;
   one.disturbed = r.disturbance.disturbed;
   one.disturbed_why = r.disturbance.why;
   one.steady = r.steady;

@@ -100,7 +100,9 @@ Judgement unanswered(const Question& q, std::span<const RecordedPoint> points) {
       j.next_step = fmt::format("mend that, then run the same command with --only '{}'", p.id);
     } else if (p.status == PointStatus::skipped) {
       skip(j, fmt::format("{} was skipped: {}", p.id, p.reason),
-           "headrace doctor names the missing part and how to get it");
+           p.reason.starts_with(kBudgetSpent)
+               ? fmt::format("run the same command with --only '{}' and a larger --budget", p.id)
+               : "headrace doctor names the missing part and how to get it");
     } else if (const std::string why = no_answer(q, p); !why.empty()) {
       skip(j, fmt::format("{} {}.", p.id, why),
            q.collective->nodes > 1
@@ -267,6 +269,21 @@ void hold_way(const Question& q, const RecordedPoint& point, Judgement& j) {
   j.explanation += fmt::format(" It was measured with {}{}.", fmt::join(like.differs, "; "), what);
 }
 
+/// Names in memory can only help: without a proof that they were cold, a PASS is none.
+void hold_names(const RecordedPoint& point, Judgement& j) {
+  if ((j.outcome != Outcome::pass && j.outcome != Outcome::inconclusive) || j.reason == Reason::cache_unproven) return;
+  const auto warm = std::ranges::find_if(
+      point.repetitions, [](const RecordedRepetition& r) { return r.counted && r.ok && !r.warm_names.empty(); });
+  if (warm == point.repetitions.end() || !job::is_of_names(j.metric)) return;
+  j.explanation += fmt::format(" Cold is not proven of the names: {}.", warm->warm_names);
+  if (j.outcome != Outcome::pass) return;
+  j.outcome = Outcome::inconclusive;
+  j.reason = Reason::cache_unproven;
+  j.thin = false;
+  j.next_step = fmt::format(
+      "run the same command with --only '{}' as root, outside of containers: that drops names from memory", j.point);
+}
+
 /// The command that lists the unreadable files of the point's data set.
 std::string list_unreadable(const RecordedPoint& point) {
   const std::string path = job::setting(settings(point), "path");
@@ -342,6 +359,7 @@ Answer answer(const Question& q, const RecordedPoint& point, unsigned next_look)
                                  q.collective->ranks, q.collective->nodes);
   a.undecided = undecided(e, j);
   j.unproven = fmt::format("{}", fmt::join(point.unproven, "; "));
+  hold_names(point, j);
   hold_unreadable(point, j);
   hold_way(q, point, j);
   hold_decoder(point, name, j);

@@ -25,6 +25,9 @@ enum class PointStatus { ok, skipped, error, interrupted, not_reached };
 
 namespace judging {
 
+/// The beginning of the reason of a point that --budget left no time for.
+inline constexpr std::string_view kBudgetSpent = "--budget of ";
+
 /// One repetition.
 struct RecordedRepetition {
   unsigned look = 0;    // in whose batch it was taken; one past the last look: taken again after a FAIL
@@ -35,6 +38,7 @@ struct RecordedRepetition {
   std::map<std::string, double> seconds;  // of rates of one phase of several, that one's time
   bool is_evidence = true;                // CacheProof::is_evidence(); false: it may have measured another cache state
   std::string state_why;                  // the proof of its cache state, or why there is none
+  std::string warm_names;                 // CacheProof::warm_names
   bool disturbed = false, steady = true;
   std::string disturbed_why, steady_why;
   std::optional<PairMatrix> pairs;  // of workloads that measure pairs

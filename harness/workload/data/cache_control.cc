@@ -112,10 +112,8 @@ void make_cold(const FileTable& files, const CacheOptions& options, CacheProof& 
   if (dropped) {
     proof.method += ", drop_caches";
     drop_all_caches();  // looking has brought names, inodes and their blocks back
-  } else if (options.drop_caches) {
-    proof.caveat = kNamesRefused;
   } else {
-    proof.caveat = kNamesStay;
+    proof.caveat = proof.warm_names = options.drop_caches ? kNamesRefused : kNamesStay;
   }
 }
 

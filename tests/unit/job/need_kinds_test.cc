@@ -88,6 +88,13 @@ TEST(NeedKinds, OfAJob) {
             "nccl_all_to_all.busbw");
 }
 
+TEST(NeedKinds, NamesAreNotBytes) {
+  EXPECT_TRUE(is_of_names("small_file_read.open_rate"));
+  EXPECT_TRUE(is_of_names("small_file_read.metadata_rate"));
+  EXPECT_FALSE(is_of_names("small_file_read.sample_rate"));
+  EXPECT_FALSE(is_of_names("metadata.operation_rate"));  // its own proof is that of names
+}
+
 /// Workers that are processes pass batches on through /dev/shm; threads share memory.
 TEST(NeedKinds, OfALoadersWorkers) {
   const auto needs = [](const std::vector<std::string>& set) {

@@ -71,6 +71,47 @@ TEST(Answers, OfASlowBuildMayFailAndNeverPass) {
   EXPECT_EQ(slow_build("Release", ""), "");
 }
 
+/// Opens of a point whose bytes were proven cold, in each repetition; `warm`: names may have been in memory in one.
+Judgement opens(double need, const std::string& warm, const std::string& metric = "open_rate") {
+  RecordedPoint p = point("small_file_read/job", {});
+  for (int i = 0; i < 5; ++i) {
+    RecordedRepetition r;
+    r.elapsed_s = 1;
+    r.metrics = {{metric, 100.0}};
+    p.repetitions.push_back(r);
+  }
+  p.repetitions[3].warm_names = warm;
+  Question q = sample_rate(need);
+  q.blank.id = "opens";
+  q.measured_by = {"small_file_read." + metric};
+  return answer_all(std::vector{q}, std::vector{p}).at(0);
+}
+
+TEST(Answers, NamesThatMayBeInMemoryMeetNoNeed) {
+  const std::string warm = "names and inodes may be in memory: only root can drop them";
+  for (const char* metric : {"open_rate", "metadata_rate"}) {
+    const Judgement held = opens(10, warm, metric);
+    EXPECT_EQ(held.outcome, Outcome::inconclusive) << metric;
+    EXPECT_EQ(held.reason, Reason::cache_unproven) << metric;
+    EXPECT_NE(held.explanation.find("Cold is not proven of the names: " + warm + "."), std::string::npos)
+        << held.explanation;
+    EXPECT_NE(held.next_step.find("as root"), std::string::npos) << held.next_step;
+  }
+  EXPECT_EQ(opens(10, "").outcome, Outcome::pass);                   // dropped, or of an older file
+  EXPECT_EQ(opens(1000, warm).outcome, Outcome::fail);               // memory only helps
+  EXPECT_EQ(opens(10, warm, "sample_rate").outcome, Outcome::pass);  // of bytes, whose proof counts
+}
+
+TEST(Answers, APointBeyondTheBudgetNeedsALargerOne) {
+  RecordedPoint p = point("small_file_read/job", {});
+  p.status = PointStatus::skipped;
+  p.reason = std::string(kBudgetSpent) + "1 s is exhausted: a longer one measures it";
+  EXPECT_EQ(judged(p, 10).outcome, Outcome::skipped);
+  EXPECT_EQ(judged(p, 10).next_step, "run the same command with --only 'small_file_read/job' and a larger --budget");
+  p.reason = "no GPU here";
+  EXPECT_EQ(judged(p, 10).next_step, "headrace doctor names the missing part and how to get it");
+}
+
 /// A pipeline that decodes JPEGs and keeps its GPUs busy; decoding may take `headroom` times as long.
 Judgement of_pipeline(const std::string& codec, double headroom, double utilization = 0.99) {
   RecordedPoint p;

@@ -268,6 +268,8 @@ TEST(EstablishCacheState, WarmThenCold) {
   establish(CacheState::cold, data->files(), {}, cold);
   EXPECT_LE(cold.resident_before, 0.01);
   EXPECT_EQ(cold.caveat, "names and inodes may be in memory: only root can drop them");
+  EXPECT_EQ(cold.warm_names, cold.caveat);
+  EXPECT_EQ(warm.warm_names, "");
   std::uint64_t before = 0, after = 0, written = 0;
   const bool counted = system::read_self_io(before, written);
   EXPECT_TRUE(data->verify({}).empty());
