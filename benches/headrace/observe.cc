@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -23,6 +24,7 @@
 #include "harness/observe/calls/read.h"
 #include "harness/observe/calls/recorded.h"
 #include "harness/observe/calls/write.h"
+#include "harness/observe/data_survey.h"
 #include "harness/observe/observation.h"
 #include "harness/observe/sampling/exact_stills.h"
 #include "harness/observe/sampling/trace.h"
@@ -96,6 +98,14 @@ Text learned_text(const Learned& one, const Terminal& terminal) {
   return out + "\n";
 }
 
+/// With the path of the job file in its commands; `job` "" = none was written.
+std::string with_path(std::string text, const std::string& job) {
+  constexpr std::string_view kName = "job.yaml";
+  if (const std::size_t at = text.find(kName); !job.empty() && at != text.npos)
+    text.replace(at, kName.size(), shell_word(job));
+  return text;
+}
+
 /// How long training waits, what it waits for, and the command that proves it or finds a better setting.
 Answer observation_answer(const Observation& seen, const std::string& job) {
   Answer all{.sentence = Text::format("{}.", seen.limit.sentence)};
@@ -107,12 +117,10 @@ Answer observation_answer(const Observation& seen, const std::string& job) {
     }
   if (all.cause.empty() && !seen.limit.proof.empty()) all.cause = seen.limit.proof.front();
   if (seen.limit.command.empty() || job.empty()) {
-    if (!seen.limit.advice.empty()) all.next = seen.limit.advice.front();
+    if (!seen.limit.advice.empty()) all.next = with_path(seen.limit.advice.front(), job);
     return all;
   }
-  std::string command = seen.limit.command;
-  if (const std::size_t at = command.find("job.yaml"); at != command.npos) command.replace(at, 8, shell_word(job));
-  all.next = command;
+  all.next = with_path(seen.limit.command, job);
   return all;
 }
 
@@ -142,7 +150,8 @@ Text observation_text(const observe::Recording& recording, const Observation& se
   if (!seen.limit.proof.empty()) out += terminal.paint("evidence\n", Ink::strong);
   for (const std::string& one : seen.limit.proof) out += in_lines(Text::format("  {}", one), terminal, 2) + "\n";
   if (!seen.limit.advice.empty()) out += "what would help, cheapest first\n";
-  for (const std::string& one : seen.limit.advice) out += in_lines(Text::format("  - {}", one), terminal, 4) + "\n";
+  for (const std::string& one : seen.limit.advice)
+    out += in_lines(Text::format("  - {}", with_path(one, job)), terminal, 4) + "\n";
   return out;
 }
 
@@ -190,7 +199,18 @@ std::string name_of(const std::vector<std::string>& command) {
 std::optional<MarkedFolder> folder_for(const ObserveArguments& given, const std::string& name) {
   if (given.no_store) return std::nullopt;
   if (given.out.empty()) return MarkedFolder::make_next(session::next_folder("observe-" + name), "observation");
-  return MarkedFolder::make_alone(given.out, "observation");
+  const auto refuse_second = [&] {
+    for (const char* const file : {"observe.json", "job.yaml"})
+      if (fs::exists(fs::path(given.out) / file))
+        throw UsageError(
+            fmt::format("--out: {} already holds an observation ({}); observations are never overwritten: name another "
+                        "folder",
+                        given.out, file));
+  };
+  refuse_second();
+  MarkedFolder folder = MarkedFolder::make_alone(given.out, "observation");
+  refuse_second();  // another observation may have ended in the meantime
+  return folder;
 }
 
 /// Writes the findings, and prints where: to `say`.
@@ -204,10 +224,11 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
                     "lie below {} while it runs",
                     root));
   if (traced != nullptr) {
-    observe::apply_trace(*traced, seen);
     const double began_s = recording.began_s > 0 ? traced->began_s - recording.began_s : 0;
+    observe::apply_trace(*traced, seen, began_s, observe::commands_of(recording));
     seen.calls = observe::calls::call_times(*traced, began_s, recording.elapsed_s);
   }
+  observe::compare_rates(seen);
   const std::string document = observe::observation_json(recording, seen, command);
   std::string job, written = "job.yaml, observe.json";
   Drawn drawn;
@@ -231,6 +252,13 @@ void conclude(const Recording& recording, const std::string& root, const std::ve
   to_standard_output ? print(out) : print_stderr(out);
 }
 
+/// "with exit code 137 (signal 9: Killed)".
+std::string ending_text(int exit_code) {
+  const char* const signal = exit_code > 128 ? ::strsignal(exit_code - 128) : nullptr;
+  return fmt::format("with exit code {}", exit_code) +
+         (signal != nullptr ? fmt::format(" (signal {}: {})", exit_code - 128, signal) : "");
+}
+
 int observe_command(const ObserveArguments& given, const Shared& shared) {
   const std::string name = name_of(given.command);
   const std::optional<MarkedFolder> folder = folder_for(given, name);
@@ -243,6 +271,7 @@ int observe_command(const ObserveArguments& given, const Shared& shared) {
     observe::WatchOptions options = watching();
     options.report_every_s = shown.every_s();
     Recording recording = observe::watch(command, options, shown.describe());
+    recording.ended = ending_text(command.exit_code());
     shown.clear();
     if (const std::vector<int> left = command.left_behind(); !left.empty())
       print_stderr_line(Text::format(

@@ -6,10 +6,12 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
@@ -29,21 +31,6 @@ namespace fs = std::filesystem;
 constexpr double kMostOfTheFiles = 0.9;
 
 std::string extension_of(const std::string& path) { return fs::path(path).extension().string(); }
-
-/// The deepest folder that nine tenths of the looks were below.
-std::string common_folder(const std::vector<std::pair<std::string, std::uint64_t>>& files, std::uint64_t looks) {
-  std::map<std::string, std::uint64_t> below;
-  for (const auto& [path, weight] : files)
-    for (fs::path folder = fs::path(path).parent_path();; folder = folder.parent_path()) {
-      below[folder.string()] += weight;
-      if (folder == folder.parent_path()) break;
-    }
-  std::string deepest;
-  for (const auto& [folder, weight] : below)
-    if (static_cast<double>(weight) >= kMostOfTheFiles * static_cast<double>(looks) && folder.size() > deepest.size())
-      deepest = folder;
-  return deepest;
-}
 
 /// For files that are not here: those that were read, with the size that was read.
 DataSurvey from_reads(const std::vector<const FileSeen*>& files, DataSurvey found) {
@@ -128,6 +115,38 @@ class Listing {
 
 }  // namespace
 
+std::string common_folder(const std::vector<std::pair<std::string, std::uint64_t>>& files, std::uint64_t all) {
+  std::map<std::string, std::uint64_t> below;
+  for (const auto& [path, weight] : files)
+    for (fs::path folder = fs::path(path).parent_path();; folder = folder.parent_path()) {
+      below[folder.string()] += weight;
+      if (folder == folder.parent_path()) break;
+    }
+  std::string deepest;
+  for (const auto& [folder, weight] : below)
+    if (static_cast<double>(weight) >= kMostOfTheFiles * static_cast<double>(all) && folder.size() > deepest.size())
+      deepest = folder;
+  return deepest;
+}
+
+std::vector<std::string> commands_of(const Recording& recording) {
+  std::set<std::string> commands;
+  for (const ProcessSeen& one : recording.processes) commands.insert(one.command);
+  return {commands.begin(), commands.end()};
+}
+
+bool is_script(const std::string& path, const std::vector<std::string>& commands) {
+  const std::string name = fs::path(path).filename().string();
+  if (std::none_of(commands.begin(), commands.end(),
+                   [&](const std::string& one) { return one.find(name) != one.npos; }))
+    return false;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return false;  // a pipe would be waited for
+  std::array<char, 2> begin{};
+  std::ifstream file(path, std::ios::binary);
+  return file.read(begin.data(), begin.size()) && begin[0] == '#' && begin[1] == '!';
+}
+
 bool is_program_file(std::string_view path) {
   for (const std::string_view system :
        {"/usr/", "/lib", "/etc/", "/proc/", "/sys/", "/run/", "/bin/", "/sbin/", "/var/lib/"})
@@ -183,8 +202,9 @@ DataSurvey survey_data(const Recording& recording, const Roles& roles, const std
   std::vector<const FileSeen*> away;  // not on this machine, or gone since
   std::uint64_t looks = 0;
   std::map<std::string, std::uint64_t> extensions;
+  const std::vector<std::string> commands = commands_of(recording);
   for (const FileSeen& file : recording.files) {
-    if (file.written > 0 || is_program_file(file.path)) continue;
+    if (file.written > 0 || is_program_file(file.path) || is_script(root + file.path, commands)) continue;
     if (!roles.is_worker(file.process) && !roles.is_consumer(file.process)) continue;
     const std::uint64_t weight = weight_of(file, !found.read);
     if (weight == 0 || (found.read && !read_for_batches(file, roles))) continue;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "harness/backends/formats/format.h"
@@ -37,6 +39,13 @@ struct SurveyBounds {
 
 /// Is it a library, a program or the system's: no data of a job.
 bool is_program_file(std::string_view path);
+/// Does it begin with "#!", and one of those commands has its name? It is the job's program then, and no data.
+bool is_script(const std::string& path, const std::vector<std::string>& commands);
+/// Of its processes, each once.
+std::vector<std::string> commands_of(const Recording& recording);
+
+/// The deepest folder that nine tenths of `all` are below: the looks at files, or their bytes.
+std::string common_folder(const std::vector<std::pair<std::string, std::uint64_t>>& files, std::uint64_t all);
 
 /// `root`: the prefix of paths, where the process has another root ("/proc/17/root"). Reads names, sizes, and the begin
 /// of three shards.

@@ -112,6 +112,7 @@ struct Observation {
   NcclSummary nccl;
   std::optional<calls::CallTimes> calls{};  // by a trace
   double steps = 0;                         // while batches were taken; 0 = not known
+  double bytes_per_s = 0;                   // of data that were read then; 0 = not known
   double samples_per_s = 0;                 // that the loader delivered; 0 = not known
   double idle_cpus = 0, throttled = 0;      // throttled: processor seconds withheld per second
   double used_cpus = 0;                     // by the whole tree
@@ -123,6 +124,9 @@ struct Observation {
 
 /// `root` as for survey_data().
 Observation understand(const Recording& recording, const std::string& root);
+
+/// Adds a note where the learned job asks for less than half of the bytes that were read.
+void compare_rates(Observation& seen);
 
 /// "job.yaml": with the evidence of each value next to it.
 std::string job_text(const Recording& recording, const Observation& seen, const std::string& name);

@@ -140,6 +140,7 @@ def test_a_loader_that_is_fast_enough_does_not(headrace, data):
     seen = observe(headrace, data, "--step", "0.1", "--steps", "40")
     assert seen.limit == "consumer", seen.reported["limit"]
     assert "pack" not in json.dumps(seen.reported["limit"]["advice"])
+    assert "headrace require seen/job.yaml --set" in " ".join(seen.outcome.err.split()), seen.outcome
 
 
 def test_a_page_is_drawn_unless_it_is_not_wanted(headrace, data):
@@ -229,7 +230,58 @@ def test_a_command_that_fails_at_once_is_reported_as_a_shell_does(headrace):
     refused = headrace("observe", "--no-store", "--", "./plain")
     assert refused.code == 126 and "Permission denied" in refused.err
     failed = headrace("observe", "--no-store", "--", "false")
-    assert failed.code == 1 and "The limit is unknown" in " ".join(failed.err.split()), failed
+    said = " ".join(failed.err.split())
+    assert failed.code == 1 and re.search(r"The command ended after \S+ s with exit code 1: too short to judge. .*Next: run it so that it trains", said), failed
+
+
+def test_a_job_that_was_not_seen_is_not_judged(headrace):
+    """It crashed before its first batch: nothing of it is known, and the job file says so to the verbs that need it."""
+    crashed = headrace("observe", "--no-report", "--out", "crash", "--", sys.executable, "-c", "import nosuchmodule")
+    assert crashed.code == 1 and "exit code 1: too short to judge" in " ".join(crashed.err.split()), crashed
+    for verb in (["qualify", "crash/job.yaml", "--at", "scratch", "--max-write", "64MiB", "--budget", "3s"], ["require", "crash/job.yaml"]):
+        judged = headrace(*verb)
+        assert judged.code == 2 and all(key in judged.err for key in ("step.time", "step.micro_batch", "dataset.sample_size")), judged
+    text = (headrace.path("crash") / "job.yaml").read_text()
+    assert "  # time: put in what you know\n" in text and "no data was seen being read" in text, text
+
+
+def test_an_observation_is_never_overwritten(headrace):
+    for kept in ("job.yaml", "observe.json"):
+        assert headrace("observe", "--no-report", "--out", kept + "-kept", "--", "true").code == 0
+        folder = headrace.path(kept + "-kept")
+        other = {"job.yaml": "observe.json", "observe.json": "job.yaml"}[kept]
+        (folder / other).unlink()
+        (folder / kept).write_text("MY EDITS")
+        again = headrace("observe", "--no-report", "--out", kept + "-kept", "--", "touch", "ran")
+        assert again.code == 2 and "never overwritten: name another folder" in " ".join(again.err.split()), again
+        assert (folder / kept).read_text() == "MY EDITS" and not headrace.path("ran").exists()
+
+
+SCRIPT = """#!{python}
+import os, time
+folder, begin, read = "set", time.monotonic(), 0
+while time.monotonic() - begin < 1.5:
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as file:
+            read += len(file.read())
+        time.sleep(0.03)
+print(read / (time.monotonic() - begin))
+"""
+
+
+def test_a_traced_script_is_no_sample_and_its_reads_give_the_rate(headrace):
+    headrace.path("set").mkdir()
+    for number in range(6):
+        (headrace.path("set") / f"{number}").write_bytes(bytes(2_000_000))
+    headrace.write("job", SCRIPT.format(python=sys.executable))
+    headrace.path("job").chmod(0o755)
+    outcome = headrace("observe", "--no-report", "--trace", "--out", "seen", "--", "./job")
+    assert outcome.code == 0, outcome
+    learned = {one["key"]: one for one in json.loads((headrace.path("seen") / "observe.json").read_text())["learned"]}
+    assert learned["dataset.samples"]["value"] == 6 and learned["dataset.path"]["text"] == str(headrace.path("set")), learned
+    assert learned["dataset.sample_size"]["value"] == pytest.approx(2e6, rel=0.01), learned
+    asked = learned["step.micro_batch"]["value"] * learned["dataset.sample_size"]["value"] / learned["step.time"]["value"]
+    assert asked > 0.5 * float(outcome.out), (asked, outcome.out, learned)
 
 
 def test_sigint_reaches_the_command_once_and_headrace_reports_after_it(headrace):

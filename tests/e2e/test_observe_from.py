@@ -96,6 +96,9 @@ def test_a_trace_that_cannot_be_read_is_refused(headrace):
                         (("a.pfw", "words"), "different tools"), (("words", "--live"), "--from"), (("words", "--", "true"), "needs a command")):
         outcome = headrace("observe", "--from", *words)
         assert outcome.code == 2 and reported in outcome.err, outcome
+    headrace.write("many", "no line of strace's\n" * 6)
+    many = " ".join(headrace("observe", "--from", "many").err.split())
+    assert "6 lines were left out: many:1: no time" in many and many.count("no time") == 1, many
     # What never ends, or never begins, is no trace.
     os.mkfifo(headrace.path("pipe"))
     for name in ("pipe", "/dev/zero", "/dev/urandom"):

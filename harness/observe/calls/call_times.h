@@ -1,4 +1,4 @@
-// How long a job's reads and opens took, and how many reads were in flight, by a log of single calls.
+// How long a job's reads and opens took, and the reads in flight, by a log of single calls.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <climits>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
@@ -72,6 +73,9 @@ class EventReader {
     static const json kNone = json::object();
     const json& arguments = given != event.end() && given->is_object() ? *given : kNone;
     if (name.empty()) return "has no name";
+    if (word(arguments, "name").size() >= PATH_MAX || word(arguments, "fname").size() >= PATH_MAX ||
+        word(arguments, "cwd").size() >= PATH_MAX)
+      return kTooLong;
     if (name == "FH") {  // the name of a file's number
       names_[word(arguments, "value")] = word(arguments, "name");
       return "";

@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "harness/base/diagnostics.h"
@@ -85,7 +86,9 @@ bool Lines::next(std::string_view& line) {
 
 void BadLines::add(const Lines& where, const std::string& why) {
   ++count_;
-  if (first_.size() < kFirstReported) first_.push_back(fmt::format("{}:{}: {}", where.path(), where.number(), why));
+  if (first_.size() >= kFirstReported || std::find(reasons_.begin(), reasons_.end(), why) != reasons_.end()) return;
+  reasons_.push_back(why);
+  first_.push_back(fmt::format("{}:{}: {}", where.path(), where.number(), why));
 }
 
 std::string BadLines::text() const {

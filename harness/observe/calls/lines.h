@@ -32,7 +32,9 @@ class Lines {
   std::uint64_t number_ = 0;
 };
 
-/// Counts useless lines, and names the first of them.
+inline constexpr const char* kTooLong = "has a path that is longer than Linux takes";
+
+/// Counts useless lines, and names the first of each reason.
 class BadLines {
  public:
   void add(const Lines& where, const std::string& why);
@@ -42,7 +44,7 @@ class BadLines {
 
  private:
   std::uint64_t count_ = 0;
-  std::vector<std::string> first_;
+  std::vector<std::string> reasons_, first_;
 };
 
 }  // namespace headrace::observe::calls

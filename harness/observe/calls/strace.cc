@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <climits>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -264,7 +265,9 @@ class LineReader {
     if (shape->offset >= 0) made.offset = number_of(argument(shape->offset)).value_or(-1);
     if (shape->kind == Kind::seek) made.offset = made.bytes;
     if (shape->path >= 0) {
-      const std::string path = path_of(argument(shape->folder), argument(shape->path), table);
+      const std::optional<std::string> whole = path_of(argument(shape->folder), argument(shape->path), table);
+      if (!whole) return bad_.add(where, kTooLong);
+      const std::string& path = *whole;
       if (shape->kind == Kind::open) {
         if (made.bytes < 0) return builder_.add(made);
         const std::string_view flags = argument(shape->path + 1);
@@ -272,12 +275,15 @@ class LineReader {
         // A folder that is opened is listed, not read.
         if (flags.find("O_DIRECTORY") != flags.npos) made.kind = Kind::stat;
         StraceFd opened = parse_strace_fd(call->result).value_or(StraceFd{});
+        if (opened.target.size() >= PATH_MAX) return bad_.add(where, kTooLong);
         table.targets[made.bytes] = opened.target.empty() ? path : opened.target;
         made.file = builder_.file(table.targets[made.bytes]);
       } else if (!path.empty() && made.bytes >= 0) {
         made.file = builder_.file(path);
       }
     } else if (shape->fd >= 0) {
+      if (const auto fd = parse_strace_fd(argument(shape->fd)); fd && fd->target.size() >= PATH_MAX)
+        return bad_.add(where, kTooLong);
       of_descriptor(made, argument(shape->fd), table);
     }
     builder_.add(made);
@@ -313,9 +319,11 @@ class LineReader {
     }
   }
 
-  std::string path_of(std::string_view folder, std::string_view text, const Table& table) const {
+  /// "": it has none. Nothing where it is longer than Linux takes.
+  std::optional<std::string> path_of(std::string_view folder, std::string_view text, const Table& table) const {
     const std::optional<std::string> path = parse_strace_string(text);
     if (!path) return "";
+    if (path->size() >= PATH_MAX) return std::nullopt;
     if (path->starts_with("/")) return fs::path(*path).lexically_normal().string();
     std::string base = table.folder.empty() ? folder_ : table.folder;
     if (const auto fd = parse_strace_fd(folder)) {
@@ -324,6 +332,7 @@ class LineReader {
       else if (const auto known = table.targets.find(fd->number); known != table.targets.end())
         base = known->second;
     }
+    if (base.size() >= PATH_MAX) return std::nullopt;
     if (path->empty()) return base;  // AT_EMPTY_PATH: the descriptor's own
     return (fs::path(base) / *path).lexically_normal().string();
   }
@@ -360,7 +369,7 @@ class LineReader {
     }
     if (call.name == "chdir" && result == 0 && !call.arguments.empty()) {
       Table& table = tables_[builder_.log().processes[process].pid];
-      table.folder = path_of("", call.arguments[0], table);
+      table.folder = path_of("", call.arguments[0], table).value_or(table.folder);
       return true;
     }
     return false;

@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/base/code_points.h"
-#include "harness/base/escape.h"
 #include "harness/base/units.h"
 #include "harness/observe/learning/ahead.h"
 #include "harness/observe/learning/learned.h"
@@ -22,6 +20,7 @@ constexpr double kGuessedBatch = 1;
 constexpr double kWholeWorkers = 0.3;   // of each GPU, on average: further off they come and go
 constexpr double kWholeReads = 2.5;     // of a sample that is read whole: one that asks for its end, and some of others
 constexpr double kSomeStep = 0.02;      // of the time: less is waiting alone
+constexpr double kSomeBytes = 4096;     // of a step, or a second: less is no data
 constexpr std::uint64_t kFewFiles = 5;  // met by looks: their folder may be a part of the data set's
 
 Confidence less(Confidence confidence) { return confidence == Confidence::high ? Confidence::medium : Confidence::low; }
@@ -112,12 +111,23 @@ class Learner {
   }
 
   void path(Confidence confidence) {
-    const std::string& folder = seen_.data.folder;
-    const std::string evidence = "where nine tenths of the looks at reads were";
-    if (is_utf8(folder)) return word("dataset.path", folder, confidence, evidence);
-    word("dataset.path", shell_word(folder), confidence,
-         evidence + "; YAML cannot hold its bytes that are not UTF-8: name it with --data");
-    seen_.learned.back().known = false;
+    learn_path(seen_, seen_.data.folder, confidence, "where nine tenths of the looks at reads were");
+  }
+
+  /// By calls or, of mapped files, from storage.
+  double bytes_read() const { return std::max(sums_.worker_bytes, sums_.worker_storage_bytes); }
+  /// Less are the messages of processes to each other.
+  bool read_enough() const {
+    const double parts = steps_.count != 0 ? steps_.count : sums_.seconds;
+    return parts > 0 && bytes_read() >= kSomeBytes * parts;
+  }
+  /// Of samples of a size that was not seen, the bytes that were read decide the rate. Without these nothing does.
+  void guess_size(double size, const std::string& evidence) {
+    if (!read_enough())
+      return learn_unknown(seen_, "dataset.sample_size", Dimension::bytes,
+                           evidence + ", and no data was seen being read");
+    guessed_size_ = size;
+    number("dataset.sample_size", size, 0, Dimension::bytes, Confidence::guess, evidence);
   }
 
   void data() {
@@ -125,26 +135,26 @@ class Learner {
     if (data.folder.empty()) {
       word("dataset.layout", "files", Confidence::guess,
            "no file of a data set was seen being waited for; --trace sees those that memory serves at once");
-      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess, "no file of a data set was seen");
+      guess_size(1e5, "no file of a data set was seen");
       return;
     }
-    const std::string what =
-        fmt::format("{}{} files{} below {} folders of {}", data.complete ? "" : "at least ", data.files,
-                    data.extensions.size() == 1 ? " *" + data.extensions.front() : "", data.folders, data.folder);
+    const std::string what = fmt::format(
+        "{}{}{} below {} of {}", data.complete ? "" : "at least ", counted(data.files, "file"),
+        data.extensions.size() == 1 && !data.extensions.front().empty() ? " *" + data.extensions.front() : "",
+        counted(data.folders, "folder"), data.folder);
     const bool mapped = sums_.faults * 4096 > sums_.worker_bytes || (!data.read && sums_.faults > 0);
     if (mapped) {
       layout_ = "tokens";
       word("dataset.layout", layout_, Confidence::medium,
            fmt::format("read by {:.0f} page faults of mapped files; {}", sums_.faults, what));
-      number("dataset.sample_size", 16384, 0, Dimension::bytes, Confidence::guess,
-             "how many bytes of a mapped file are a sample cannot be seen from outside");
+      guess_size(16384, "how many bytes of a mapped file are a sample cannot be seen from outside");
       return;
     }
     // Those that are open, and were not found being read, may be anything: a lock, a log, a mapped file.
     if (!data.read) {
       word("dataset.layout", "files", Confidence::guess,
            what + "; they were open, and none was found being read: --trace sees what memory serves at once");
-      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess, "no file was found being read");
+      guess_size(1e5, "no file was found being read");
       return;
     }
     // It was open, and less than one of it was read by calls: mapped, it may be, and in memory.
@@ -152,8 +162,7 @@ class Learner {
         data.format == formats::Format::none) {
       word("dataset.layout", "files", Confidence::guess,
            what + "; less than one of them was read by calls, as where files are mapped, and lie in memory");
-      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
-             "how many bytes of such a file are a sample cannot be seen from outside");
+      guess_size(1e5, "how many bytes of such a file are a sample cannot be seen from outside");
       return;
     }
     const bool shards = data.format != formats::Format::none || data.mean_size() > kSmallFile;
@@ -164,12 +173,12 @@ class Learner {
          few                                               ? Confidence::low
          : data.format != formats::Format::none || !shards ? Confidence::high
                                                            : Confidence::low,
-         fmt::format("{} different ones were seen being read; {}", data.seen, what));
+         fmt::format("{} seen being read; {}",
+                     data.seen == 1 ? "1 was" : fmt::format("{} different ones were", data.seen), what));
     path(few ? Confidence::low : Confidence::medium);
     const double per_file = shards ? data.samples_per_file : 1;
     if (per_file <= 0) {
-      number("dataset.sample_size", 1e5, 0, Dimension::bytes, Confidence::guess,
-             "what of such a file is one sample is not known here");
+      guess_size(1e5, "what of such a file is one sample is not known here");
       return;
     }
     sample_size_ = data.mean_size() / per_file;
@@ -187,7 +196,7 @@ class Learner {
            few             ? Confidence::low
            : data.complete ? Confidence::high
                            : Confidence::medium,
-           fmt::format("mean of {} files{}{}", data.files, shards ? " over the samples in one" : "",
+           fmt::format("mean of {}{}{}", counted(data.files, "file"), shards ? " over the samples in one" : "",
                        few ? fmt::format("; {} of them were met", data.seen) : ""));
     size_confidence_ = seen_.learned.back().confidence;
     if (shards)
@@ -197,6 +206,7 @@ class Learner {
 
   void rates() {
     seen_.steps = steps_.count;
+    seen_.bytes_per_s = ratio(sample_size_ > 0 ? sums_.worker_bytes : bytes_read(), sums_.seconds);
     if (steps_.distinguished())
       ahead_ = find_ahead(recording_, seen_.roles, steps_.calls, sample_size_, spread_, not_ahead_);
     else
@@ -241,19 +251,38 @@ class Learner {
         return;
       }
     }
-    if (samples > 0 && step.value > kSomeStep) {
-      number("step.time", step.value * kGuessedBatch * gpus_ / seen_.samples_per_s, 0.5, Dimension::seconds,
-             Confidence::guess,
-             fmt::format(
-                 "steps could not be counted; with a batch of 1 this gives the {} that were read, had nothing waited",
-                 format_quantity(seen_.samples_per_s, Dimension::per_second)));
-      number("step.micro_batch", kGuessedBatch, 0, Dimension::count, Confidence::guess,
-             "steps could not be counted: see step.time");
-      return;
+    if (steps_.count != 0) return batch_by_bytes();
+    time_by_bytes(step.value > kSomeStep ? step.value : 1, samples);
+  }
+
+  /// Steps were counted, and samples were not.
+  void batch_by_bytes() {
+    if (guessed_size_ == 0)
+      return learn_unknown(seen_, "step.micro_batch", Dimension::count,
+                           "samples could not be counted, and no data was seen being read");
+    const double each = bytes_read() / steps_.count / gpus_;
+    number("step.micro_batch", std::max(1.0, std::round(each / guessed_size_)), 0, Dimension::count, Confidence::guess,
+           fmt::format("samples could not be counted; in samples of {} this gives the {} that were read for each step",
+                       format_quantity(guessed_size_, Dimension::bytes), format_quantity(each, Dimension::bytes)));
+  }
+
+  /// Steps were not counted. `share`: of the time that is step.
+  void time_by_bytes(double share, double samples) {
+    const double size = sample_size_ > 0 ? sample_size_ : guessed_size_;
+    const double rate = ratio(samples > 0 ? samples : ratio(bytes_read(), size), sums_.seconds);
+    if (rate == 0) {
+      const char* const why = "steps could not be counted, and no data was seen being read";
+      learn_unknown(seen_, "step.time", Dimension::seconds, why);
+      return learn_unknown(seen_, "step.micro_batch", Dimension::count, why);
     }
-    if (steps_.count == 0)
-      number("step.time", 1, 0, Dimension::seconds, Confidence::guess, "steps could not be counted");
-    number("step.micro_batch", 1, 0, Dimension::count, Confidence::guess, "samples could not be counted");
+    number("step.time", share * kGuessedBatch * gpus_ / rate, 0.5, Dimension::seconds, Confidence::guess,
+           fmt::format("steps could not be counted; with a batch of 1{} this gives the {} that were read{}",
+                       samples > 0 ? "" : fmt::format(" sample of {}", format_quantity(size, Dimension::bytes)),
+                       samples > 0 ? format_quantity(rate, Dimension::per_second)
+                                   : format_quantity(rate * size, Dimension::bytes_per_second),
+                       share < 1 ? ", had nothing waited" : ""));
+    number("step.micro_batch", kGuessedBatch, 0, Dimension::count, Confidence::guess,
+           "steps could not be counted: see step.time");
   }
 
   void reading() {
@@ -275,7 +304,7 @@ class Learner {
           fmt::format("{:.0f} % of the bytes came from memory (the page cache), or the file system does not count "
                       "bytes from storage",
                       (1 - amplification) * 100));
-    if (layout_ == "files" && !recording_.read_sizes.empty()) {
+    if (layout_ == "files" && sample_size_ > 0 && !recording_.read_sizes.empty()) {
       std::uint64_t looks = 0, small = 0;
       for (const auto& [size, times] : recording_.read_sizes) {
         looks += times;
@@ -285,10 +314,13 @@ class Learner {
       const bool pieces = small * 10 > looks * 9 && sample_size_ > kWholeReads * mean;
       word("dataset.read_profile", pieces ? "pil" : "whole", least(Confidence::medium, size_confidence_),
            fmt::format(
-               "{:.0f} % of {} reads that threads were found in asked for 64 KiB or less; of a sample of {} they "
-               "got {} each on average",
-               looks > 0 ? 100.0 * static_cast<double>(small) / static_cast<double>(looks) : 0, looks,
-               format_quantity(sample_size_, Dimension::bytes), format_quantity(mean, Dimension::bytes)));
+               "{} asked for at most 64 KiB{} {} of a {} sample",
+               small * 10 > looks * 9
+                   ? "most reads"
+                   : fmt::format("{:.0f} % of {}", 100.0 * static_cast<double>(small) / static_cast<double>(looks),
+                                 counted(looks, "read")),
+               small * 10 > looks * 9 ? " and got" : "; a read got", format_quantity(mean, Dimension::bytes),
+               format_quantity(sample_size_, Dimension::bytes)));
     }
     number("dataset.metadata_ops_per_open", 4, 0, Dimension::ratio, Confidence::guess,
            "looks from outside do not count calls; --trace does");
@@ -397,6 +429,7 @@ class Learner {
   std::string layout_ = "files";
   double gpus_{};  // of this node
   double sample_size_ = 0, spread_ = 0;
+  double guessed_size_ = 0;                         // [B] where it was not seen, and data was read; else 0
   Confidence size_confidence_ = Confidence::guess;  // of sample_size_
   std::optional<Ahead> ahead_;
   std::string not_ahead_;  // why

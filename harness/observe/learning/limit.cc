@@ -13,6 +13,7 @@ namespace headrace::observe {
 namespace {
 
 constexpr std::size_t kFewestSlices = 4;
+constexpr double kShort_s = 10;    // of a command
 constexpr double kStarving = 0.1;  // of the time: less is no starvation
 constexpr double kWorthReporting = 0.005;
 constexpr double kSaving = 0.05;  // of the time, lost to saves alone, where data is there else
@@ -234,6 +235,12 @@ Limit in_process_limit(const Recording& recording, const std::vector<const Slice
 }  // namespace
 
 Limit find_limit(const Recording& recording, const std::vector<const Slice*>& slices, const Observation& seen) {
+  if ((seen.roles.consumers.empty() || slices.size() < kFewestSlices) && !recording.ended.empty() &&
+      recording.elapsed_s < kShort_s)
+    return {.id = "unknown",
+            .sentence = fmt::format("The command ended after {} {}: too short to judge",
+                                    format_duration(recording.elapsed_s), recording.ended),
+            .advice = {"run it so that it trains for a minute or more"}};
   if (seen.roles.consumers.empty()) return unknown_limit("no process was seen taking batches", {"watch for longer"});
   if (slices.size() < kFewestSlices) {
     double seconds = 0;

@@ -213,6 +213,7 @@ struct Recording {
   double samples_per_s = 0;  // looks at each thread, on average
   std::uint32_t most_processes = 0;
   unsigned cpus = 0;
+  std::string ended{};               // how the command did: "with exit code 1"; "" = not known
   bool machine_seen = true;          // devices, processors and the rest of the machine were looked at
   bool waits_known = true;           // the waits of threads that are in no call on a file
   std::vector<std::string> refused;  // unreadable files, and why: a sentence each

@@ -53,6 +53,16 @@ TEST_F(ReadDftracer, CountsBadLinesAndNamesThemByTheirPlace) {
   EXPECT_EQ(log.notes[0], "2 lines were left out: " + path + ":9: is no JSON; " + path + ":10: has no pid");
 }
 
+TEST_F(ReadDftracer, LeavesOutPathsThatAreLongerThanLinuxTakes) {
+  std::string path;
+  while (path.size() < 1'000'000) path += "x/";
+  const std::string trace =
+      write("a.pfw", std::string(kLines) + R"({"name":"FH","cat":"dftracer","pid":3531,"args":{"value":"9","name":")" +
+                         path + "\"}}\n");
+  EXPECT_EQ(read_dftracer({trace}).notes[0],
+            "1 line was left out: " + trace + ":9: has a path that is longer than Linux takes");
+}
+
 TEST_F(ReadDftracer, RefusesFilesWithoutCalls) {
   EXPECT_THROW(read_dftracer({write("a.pfw", "[\n]\n")}), UsageError);
   EXPECT_THROW(read_dftracer({write("a.pfw", "hello\n")}), UsageError);

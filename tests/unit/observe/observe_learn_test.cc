@@ -151,7 +151,8 @@ TEST(Learn, ALoopOfKnownStepsAndSamples) {
   EXPECT_EQ(value(seen, "cluster.gpus_per_node"), 1);
   EXPECT_EQ(confidence(seen, "cluster.gpus_per_node"), "low");
   EXPECT_EQ(text(seen, "dataset.read_profile"), "whole");
-  EXPECT_TRUE(is_evident(seen, "dataset.read_profile", "10 % of 100 reads"));
+  EXPECT_TRUE(is_evident(seen, "dataset.read_profile",
+                         "10 % of 100 reads asked for at most 64 KiB; a read got 500 B of a 1.00 kB sample"));
   ASSERT_FALSE(seen.notes.empty());
   EXPECT_NE(seen.notes.back().find("read 6.40 times"), std::string::npos) << seen.notes.back();
 }
@@ -743,10 +744,74 @@ TEST(Learn, WithoutCountedStepsABatchOfOneIsGuessed) {
   is_just(guessed, "step.micro_batch", 1);
   EXPECT_NEAR(value(uncounted(40, 2), "step.time"), 1.2 / 80, 1e-9) << "of two GPUs each takes one sample";
   EXPECT_NEAR(value(uncounted(97), "step.time"), 0.03 / 80, 1e-9);
-  is_just(uncounted(99), "step.time", 1);  // a hundredth of the time is no step
+  EXPECT_NEAR(value(uncounted(99), "step.time"), 1.0 / 80, 1e-9) << "a hundredth of the time is no step";
   is_just(uncounted(99), "step.micro_batch", 1);
   EXPECT_EQ(confidence(uncounted(99), "step.micro_batch"), "guess");
-  is_just(uncounted(40, 1, false), "step.time", 1);  // where samples are not known either
+  // Where samples are not known either, their bytes are.
+  EXPECT_NEAR(value(uncounted(40, 1, false), "step.time"), 0.6 * 1e5 / 80'000, 1e-9);
+  EXPECT_TRUE(is_evident(uncounted(40, 1, false), "step.time", "the 80.0 kB/s that were read"));
+}
+
+/// Nothing is known of samples, and each step reads so many bytes.
+Observation without_samples(std::uint64_t bytes) {
+  return Loop::learned([bytes](Loop& loop) {
+    loop.seen.data = {};
+    loop.each([bytes](Slice& slice) {
+      for (const std::size_t worker : {1, 2}) {
+        slice.processes[worker].counted.read_calls_bytes = 5 * bytes;
+        slice.processes[worker].counted.storage_read_bytes = 0;
+      }
+    });
+  });
+}
+
+TEST(Learn, OfSamplesThatWereNotSeenTheBytesGiveTheBatch) {
+  const Observation seen = without_samples(640'000);
+  is_just(seen, "step.micro_batch", 6);
+  EXPECT_EQ(confidence(seen, "step.micro_batch"), "guess");
+  EXPECT_TRUE(is_evident(seen, "step.micro_batch", "samples could not be counted"));
+  EXPECT_DOUBLE_EQ(seen.bytes_per_s, 6.4e6);
+  is_just(without_samples(4096), "step.micro_batch", 1);
+  EXPECT_TRUE(find(without_samples(4096), "dataset.sample_size")->known);
+  const Observation none = without_samples(4095);
+  EXPECT_FALSE(find(none, "step.micro_batch")->known) << "messages of processes to each other";
+  EXPECT_FALSE(find(none, "dataset.sample_size")->known);
+  EXPECT_TRUE(find(none, "step.time")->known) << "steps are counted all the same";
+}
+
+TEST(JobText, LeavesOutUnseenValues) {
+  const Observation seen = Loop::learned([](Loop& loop) {
+    loop.recording.slices.clear();
+    loop.seen.roles = {};
+    loop.seen.data = {};
+  });
+  const std::string text = job_text(Loop().recording, seen, "crashed");
+  Diagnostics problems;
+  const config::Value job = config::parse_yaml(text, "job.yaml", problems);
+  ASSERT_TRUE(problems.empty()) << text;
+  EXPECT_EQ(job.find("dataset")->find("sample_size"), nullptr) << text;
+  for (const char* key : {"time", "micro_batch", "sample_size"})
+    EXPECT_NE(text.find(std::string("\n  # ") + key + ": put in what you know\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("no data was seen being read"), std::string::npos) << text;
+}
+
+TEST(CompareRates, NotesAJobThatAsksForLessThanWasRead) {
+  const auto notes = [](double bytes_per_s) {
+    Observation seen = Loop::learned();
+    seen.notes.clear();
+    seen.bytes_per_s = bytes_per_s;
+    compare_rates(seen);
+    return seen.notes;
+  };
+  EXPECT_TRUE(notes(2 * 8000 / 0.06 - 1).empty());
+  ASSERT_EQ(notes(2 * 8000 / 0.06 + 1).size(), 1u);
+  EXPECT_NE(notes(1e6).front().find("asks for 133 kB/s of data, and the job read 1.00 MB/s"), std::string::npos)
+      << notes(1e6).front();
+  Observation unknown = without_samples(1);
+  unknown.notes.clear();
+  unknown.bytes_per_s = 1e9;
+  compare_rates(unknown);
+  EXPECT_TRUE(unknown.notes.empty()) << "what is not known asks for nothing";
 }
 
 }  // namespace

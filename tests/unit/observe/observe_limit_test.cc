@@ -796,6 +796,21 @@ TEST(FindLimit, IsTheSavesOnlyWhereTrainingStarvesInThemClearly) {
   EXPECT_EQ(brief.limit(), "storage_latency") << "each save takes less than half of a slice";
 }
 
+TEST(FindLimit, OfACommandThatEndedAtOnceIsNotReported) {
+  Job job(60, 60, 0);
+  job.recording.ended = "with exit code 1";
+  job.recording.elapsed_s = 9;
+  EXPECT_EQ(job.limit(), "storage_latency") << "batches were taken for long enough";
+  job.slices.clear();
+  EXPECT_EQ(find_limit(job.recording, job.slices, job.seen).sentence,
+            "The command ended after 9.0 s with exit code 1: too short to judge");
+  job.seen.roles.consumers.clear();
+  EXPECT_NE(find_limit(job.recording, job.slices, job.seen).advice[0].find("a minute or more"), std::string::npos);
+  job.recording.elapsed_s = 11;
+  EXPECT_EQ(find_limit(job.recording, job.slices, job.seen).sentence,
+            "The limit is unknown: no process was seen taking batches");
+}
+
 /// Slices of one process, of which so many looks in a hundred are found waiting.
 std::vector<Slice> slices_of(const std::vector<std::uint32_t>& waits) {
   std::vector<Slice> slices(waits.size());

@@ -159,6 +159,32 @@ nothing of the kind
       << log.notes[0];
 }
 
+TEST_F(ReadStrace, LeavesOutPathsThatAreLongerThanLinuxTakes) {
+  std::string path;
+  while (path.size() < 1'000'000) path += "/x";
+  const std::string trace =
+      write(fmt::format("10  100.0 close(3) = 0 <0.1>\n"
+                        "10  100.1 openat(AT_FDCWD, \"{0}\", O_RDONLY) = 3 <0.1>\n"
+                        "10  100.2 openat(AT_FDCWD, \"a\", O_RDONLY) = 3<{0}> <0.1>\n"
+                        "10  100.3 read(3<{0}>, \"\"..., 10) = 10 <0.1>\n"
+                        "10  100.4 openat(5<{0}>, \"a\", O_RDONLY) = 3 <0.1>\n",
+                        path));
+  const Log log = read_strace({trace}, "/");
+  EXPECT_EQ(log.calls.size(), 1u);
+  EXPECT_EQ(log.notes[0], "4 lines were left out: " + trace + ":2: has a path that is longer than Linux takes ...");
+}
+
+TEST_F(ReadStrace, NamesEachReasonOnce) {
+  try {
+    read_strace({write("a\nb\nc\n")}, "/");
+    FAIL();
+  } catch (const UsageError& e) {
+    const std::string why = e.what();
+    EXPECT_NE(why.find("3 lines were left out: " + folder.path() + "/trace:1: no time"), std::string::npos) << why;
+    EXPECT_EQ(why.find("no time"), why.rfind("no time")) << why;
+  }
+}
+
 TEST_F(ReadStrace, KnowsThreadsThatReadForTheFirst) {
   std::string lines =
       "10  100.0 clone3({flags=CLONE_VM|CLONE_THREAD|CLONE_SYSVSEM, stack=0x7f} => {parent_tid=[11]}, 88) = 11 "
