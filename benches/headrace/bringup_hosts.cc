@@ -262,8 +262,8 @@ void set_tests(Measuring& measuring, const HostsArguments& given, bool first) {
   if (!measuring.at.empty() &&
       std::find(measuring.paths.begin(), measuring.paths.end(), measuring.at) == measuring.paths.end())
     measuring.paths.push_back(measuring.at);
-  measuring.pairs_only = given.pairs_only;
-  measuring.no_rdma = given.no_rdma;
+  measuring.pairs_only = measuring.pairs_only || given.pairs_only;
+  measuring.no_rdma = measuring.no_rdma || given.no_rdma;
   if (first || !given.node_tests.empty())
     measuring.node_tests = configuration(given.node_tests.empty() ? kNodeTests : given.node_tests, given.job);
   if (first || !given.group_tests.empty())
@@ -317,6 +317,27 @@ Measuring measuring_of(const HostsArguments& given, std::size_t nodes) {
   return measuring;
 }
 
+/// The search goes on as it began: all sessions count together. Throws UsageError on an option that would change it.
+void refuse_changes(const Measuring& kept, const HostsArguments& given, const std::vector<std::string>& command) {
+  const auto says = [&](const std::string& option) {
+    return std::ranges::any_of(
+        command, [&](const std::string& word) { return word == option || word.starts_with(option + "="); });
+  };
+  const auto keep = [&](const char* option, const auto& now, const auto& before, const std::string& text) {
+    if (says(option) && now != before)
+      throw UsageError(fmt::format(
+          "{0}: this bring-up began with {0} {1}, and goes on with that; leave it out, or name another folder", option,
+          text));
+  };
+  const SearchOptions& search = kept.search;
+  keep("--time", time_option("--time", given.time, "1s"), kept.time_s, exact_quantity(kept.time_s, Dimension::seconds));
+  keep("--streams", given.streams, kept.streams, std::to_string(kept.streams));
+  keep("--seed", given.seed.value_or(1), search.seed, std::to_string(search.seed));
+  keep("--most-rounds", given.most_rounds, search.most_rounds, std::to_string(search.most_rounds));
+  if (given.every_link && !search.every_link)
+    throw UsageError("--every-link: this bring-up began without it; leave it out, or name another folder");
+}
+
 /// The command that continues this bring-up, but for --resume or --retest.
 std::string same_again(const HostsArguments& given) { return "headrace bringup --out " + shell_word(given.out); }
 
@@ -342,11 +363,12 @@ std::optional<Record> earlier(const HostsArguments& given) {
   return record;
 }
 
-Record record_of(const HostsArguments& given) {
+Record record_of(const HostsArguments& given, const std::vector<std::string>& command) {
   check_launch(given.launch);
   std::optional<Record> before = earlier(given);
   const std::vector<Host> hosts = given.hosts.empty() ? std::vector<Host>() : read_hosts(given.hosts);
   if (before) refuse_foreign(*before, hosts, given);
+  if (before) refuse_changes(before->measuring, given, command);
   Record record = before ? std::move(*before) : Record();
   if (hosts.empty() && !before) throw UsageError("bringup: --hosts FILE is needed: a line for each host");
   join_hosts(record, hosts);
@@ -417,7 +439,7 @@ int bringup_hosts(const HostsArguments& given, const Shared& shared) {
         fmt::format("bringup: it starts its agents itself, and was started {} times: start it once, as in "
                     "mpirun -n 1 or srun -n 1",
                     copies));
-  Record record = record_of(given);
+  Record record = record_of(given, shared.command);
   Start start;
   start.commands = commands(record);
   start.start_s = time_option("--start-timeout", given.start, "30s");

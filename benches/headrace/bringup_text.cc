@@ -6,6 +6,7 @@
 
 #include "benches/headrace/answer.h"
 #include "harness/base/units.h"
+#include "harness/bringup/blame/fault_words.h"
 #include "harness/bringup/hand_over.h"
 #include "harness/bringup/pair_round.h"
 #include "harness/bringup/rails.h"
@@ -73,9 +74,29 @@ Text hand_over_text(const Record& record) {
   for (const Scheduler scheduler : {Scheduler::slurm, Scheduler::kubernetes}) {
     const Commands commands = commands_for(record, scheduler);
     for (const std::string& command : commands.drain) out += Text::format("drain    {}\n", command);
-    for (const std::string& command : commands.resume) out += Text::format("resume   {}\n", command);
+    for (const std::string& command : commands.resume)
+      out += Text::format("resume   {}  # if it was drained\n", command);
   }
   return out.empty() ? out : "\n" + out;
+}
+
+/// "the link node2 to node4 is slow; " where no node is bad, but what joins them.
+std::string bad_part(const Record& record) {
+  const auto of_a_node = [](const NamedFault& one) { return one.of_a_node(); };
+  if (record.faults.empty() || std::ranges::any_of(record.faults, of_a_node)) return "";
+  const NamedFault& first = record.faults.front();
+  return fmt::format("the {} is {}; ", first.title(), first.loss > 0 ? "slow" : "bad");
+}
+
+/// ", 35.9 MB/s", or the range; of too few nodes to judge one.
+std::string rates_of_few(const Record& record) {
+  std::vector<double> rates;
+  for (const RoundRecord& round : record.sessions.back().rounds)
+    for (const PairMeasured& one : round.pairs) rates.push_back(one.slower());
+  if (rates.empty() || record.nodes.size() >= FaultWords::kFewestNodes) return "";
+  const auto text = [](double rate) { return format_quantity(rate, Dimension::bytes_per_second); };
+  const auto [least, most] = std::ranges::minmax(rates);
+  return ", " + text(least) + (text(least) == text(most) ? "" : " to " + text(most));
 }
 
 Answer bringup_answer(const Record& record) {
@@ -85,7 +106,11 @@ Answer bringup_answer(const Record& record) {
     if (state != to_string(NodeState::accepted) && state != to_string(NodeState::retested))
       bad += fmt::format("; {}: {}", word_of(state), nodes);
   const std::size_t good = record.nodes_called("accepted") + record.nodes_called("retested");
-  if (good > 0) all.sentence = Text::format("{} of {} nodes are healthy{}.", good, record.nodes.size(), bad);
+  const std::string part = bad_part(record);
+  if (good > 0 && !part.empty() && good == record.nodes.size())
+    all.sentence = Text::format("{}all {} nodes are healthy.", part, good);
+  else if (good > 0)
+    all.sentence = Text::format("{}{} of {} nodes are healthy{}.", part, good, record.nodes.size(), bad);
   if (!record.faults.empty()) all.cause = {};
   for (std::size_t i = 0; i < record.faults.size() && i < kCauses; ++i)
     all.causes.push_back(Text::format("{}: {}", record.faults[i].name(), record.faults[i].text));
@@ -98,6 +123,7 @@ Answer bringup_answer(const Record& record) {
     all.next = steps.front().command;
   for (const NodeRecord& node : record.nodes)
     if (all.next.empty() && node.missing.duplicate) all.next = node.missing.fix;
+  if (all.next.empty() && !part.empty()) all.next = record.faults.front().fix;
   return all;
 }
 
@@ -127,7 +153,7 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
   for (const NodeRecord& node : record.nodes)
     if (!node.missing && node.state == NodeState::suspect && ++suspects <= kMost)
       text += entry(Outcome::inconclusive, Ink::doubt, Text::format("{} undecided", node.host.name),
-                    "too few measurements to decide", "", terminal);
+                    Text(why_undecided(record)), "", terminal);
   text += more(suspects, "undecided nodes");
   text += differences_text(record, terminal);
   for (const Skipped& one : record.skipped)
@@ -144,8 +170,9 @@ Text bringup_text(const Record& record, const std::string& folder, const std::st
     pairs += round.pairs.size();
     took_s += round.took_s;
   }
-  text += Text::format("\n{} pairs tested in {} rounds, {}. Details: {}/bringup.json\n", pairs, rounds,
-                       format_duration(took_s), folder);
+  const auto s = [](std::size_t count) { return count == 1 ? "" : "s"; };
+  text += Text::format("\n{} pair{} tested in {} round{}, {}{}. Details: {}/bringup.json\n", pairs, s(pairs), rounds,
+                       s(rounds), format_duration(took_s), rates_of_few(record), folder);
   if (!page.empty()) text += Text::format("page     {}\n", page);
   for (const Step& step : next_steps(record))
     text += step_text("next     ", fmt::format("{}  # {}", step.command, step.when), terminal.text_width());

@@ -8,6 +8,8 @@
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/escape.h"
+#include "harness/bringup/blame/fault_words.h"
+#include "harness/bringup/blame/unreached.h"
 
 namespace headrace::bringup {
 namespace {
@@ -32,15 +34,39 @@ std::vector<std::string> shell_words(std::vector<std::string> names) {
   return names;
 }
 
+std::string first_label(const std::string& name) { return name.substr(0, name.find('.')); }
+
+/// Slurm mostly has short names, and Kubernetes those of the hosts file.
+std::string slurm_name(const Record& record, const NodeRecord& node) {
+  const std::string& name = node.host.name;
+  const std::string label = first_label(name);
+  const bool is_one = std::ranges::count(record.nodes, label,
+                                         [](const NodeRecord& other) { return first_label(other.host.name); }) == 1;
+  return is_one && node.facts && first_label(node.facts->host) == label ? label : name;
+}
+
 /// Schedulers know hosts by the names that these have for themselves; a hosts file may have addresses.
-std::vector<std::string> scheduler_names(const Record& record, std::span<const unsigned> nodes) {
+std::vector<std::string> scheduler_names(const Record& record, std::span<const unsigned> nodes, Scheduler scheduler) {
   std::vector<std::string> names;
   for (const unsigned node : nodes) {
     const NodeRecord& one = record.nodes[node];
-    names.push_back(is_address(one.host.name) && one.facts && !one.facts->host.empty() ? one.facts->host
-                                                                                       : one.host.name);
+    if (is_address(one.host.name))
+      names.push_back(one.facts && !one.facts->host.empty() ? one.facts->host : one.host.name);
+    else
+      names.push_back(scheduler == Scheduler::slurm ? slurm_name(record, one) : one.host.name);
   }
   return names;
+}
+
+/// All that is known against it may be an error of the hosts file: no other host has the interfaces that it names.
+bool may_be_misnamed(const Record& record, unsigned node) {
+  const Host& host = record.nodes[node].host;
+  const auto alike = [&](const NodeRecord& one) { return one.host.rails == host.rails && one.host.rdma == host.rdma; };
+  if (std::ranges::count_if(record.nodes, alike) > 1) return false;
+  if (std::ranges::any_of(record.nodes[node].differences, &Difference::fault)) return false;
+  const auto of_node = [&](const NamedFault& one) { return one.of_node(node); };
+  const auto other = [&](const NamedFault& one) { return one.of_node(node) && one.brief != kFailsByItself; };
+  return std::ranges::any_of(record.faults, of_node) && std::ranges::none_of(record.faults, other);
 }
 
 bool drains(const NodeRecord& node) { return is_bad(node.state) && node.state != NodeState::drained; }
@@ -78,7 +104,7 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
     if (is_down(record, record.nodes[node])) {
       commands.nodes.push_back(node);
       down.push_back(node);
-    } else if (drains(record.nodes[node])) {
+    } else if (drains(record.nodes[node]) && !may_be_misnamed(record, node)) {
       commands.nodes.push_back(node);
       by_reason[reason_of(record, node)].push_back(node);
     }
@@ -88,18 +114,21 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
   if (scheduler == Scheduler::slurm) {
     for (const auto& [reason, nodes] : by_reason)
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=drain reason={}",
-                                           shell_word(compressed(scheduler_names(record, nodes))), shell_word(reason)));
+                                           shell_word(compressed(scheduler_names(record, nodes, scheduler))),
+                                           shell_word(reason)));
     if (!down.empty())
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=down reason={}",
-                                           shell_word(compressed(scheduler_names(record, down))),
+                                           shell_word(compressed(scheduler_names(record, down, scheduler))),
                                            shell_word("headrace: unreachable")));
     if (!back.empty())
       commands.resume.push_back(fmt::format("scontrol update nodename={} state=resume",
-                                            shell_word(compressed(scheduler_names(record, back)))));
+                                            shell_word(compressed(scheduler_names(record, back, scheduler)))));
   } else {
     if (!commands.nodes.empty())
-      commands.drain.push_back(tainted(scheduler_names(record, commands.nodes), "headrace=bad:NoSchedule --overwrite"));
-    if (!back.empty()) commands.resume.push_back(tainted(scheduler_names(record, back), "headrace=bad:NoSchedule-"));
+      commands.drain.push_back(
+          tainted(scheduler_names(record, commands.nodes, scheduler), "headrace=bad:NoSchedule --overwrite"));
+    if (!back.empty())
+      commands.resume.push_back(tainted(scheduler_names(record, back, scheduler), "headrace=bad:NoSchedule-"));
   }
   return commands;
 }
@@ -108,6 +137,8 @@ std::vector<Step> next_steps(const Record& record) {
   std::vector<Step> steps;
   if (record.running || record.again.empty()) return steps;
   const std::string resume = record.again + " --resume";
+  // Without --hosts the stored rails, addresses and hosts stay.
+  const std::string file = " --hosts " + (record.hosts_file.empty() ? "FILE" : shell_word(record.hosts_file));
   if (record.signal != 0)
     steps.push_back({"it was interrupted", resume});
   else if (std::ranges::any_of(record.nodes, is_away))
@@ -115,13 +146,33 @@ std::vector<Step> next_steps(const Record& record) {
   else if (std::any_of(record.faults.begin(), record.faults.end(),
                        [](const NamedFault& one) { return one.scope == "network"; }))
     steps.push_back({"when hosts can connect to one another", resume});
+  else if (!record.doubt.empty()) {
+    steps.push_back({"compare the usual rate with the line rate of each node", "headrace doctor --expect"});
+    steps.push_back({"or add nodes known to be sound to the hosts file", record.again + file + " --resume"});
+  } else if (record.nodes.size() < FaultWords::kFewestNodes && std::ranges::any_of(record.nodes, is_undecided))
+    steps.push_back({"add hosts: fewer than four cannot be decided", record.again + file + " --resume"});
   else if (std::ranges::any_of(record.nodes, is_undecided))
     steps.push_back({"more rounds for undecided nodes", resume});
   std::string bad;
-  for (const NodeRecord& node : record.nodes)
-    if (is_bad(node.state)) bad += " " + node.host.name;
-  if (!bad.empty() && record.signal == 0) steps.push_back({"after the repair", record.again + " --retest" + bad});
+  bool misnamed = false;
+  for (unsigned node = 0; node < record.nodes.size(); ++node)
+    if (is_bad(record.nodes[node].state)) {
+      bad += " " + record.nodes[node].host.name;
+      misnamed = misnamed || may_be_misnamed(record, node);
+    }
+  if (bad.empty() || record.signal != 0) return steps;
+  const auto accepted = [](const NodeRecord& node) { return is_accepted(node.state); };
+  if (std::ranges::any_of(record.nodes, accepted))
+    steps.push_back({"after the repair", record.again + (misnamed ? file : "") + " --retest" + bad});
+  else
+    steps.push_back({"after the repair", record.again + file + " --resume"});
   return steps;
+}
+
+std::string why_undecided(const Record& record) {
+  if (!record.doubt.empty()) return "the usual rate may be that of slow nodes";
+  if (record.nodes.size() < FaultWords::kFewestNodes) return "fewer than four nodes have no baseline";
+  return "too few measurements to decide";
 }
 
 std::vector<std::pair<std::string, std::string>> nodes_by_state(const Record& record) {
@@ -158,7 +209,7 @@ std::string junit_xml(const Record& record) {
       result = fmt::format("<error type=\"missing\" message=\"{}\"/>", xml_escaped(one.missing.why));
       ++errors;
     } else if (result.empty() && (one.state == NodeState::suspect || one.state == NodeState::fresh)) {
-      result = "<error type=\"inconclusive\" message=\"too few measurements to decide\"/>";
+      result = fmt::format("<error type=\"inconclusive\" message=\"{}\"/>", why_undecided(record));
       ++errors;
     }
     ++tests;

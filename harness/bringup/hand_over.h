@@ -32,6 +32,9 @@ struct Step {
 /// None while a session goes on.
 std::vector<Step> next_steps(const Record& record);
 
+/// Why a suspect node is undecided.
+std::string why_undecided(const Record& record);
+
 /// Nodes as compressed() writes them, by their state, in the order of the states, and last those that are "missing".
 std::vector<std::pair<std::string, std::string>> nodes_by_state(const Record& record);
 

@@ -85,8 +85,8 @@ struct Measuring {
   std::string node_tests;          // configuration of what each node measures by itself
   std::string groups;              // and of what groups of them do
   std::string job, at;             // what the job does is measured below that folder; "" = it is not
-  bool no_rdma = false;            // pairs go by TCP alone; of this session
-  bool pairs_only = false;         // neither, nor what groups of nodes measure; of this session
+  bool no_rdma = false;            // pairs go by TCP alone; once given, also in later sessions
+  bool pairs_only = false;         // neither, nor what groups of nodes measure; once given, also in later sessions
   SearchOptions search;
 };
 
@@ -129,7 +129,8 @@ struct Record {
   bool running = false;            // a session goes on: this is its state so far
   Outcome word = Outcome::incomplete;
   std::string sentence;
-  int signal = 0;  // that ended the session
+  std::string doubt;  // why the usual rate may be that of slow nodes; "" = it is trusted
+  int signal = 0;     // that ended the session
 
   std::size_t nodes_that_are(NodeState state) const;
   /// By NodeRecord::word().

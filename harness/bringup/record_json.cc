@@ -383,6 +383,8 @@ Record record_in(const nlohmann::json& json) {
   record.measuring.groups = place.text("group_tests", "");
   record.measuring.job = place.text("job", "");
   record.measuring.at = place.text("at", "");
+  record.measuring.no_rdma = place.flag("no_rdma", false);
+  record.measuring.pairs_only = place.flag("pairs_only", false);
   record.measuring.search.alpha = within(place.at("alpha"), 1e-9, 0.5);
   record.measuring.search.beta = within(place.at("beta"), 1e-9, 0.5);
   record.measuring.search.seed = place.at("seed").whole();
@@ -397,6 +399,7 @@ Record record_in(const nlohmann::json& json) {
 void read_conclusion(const JsonPlace& place, Record& record) {
   record.word = outcome_named(place.at("word").text()).value_or(Outcome::incomplete);
   record.sentence = place.at("sentence").text();
+  record.doubt = place.text("doubt", "");
   record.running = place.flag("running", false);
   place.at("skipped").each([&](const JsonPlace& item) {
     record.skipped.push_back({item.at("step").text(), item.at("why").text()});
@@ -462,6 +465,8 @@ std::string record_json(const Record& record) {
                              {"group_tests", record.measuring.groups},
                              {"job", record.measuring.job},
                              {"at", record.measuring.at},
+                             {"no_rdma", record.measuring.no_rdma},
+                             {"pairs_only", record.measuring.pairs_only},
                              {"alpha", record.measuring.search.alpha},
                              {"beta", record.measuring.search.beta},
                              {"delta", kDelta},
@@ -471,6 +476,7 @@ std::string record_json(const Record& record) {
                              {"faults", faults},
                              {"states", states_json(record)},
                              {"usual_rate", record.usual_rate},
+                             {"doubt", record.doubt},
                              {"next", next_json(record)},
                              {"skipped", skipped},
                              {"hand_over", hand_over_json(record)},

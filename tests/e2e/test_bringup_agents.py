@@ -234,6 +234,21 @@ def test_edited_record_is_refused_before_the_run(fleet, headrace, old, new, said
     assert not headrace.path("ran").exists() and file.read_text() == text, reported
 
 
+def test_a_continued_bring_up_keeps_its_options(fleet, headrace):
+    assert fleet("abcdef", "--hosts", "hosts", "--seed", "3").code == 0  # with --pairs-only and --time 10ms
+    before = headrace.path("cluster/bringup.json").read_text()
+    words = ("bringup", "--no-report", "--out", "cluster", "--launch", fleet.launch())
+    for how in (["--resume"], ["--retest", "b"]):
+        for option, value, began in (("--time", "1s", "10ms"), ("--streams", "8", "4"), ("--seed", "1", "3"), ("--most-rounds", "7", "20")):
+            for given in ([option, value], [f"{option}={value}"]):
+                refused = headrace(*words, *how, *given)
+                assert refused.code == 2 and f"{option}: this bring-up began with {option} {began}" in refused.err, refused
+    assert headrace.path("cluster/bringup.json").read_text() == before
+    again = headrace(*words, "--resume", "--time", "0.01s", "--seed", "3", "--streams", "4", "--most-rounds", "20", "--every-link")
+    skipped = headrace.results("bringup.json", "cluster")["skipped"]
+    assert again.code == 0 and {"step": "node tests", "why": "--pairs-only"} in skipped, again
+
+
 def test_overwriting_is_refused_before_the_run(fleet, headrace):
     assert fleet("abcdef").code == 0
     headrace.path("cluster/junit.xml").write_text("<mine/>")
@@ -413,6 +428,34 @@ def test_states_stay_where_no_node_answers(fleet):
     assert {name for name, state in states(again).items() if state == "accepted"} == set("acdef"), again
 
 
+def test_half_of_the_nodes_slow_is_no_pass(fleet):
+    """The usual rate is that of the slow ones: none is accepted, and no more rounds are advised."""
+    reported = fleet("abcd", rates={"c": 3e8, "d": 3e8})
+    assert reported.code == 11 and "a to b is 3.3 times the usual rate" in reported.out and "PASS" not in reported.out, reported
+    assert set(states(reported).values()) == {"suspect"} and "Next: headrace doctor --expect" in reported.out, reported
+    assert "next     headrace bringup --out cluster --hosts hosts --resume" in reported.out, reported
+
+
+def test_two_hosts_have_a_rate_and_no_more_rounds(fleet):
+    reported = fleet("ab")
+    assert reported.code == 11 and "Next: headrace bringup --out cluster --hosts hosts --resume\n" in reported.out, reported
+    assert re.search(r"^1 pair tested in 1 round, .*, [\d.]+ [kMG]B/s\. Details", reported.out, re.MULTILINE), reported
+
+
+def test_a_slow_link_between_healthy_nodes_is_the_headline(fleet, headrace):
+    record = fleet("abcdef").record
+    fault = {"scope": "link", "subject": "b to d", "told": "0.5 GB/s", "fix": "look at its routes", "in": ["rate"], "loss": 0.5, "healthy": 0.0}
+    headrace.write("cluster/bringup.json", json.dumps(record | {"word": "FAIL", "faults": [fault]}))
+    shown = headrace("bringup", "--out", "cluster").out
+    assert "FAIL: the link b to d is slow; all 6 nodes are healthy." in shown and "Next: look at its routes" in shown, shown
+
+
+def test_a_typo_in_the_hosts_file_drains_no_node(fleet):
+    reported = fleet("abcdef", answers={"c": {"open": {"error": "interface e9 is not there"}}})
+    assert reported.code == 10 and "scontrol" not in reported.out and "kubectl" not in reported.out, reported
+    assert "Next: headrace bringup --out cluster --hosts hosts --retest c\n" in reported.out, reported
+
+
 def test_a_dead_node_is_in_the_headline_and_in_the_commands(fleet, headrace):
     reported = fleet("abcdef", gone=["f"])
     assert reported.code == 12 and "accepted=5" in reported.out and "suspect=0 new=0 missing=1" in reported.out, reported
@@ -441,7 +484,7 @@ def test_one_that_was_taken_out_is_let_in_again(fleet, headrace):
     assert first.code == 10 and headrace.results("bringup.json", "cluster")["nodes"][2]["state"] == "drained", first
     reported = fleet("abcdef", "--resume")
     assert reported.code == 0 and states(reported)["c"] == "retested", reported
-    assert "resume   scontrol update nodename=c state=resume" in reported.out, reported
+    assert "resume   scontrol update nodename=c state=resume  # if it was drained" in reported.out, reported
 
 
 def test_a_scheduler_that_does_not_do_as_it_is_reported(fleet, headrace):

@@ -1,6 +1,8 @@
 // tcp_stream - TCP between pairs of ranks, several streams at once. The baseline for RDMA, and the rate of networks
 // without it. Each pair is measured in both directions, one after the other. The result is a matrix, and the ends to
 // blame.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -36,6 +38,8 @@ constexpr std::array kTcpStreamMetrics{
 };
 
 constexpr double kPartner_s = 30;  // for the others to come to the next round
+constexpr double kLeastTime_s = 0.05;
+constexpr const char* kGiveTime = "give a longer `duration` or a shorter `time`";
 
 /// Which ends meet, and in which rounds. Of rails one after the other, so that each shows what it gives alone.
 PairRounds rounds_of(const std::string& schedule, unsigned n, unsigned rails) {
@@ -58,7 +62,7 @@ class TcpStream final : public Paired, public JoinsRanks {
         streams_(static_cast<unsigned>(
             p.count("streams", 1, {.min = 1, .max = 256}, "connections of a pair, a thread each"))),
         block_size_(p.bytes("block_size", 128_KiB, {.min = 64, .max = 64.0 * 1024 * 1024}, "bytes of one send")),
-        time_s_(p.seconds("time", 1, {.min = 0.05, .max = 3600}, "of one direction of a pair")),
+        time_s_(p.seconds("time", 1, {.min = kLeastTime_s, .max = 3600}, "of one direction of a pair")),
         interface_(p.text("interface", "",
                           "of this network interface alone (\"eth1\"); \"\" = any. rails: one a rail "
                           "(\"eth1, eth2\"); \"\" = its network cards, and bonds over them")),
@@ -77,9 +81,12 @@ class TcpStream final : public Paired, public JoinsRanks {
   std::vector<std::string> notes() override {
     auto notes = engine_streams_ != nullptr ? engine_streams_->take_notes() : std::vector<std::string>{};
     if (!left_out_.empty()) notes.push_back("no rails: " + std::exchange(left_out_, "") + "; `interface` names others");
+    if (!no_time_.empty()) notes.push_back(std::exchange(no_time_, ""));
     return notes;
   }
-  std::string why_missing(std::string_view) const override { return why_no_port_; }
+  std::string why_missing(std::string_view metric) const override {
+    return metric == "nic_bandwidth" && !why_no_port_.empty() ? why_no_port_ : why_none_;
+  }
 
   void run(Worker& worker) override {
     struct Leaves {  // the other streams' threads do not wait for one that throws
@@ -90,12 +97,14 @@ class TcpStream final : public Paired, public JoinsRanks {
       }
     } leaves{*this};
     const auto n = static_cast<unsigned>(team_.size());
+    std::size_t left = 2 * rounds_.size();
     for (const auto& round : rounds_) {  // of one rail each
       const auto mine = std::find_if(round.begin(), round.end(), [&](const auto& pair) {
         return pair.first % n == self_ || pair.second % n == self_;
       });
       for (const bool back : {false, true}) {
         meet(worker);
+        lanes_[worker.index].time_s = share_of_time(worker.recorder, left--);
         if (mine == round.end()) continue;
         const unsigned from = (back ? mine->second : mine->first) % n, to = (back ? mine->first : mine->second) % n,
                        rail = mine->first / n;
@@ -171,6 +180,7 @@ class TcpStream final : public Paired, public JoinsRanks {
     for (const auto& row : matrix_->rate)
       for (const double rate : row)
         if (rate >= 0) rates.push_back(rate);
+    if (rates.empty()) return;
     std::sort(rates.begin(), rates.end());
     const std::size_t n = rates.size();
     sink.put("bandwidth", n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2);
@@ -184,10 +194,19 @@ class TcpStream final : public Paired, public JoinsRanks {
   struct alignas(128) Lane {
     std::vector<char> buffer;
     std::unique_ptr<StreamMover> mover;
-    double bytes_per_s = 0;
+    double time_s = 0;        // of this direction
+    double bytes_per_s = -1;  // below 0: it had no time
   };
   /// The first byte of each block: more follow, or it is the last of this direction.
   static constexpr char kMore = 'm', kLast = 'l';
+
+  /// The directions that are `left` share the time that the repetition has left; the first always has some.
+  double share_of_time(const Recorder& recorder, std::size_t left) const {
+    const std::uint64_t now = now_ns(), end = recorder.deadline_ns();
+    const double left_s = end > now ? 1e-9 * static_cast<double>(end - now) : 0;
+    if (left_s == 0 && left < 2 * rounds_.size()) return 0;
+    return std::min(time_s_, std::max(kLeastTime_s, left_s / static_cast<double>(left)));
+  }
 
   /// All ranks come to each direction together; not timed.
   void meet(Worker& worker) {
@@ -209,10 +228,10 @@ class TcpStream final : public Paired, public JoinsRanks {
   void send(Worker& worker, int socket) {
     StreamMover& mover = *lanes_[worker.index].mover;
     char* block = lanes_[worker.index].buffer.data();
-    const std::uint64_t end_ns = now_ns() + static_cast<std::uint64_t>(time_s_ * 1e9);
+    const std::uint64_t end_ns = now_ns() + static_cast<std::uint64_t>(lanes_[worker.index].time_s * 1e9);
     for (bool last = false; !last;) {
       const std::uint64_t begin_ns = now_ns();
-      last = begin_ns > end_ns || !worker.recorder.running();
+      last = begin_ns >= end_ns || !worker.recorder.running();
       block[0] = last ? kLast : kMore;
       for (std::uint64_t sent = 0; sent < block_size_;) {
         const std::int64_t done = mover.send(socket, {block + sent, block_size_ - sent});
@@ -226,12 +245,12 @@ class TcpStream final : public Paired, public JoinsRanks {
     }
   }
 
-  /// The rate of the blocks from the first that ended to the last in time.
+  /// The rate of the blocks from the first to the last in time. A single block ends a direction without time.
   void receive(Worker& worker, int socket, unsigned from) {
     Lane& lane = lanes_[worker.index];
     char* block = lane.buffer.data();
     std::uint64_t first_ns = 0, last_ns = 0, bytes = 0, begin_ns = now_ns();
-    const std::uint64_t end_ns = begin_ns + static_cast<std::uint64_t>(time_s_ * 1e9);
+    const std::uint64_t end_ns = begin_ns + static_cast<std::uint64_t>(lane.time_s * 1e9);
     for (bool last = false; !last;) {
       for (std::uint64_t got = 0; got < block_size_;) {
         const std::int64_t done = lane.mover->receive(socket, {block + got, block_size_ - got});
@@ -255,13 +274,29 @@ class TcpStream final : public Paired, public JoinsRanks {
       last_ns = now;
     }
     lane.bytes_per_s =
-        last_ns > first_ns ? 1e9 * static_cast<double>(bytes) / static_cast<double>(last_ns - first_ns) : 0;
+        last_ns > first_ns ? 1e9 * static_cast<double>(bytes) / static_cast<double>(last_ns - first_ns) : -1;
   }
 
-  /// `end`: the one that sent.
+  /// `end`: the one that sent. Without each stream's rate there is none.
   void add_up(unsigned end) {
-    received_[end] = 0;
-    for (const Lane& lane : lanes_) received_[end] += lane.bytes_per_s;
+    double sum = 0;
+    for (const Lane& lane : lanes_) {
+      if (lane.bytes_per_s < 0) return;
+      sum += lane.bytes_per_s;
+    }
+    received_[end] = sum;
+  }
+
+  /// Directions of the matrix without a rate, as the repetition was over.
+  void note_missing() {
+    std::size_t all = 0, none = 0;
+    for (const auto& round : rounds_)
+      for (const auto& [a, b] : round) {
+        all += 2;
+        none += (matrix_->rate[a][b] < 0) + (matrix_->rate[b][a] < 0);
+      }
+    why_none_ = none < all ? "" : kGiveTime;
+    if (none > 0) no_time_ = fmt::format("{} of {} directions had no time: {}", none, all, kGiveTime);
   }
 
   /// Everyone's row, put together at the first of the team.
@@ -282,6 +317,7 @@ class TcpStream final : public Paired, public JoinsRanks {
       std::memcpy(row.data(), rows[to].data(), std::min(rows[to].size(), row.size() * sizeof(double)));
       for (std::size_t from = 0; from < row.size(); ++from) matrix_->rate[from][from / n * n + to] = row[from];
     }
+    note_missing();
   }
 
   static bool share_a_node(const Ranks& ranks, const std::vector<unsigned>& team) {
@@ -377,6 +413,7 @@ class TcpStream final : public Paired, public JoinsRanks {
   std::vector<double> received_;  // by the end that sent; below 0 = not measured
   std::optional<PairMatrix> matrix_;
   std::string why_no_port_;
+  std::string no_time_, why_none_;  // which directions lack a rate; and why all do
 };
 
 const Register<TcpStream> registered_tcp_stream{

@@ -6,6 +6,7 @@
 #include <array>
 #include <set>
 
+#include "harness/bringup/blame/fast_pair.h"
 #include "harness/bringup/blame/fault_words.h"
 #include "harness/bringup/blame/flapping.h"
 #include "harness/bringup/blame/judge_groups.h"
@@ -176,6 +177,9 @@ void judge(Record& record, const Judged& judged) {
   const std::set<unsigned> suspects = take_in_tests(record, judged);
   const GroupsJudged groups = judge_groups(record);
   record.faults.insert(record.faults.end(), groups.faults.begin(), groups.faults.end());
+  // The usual rate of a fleet with half of its nodes slow clears none of them.
+  record.doubt = judged.evidence.faults().empty() ? doubt_of(record) : "";
+  const bool trusted = enough && record.doubt.empty();
   std::size_t taking_part = 0, undecided = 0, present = 0;
   for (unsigned node = 0; node < record.nodes.size(); ++node)
     present += judged.takes_part[node] && !record.nodes[node].missing;
@@ -197,7 +201,7 @@ void judge(Record& record, const Judged& judged) {
     }
     const bool named = is_named(record, node);
     const bool retested = std::find(retest.begin(), retest.end(), node) != retest.end();
-    const PartState measured = enough && !suspects.contains(node) ? judged.evidence.node(node) : PartState::undecided;
+    const PartState measured = trusted && !suspects.contains(node) ? judged.evidence.node(node) : PartState::undecided;
     // Where nothing could be measured, no node's state changes: a launcher may be wrong, or this host alone.
     if (present >= 2) one.state = state_of(one, measured, named, retested, judged);
     if (named) {
@@ -216,6 +220,7 @@ void judge(Record& record, const Judged& judged) {
   found.incomplete = present < taking_part;
   record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
   record.sentence = sentence_of(record, taking_part, undecided, before);
+  if (!record.doubt.empty()) record.sentence += " " + record.doubt + ".";
   if (groups.undecided) record.sentence += " It is undecided if storage meets the needs of the job.";
   if (!enough && present >= 2 && present < FaultWords::kFewestNodes)
     record.sentence += fmt::format(" With fewer than {} nodes there is no baseline.", FaultWords::kFewestNodes);

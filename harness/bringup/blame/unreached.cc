@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <set>
 
+#include "harness/base/error.h"
 #include "harness/bringup/network/tcp_pair.h"
 #include "harness/bringup/rails.h"
 #include "harness/machine/network/host_list.h"
@@ -25,6 +27,7 @@ constexpr const char* kLookAtRdma =
 constexpr const char* kCompareMtu =
     "give all hosts an MTU that every switch port passes (ip link set INTERFACE mtu 1500), or raise the MTU of the "
     "switch ports";
+constexpr const char* kLookAtAddress = "correct its address, netmask and routes: ip addr, ip route";
 constexpr const char* kLookAtHosts =
     "correct the hosts file, or the hosts: rail=, port=, and the interfaces of ip link";
 
@@ -129,6 +132,8 @@ Broken Unreached::of_host(const ConnectionFault& fault, unsigned rail) const {
   } else {
     one.why = fmt::format("{} fails with {} ({})", network(rail), others, fault.why);
   }
+  if (fault.why.find(errno_text(ENETUNREACH)) != fault.why.npos)
+    one.fix = fmt::format("{}; then --retest {}", kLookAtAddress, name);
   return one;
 }
 
@@ -159,7 +164,7 @@ std::vector<Unreached::End> Unreached::ends_of(unsigned rail, const std::vector<
     const auto own = own_.find({node, rail});
     if (own == own_.end() || own->second.count < kTwice) continue;
     Broken one{{Finding::Scope::nic, node, 0, rail, 0, {}}, "it fails by itself: " + own->second.why};
-    one.brief = "fails by itself";
+    one.brief = kFailsByItself;
     one.fix = fmt::format("{}; then --retest {}", kLookAtHosts, record_.nodes[node].host.name);
     all.push_back({node, rail, std::move(one)});
   }

@@ -12,6 +12,9 @@
 
 namespace headrace::bringup {
 
+/// The brief words for a node whose agent reports an error of its own: the hosts file may be wrong.
+inline constexpr const char* kFailsByItself = "fails by itself";
+
 class Unreached {
  public:
   /// `record` outlives it, and may grow.

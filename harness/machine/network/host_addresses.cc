@@ -20,6 +20,8 @@ using system::InterfaceAddress;
 
 constexpr std::size_t kManyHosts = 4;
 
+bool is_ipv6(const std::string& address) { return address.find(':') != address.npos; }
+
 bool is_link_local(const std::string& address) {
   return address.starts_with("169.254.") || address.starts_with("fe80:");
 }
@@ -28,6 +30,20 @@ bool is_at_usb(const std::string& interface, const std::string& sys) {
   std::error_code ignored;
   const auto bus = std::filesystem::read_symlink(sys + "/class/net/" + interface + "/device/subsystem", ignored);
   return bus.filename() == "usb";
+}
+
+/// Of a BlueField card: the way to its own system, at the same address in each host.
+bool is_to_own_card(const std::string& interface) { return interface.starts_with("tmfifo_net"); }
+
+/// "10.0.0." of "10.0.0.7"; of an IPv6 address its first 64 bits, as far as they are written.
+std::string subnet_of(const std::string& address) {
+  if (const std::size_t dot = address.rfind('.'); dot != address.npos) return address.substr(0, dot + 1);
+  std::size_t end = 0;
+  for (int group = 0; group < 4 && end < address.size(); ++group) {
+    end = std::min(address.find(':', end), address.size() - 1) + 1;
+    if (end < address.size() && address[end] == ':') break;
+  }
+  return address.substr(0, end);
 }
 
 using HostsOf = std::map<std::string, std::vector<std::size_t>>;
@@ -47,7 +63,8 @@ HostsOf hosts_of_addresses(const std::vector<HostAddresses>& of_hosts) {
 HostAddresses host_addresses(const HostAddresses& all, const std::string& sys) {
   HostAddresses leading_out, others;
   for (const InterfaceAddress& one : all) {
-    if (one.loopback || is_link_local(one.address) || is_at_usb(one.interface, sys)) continue;
+    if (one.loopback || is_link_local(one.address) || is_at_usb(one.interface, sys) || is_to_own_card(one.interface))
+      continue;
     const Carrier carrier = system::carrier_of(one.interface, sys);
     if (carrier == Carrier::stays_inside) continue;
     (carrier == Carrier::other ? others : leading_out).push_back(one);
@@ -67,9 +84,23 @@ std::vector<SharedAddress> shared_addresses(const std::vector<HostAddresses>& of
     return std::any_of(of_hosts[host].begin(), of_hosts[host].end(),
                        [&](const InterfaceAddress& one) { return hosts.at(one.address).size() == 1; });
   };
+  // Others are at other addresses of that network, so hosts reach one another there.
+  const auto joins_hosts = [&](const std::string& address, std::size_t host) {
+    const auto own = std::ranges::find(of_hosts[host], address, &InterfaceAddress::address);
+    return std::ranges::any_of(of_hosts, [&](const HostAddresses& other) {
+      return std::ranges::any_of(other, [&](const InterfaceAddress& one) {
+        return one.address != address &&
+               (subnet_of(one.address) == subnet_of(address) ||
+                (one.interface == own->interface && is_ipv6(one.address) == is_ipv6(address)));
+      });
+    });
+  };
   std::vector<SharedAddress> shared;
   for (const auto& [address, with] : hosts) {
     if (with.size() < 2) continue;
+    const bool of_few = with.size() < of_hosts.size() &&
+                        std::ranges::none_of(with, [&](std::size_t host) { return joins_hosts(address, host); });
+    if (of_few && std::all_of(with.begin(), with.end(), has_own)) continue;
     const bool of_most = with.size() >= kManyHosts && 2 * with.size() > of_hosts.size();
     if (!of_most || !std::all_of(with.begin(), with.end(), has_own)) shared.push_back({address, with});
   }

@@ -42,6 +42,12 @@ constexpr const char* kOfMap =
     "awk '/^ *hosts:/ {{h = match($0, /[^ ]/); c = 0; next}} NF && !/^ *#/ {{i = match($0, /[^ ]/); "
     "if (i <= h) h = 0; if (h && !c) c = i; if (h && i == c) {{sub(/:( .*)?$/, \"\"); print $1}}}}' {}";
 
+// Each name, and no pattern.
+constexpr const char* kOfSsh =
+    "awk 'tolower($1) == \"host\" {{for (i = 2; i <= NF; ++i) if ($i !~ /[*?!]/) print $i}}' {}";
+const std::vector<std::string> kOfSshConfig{
+    "host", "hostname", "user", "port", "match", "include", "identityfile", "proxyjump", "stricthostkeychecking"};
+
 constexpr std::string_view kHostAlone = "write the host alone";
 constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:";
 constexpr std::string_view kMark = "\xEF\xBB\xBF";  // U+FEFF, with which some editors begin a file
@@ -70,7 +76,14 @@ std::vector<std::string> expanded(const std::string& text, std::string& why) {
   const std::size_t open = text.find('['), close = text.find(']', open);
   if (open == text.npos || (open == 0 && text.find(':') < close)) return {text};
   if (close == text.npos) return why = "a '[' without its ']'", std::vector<std::string>{};
-  if (text.find(':', open) < close) return {text};
+  if (const std::size_t colon = text.find(':', open); colon < close) {
+    const std::string range = text.substr(open + 1, close - open - 1);
+    if (open == 0 || text[open - 1] == '@' || range.find_first_not_of("0123456789:") != range.npos ||
+        std::ranges::count(range, ':') != 1)
+      return {text};
+    const std::string dashed = text.substr(0, colon) + "-" + text.substr(colon + 1);
+    return why = fmt::format("a range as Ansible writes it; write {}", dashed), std::vector<std::string>{};
+  }
   if (text.size() > kLongestList) return why = "a list that is too long", std::vector<std::string>{};
   std::vector<std::string> names;
   const std::vector<std::string> rests = expanded(text.substr(close + 1), why);
@@ -137,6 +150,11 @@ class Reader {
     if (const std::size_t at = text.find(kNoBreakSpace); at != text.npos)
       return problem({"", static_cast<int>(at) + 1}, "a no-break space; use a normal one");
     const std::string& first = words.front().text;
+    if (first.starts_with(';') || first.starts_with("//")) return problem(words.front(), "comments begin with #");
+    if (plain_name(first).starts_with("nodename=") && first.back() != '=')
+      return problem(words.front(),
+                     fmt::format("a line of slurm.conf; this lists its hosts: scontrol show hostnames {}",
+                                 shell_word(first.substr(first.find('=') + 1))));
     if (const std::string what = hosts_.empty() && problems_.empty() ? foreign(words) : ""; !what.empty()) {
       is_foreign_ = true;
       return problem(words.front(), what);
@@ -190,9 +208,26 @@ class Reader {
       return "a JSON list" + converted(path_, "grep -o '\"[^\"]*\"' {} | tr -d '\"'");
     if (first.starts_with("node/") || first.starts_with("nodes/"))
       return "names as kubectl prints them" + converted(path_, "cut -d/ -f2 {}");
-    if (const std::size_t slash = first.find('/'); slash != first.npos && first.find('[') > slash)
+    if (const std::size_t slash = first.find('/');
+        slash != first.npos && first.find('[') > slash &&
+        std::isdigit(static_cast<unsigned char>(first.c_str()[slash + 1])) != 0)
       return "PBS's exec_host" + converted(path_, "tr '+' '\\n' <{} | cut -d/ -f1");
+    if (words.size() > 1 && plain_name(first) == "host" && is_ssh_config())
+      return "a configuration of ssh" + converted(path_, kOfSsh);
     return of_table(words);
+  }
+  /// Its lines have keywords of ssh_config, or there is but one.
+  bool is_ssh_config() const {
+    std::size_t lines = 0;
+    for (std::size_t at = 0; at < whole_.size();) {
+      const std::size_t end = std::min(whole_.find('\n', at), whole_.size());
+      const std::vector<Word> words = words_of(whole_.substr(at, end - at));
+      at = end + 1;
+      if (words.empty() || words.front().text.starts_with('#') || ++lines == 1) continue;
+      const std::string key = plain_name(words.front().text.substr(0, words.front().text.find('=')));
+      if (std::ranges::find(kOfSshConfig, key) != kOfSshConfig.end()) return true;
+    }
+    return lines == 1;
   }
   /// A list, or an Ansible inventory, whose hosts are keys.
   std::string of_yaml() const {
@@ -346,6 +381,8 @@ std::string set_login(Host& host, std::string_view login) {
   if (at == 0) return "the user is before the '@', as in root@node01";
   if (name.empty())
     return at == login.npos ? "a host has a name" : "the host's name follows the '@', as in root@node01";
+  if (const std::size_t zone = name.find('%'); zone < name.npos && name.find(':') < zone)
+    return "zones of addresses (%eth0) are not supported; write the host's global address";
   if (name.starts_with('[')) return "write [ADDRESS] without a port; the port goes into --launch 'ssh -p 2222 {host}'";
   if (name.find_first_not_of(kNames) != name.npos || user.find_first_not_of(kNames) != user.npos)
     return "a host's name has letters, digits, and . _ - : alone, and so has a user's before an '@'";
@@ -371,14 +408,22 @@ std::optional<std::size_t> host_named(const std::vector<std::string>& hosts, con
   const auto first_of = [](const std::string& full) {
     return is_address(full) ? full : full.substr(0, full.find('.'));
   };
-  const bool is_short = name.find('.') == name.npos;
-  std::optional<std::size_t> found;
+  const std::string asked = plain_name(name);
+  const bool is_short = asked.find('.') == asked.npos;
+  std::optional<std::size_t> equal, alike;
+  std::size_t equals = 0, likes = 0;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
-    if (first_of(hosts[i]) != first_of(name) || is_short == (hosts[i].find('.') == hosts[i].npos)) continue;
-    if (found) return std::nullopt;  // either may be meant
-    found = i;
+    const std::string host = plain_name(hosts[i]);
+    if (host == asked) {
+      equal = i;
+      ++equals;
+    } else if (first_of(host) == first_of(asked) && is_short != (host.find('.') == host.npos)) {
+      alike = i;
+      ++likes;
+    }
   }
-  return found;
+  if (equals > 0) return equals == 1 ? equal : std::nullopt;  // of several, either may be meant
+  return likes == 1 ? alike : std::nullopt;
 }
 
 std::map<std::string, std::string> Host::attributes() const {

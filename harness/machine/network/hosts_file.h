@@ -38,7 +38,7 @@ std::vector<Host> hosts_from(std::string_view text, const std::string& path);
 bool is_address(const std::string& name);
 /// The names of "node[1,3],gpu7"; of another text itself.
 std::vector<std::string> names_in(const std::string& list);
-/// Which of `hosts` `name` means: that name, else the only one of which this is the first label. Or the other way round
+/// Which of `hosts` `name` means: that name, also in other capitals. Else the only one with the same first label
 /// ("gpu01" and "gpu01.cluster.example"). Nothing where none is, or several are.
 std::optional<std::size_t> host_named(const std::vector<std::string>& hosts, const std::string& name);
 

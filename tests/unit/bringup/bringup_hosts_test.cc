@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/base/diagnostics.h"
+#include "harness/bringup/blame/fast_pair.h"
 #include "harness/bringup/blame/flapping.h"
 #include "harness/bringup/blame/judge.h"
 #include "harness/bringup/blame/topology.h"
@@ -127,6 +128,20 @@ TEST(BringUpHosts, ASchedulerIsGivenNamesAndNoAddresses) {
   EXPECT_NE(commands.drain[0].find("10.0.0.1,n1"), std::string::npos) << commands.drain[0];
 }
 
+TEST(BringUpHosts, SlurmIsGivenShortNames) {
+  Record record = record_of("n1.hpc.example.com\nn2.hpc.example.com\n");
+  for (std::size_t i = 0; i < 2; ++i) record.nodes[i].facts = host(i + 1, "503 GiB").facts;
+  record.nodes[0].state = NodeState::confirmed;
+  const auto drain = [&](Scheduler scheduler) { return commands_for(record, scheduler).drain.at(0); };
+  EXPECT_NE(drain(Scheduler::slurm).find("nodename=n1 "), std::string::npos) << drain(Scheduler::slurm);
+  EXPECT_NE(drain(Scheduler::kubernetes).find("nodes n1.hpc.example.com "), std::string::npos);
+  record.nodes[0].facts->host = "other";
+  EXPECT_NE(drain(Scheduler::slurm).find("nodename=n1.hpc.example.com "), std::string::npos);
+  record.nodes[0].facts->host = "n1";
+  record.nodes[1].host.name = "n1.lab.example.com";
+  EXPECT_NE(drain(Scheduler::slurm).find("nodename=n1.hpc.example.com "), std::string::npos) << "two are n1";
+}
+
 TEST(BringUpHosts, GpuThrottlingIsReportedAndItsPowerLimitIsNot) {
   std::vector<Answered> all{host(0, "503 GiB"), host(1, "503 GiB"), host(2, "503 GiB"), host(3, "503 GiB")};
   for (Answered& one : all) one.facts.facts["gpu0.held_back"] = "power limit";
@@ -225,6 +240,80 @@ TEST(BringUpHosts, AnAddressThatMostHostsShareIsNoFault) {
   EXPECT_TRUE(shared(all).empty());
   all[3][0].address = "10.0.0.2";
   EXPECT_EQ(shared(all).size(), 2u + 6u) << "two of them have none of their own";
+}
+
+TEST(BringUpHosts, AnAddressOfFewHostsIsAFaultWhereHostsMeetByIt) {
+  std::vector<HostAddresses> all;
+  for (unsigned number = 1; number <= 4; ++number) all.push_back({{"eth0", fmt::format("10.0.0.{}", number)}});
+  for (const std::size_t host : {1u, 3u}) all[host].push_back({"bmc0", "192.168.31.2"});
+  EXPECT_TRUE(shared(all).empty()) << "inside of each";
+  all[0].push_back({"bmc0", "172.16.0.1"});
+  EXPECT_EQ(shared(all).size(), 2u) << "the interface has another address elsewhere";
+  all[0].back() = {"other", "192.168.31.7"};
+  EXPECT_EQ(shared(all).size(), 2u) << "another host is in the subnet";
+}
+
+/// Pairs of all of these nodes; nodes from `first_slow` on are slow.
+Record halves(const std::string& hosts, unsigned first_slow, double slow = 11.7e6) {
+  Record record = record_of(hosts);
+  Evidence evidence(topologies_of(record), {.every_link = true});
+  record.sessions.emplace_back();
+  const auto nodes = static_cast<unsigned>(record.nodes.size());
+  const auto judge_it = [&](bool done) { judge(record, {evidence, {}, std::vector<bool>(nodes, true), done}); };
+  for (Round round = evidence.next(); !round.empty(); round = evidence.next()) {
+    RoundRecord done;
+    for (const auto& [a, b] : round) {
+      const double rate = (std::max(a, b) >= first_slow ? slow : 35.9e6) * (1 + 0.002 * ((3 * a + 5 * b) % 7));
+      done.pairs.push_back({a, b, 0, {rate, rate}, {}, 1e-4, 1e-4, 1e-4});
+    }
+    evidence.add(done.pairs);
+    record.sessions.back().rounds.push_back(done);
+    judge_it(false);
+  }
+  judge_it(true);
+  return record;
+}
+
+TEST(BringUpHosts, HalfOfTheNodesSlowIsNoPass) {
+  Record half = halves("a\nb\nc\nd\n", 2);
+  EXPECT_EQ(half.word, Outcome::inconclusive) << half.sentence;
+  EXPECT_NE(half.sentence.find("a to b is 3."), std::string::npos) << half.sentence;
+  EXPECT_EQ(half.nodes_that_are(NodeState::accepted), 0u);
+  half.again = "headrace bringup --out x";
+  EXPECT_EQ(next_steps(half).at(0).command, "headrace doctor --expect");
+  EXPECT_EQ(concluded_from(record_json(half), "x.json").doubt, half.doubt);
+  EXPECT_EQ(halves("a\nb\nc\nd\n", 4).word, Outcome::pass);
+  EXPECT_EQ(halves("a\nb\nc\nd\n", 2, 30e6).word, Outcome::pass) << "1.2 times is not far above";
+  EXPECT_EQ(halves("a\nb\nc\nd\ne\n", 3).word, Outcome::fail) << "two of five";
+}
+
+/// Of four nodes the pairs a-b, a-c...; all usual, but for the first.
+Record with_first(std::vector<double> first, const std::string& hosts = "a\nb\nc\nd\n", double noise = 0.01) {
+  Record record = record_of(hosts);
+  record.usual_rate = {1e9};
+  RoundRecord& round = record.sessions.emplace_back().rounds.emplace_back();
+  const auto add = [&](unsigned a, unsigned b, double times) {
+    round.pairs.push_back({a, b, 0, {1e9 * times, 1e9 * times}, {}, 1e-4, 1e-4, 1e-4});
+  };
+  for (const double times : first) add(0, 1, times);
+  for (unsigned b = 1; b < 4; ++b)
+    for (unsigned a = 0; a < b; ++a)
+      if (b > 1) add(a, b, 1 + noise * (static_cast<double>(b) - 2 * a));
+  return record;
+}
+
+TEST(BringUpHosts, AFastPairIsFarAboveNoiseAndUsual) {
+  EXPECT_TRUE(fast_pair(with_first({2})));
+  EXPECT_FALSE(fast_pair(with_first({1.4})));
+  EXPECT_FALSE(fast_pair(with_first({2}, "a\nb\nc\nd\n", 0.1))) << "within the noise";
+  EXPECT_FALSE(fast_pair(with_first({1, 2, 1}))) << "once of three times";
+  EXPECT_TRUE(fast_pair(with_first({2, 1, 2})));
+}
+
+TEST(BringUpHosts, PairsWithinASwitchMayBeFast) {
+  EXPECT_FALSE(fast_pair(with_first({2}, "a switch=s\nb switch=s\nc switch=t\nd switch=t\n")));
+  EXPECT_TRUE(fast_pair(with_first({2}, "a switch=s\nb switch=t\nc switch=s\nd switch=t\n")));
+  EXPECT_TRUE(fast_pair(with_first({2}, "a rack=s\nb rack=s\nc rack=s\nd rack=s\n"))) << "slower with others of it";
 }
 
 double uniform(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
@@ -376,6 +465,9 @@ TEST(BringUpHosts, ARecordIsReadAsItWasWritten) {
   EXPECT_EQ(record_json(record_from(text, "x.json")), text);
   EXPECT_THROW(record_from("{\"kind\": \"headrace.fleet\"}", "x.json"), UsageError);
   std::string wrong = text;
+  for (const char* option : {"\"no_rdma\"", "\"pairs_only\""}) wrong.replace(wrong.find(option) + 1, 1, "_");
+  EXPECT_EQ(record_json(record_from(wrong, "x.json")), text) << "older records have neither";
+  wrong = text;
   wrong.replace(wrong.find("[0, 1]"), 6, "[0, 3]");
   EXPECT_THROW(record_from(wrong, "x.json"), UsageError);
   wrong = text;
@@ -438,6 +530,8 @@ TEST(BringUpHosts, PassFailPassIsFlapping) {
 
 TEST(BringUpHosts, NextStepsFollowFromTheStates) {
   Record record = small_record();
+  record.nodes.emplace_back().host.name = "d";
+  record.nodes.back().state = NodeState::accepted;
   const auto next = [&] {
     std::vector<std::string> commands;
     for (const Step& step : next_steps(record)) commands.push_back(step.command);
@@ -456,9 +550,43 @@ TEST(BringUpHosts, NextStepsFollowFromTheStates) {
   EXPECT_EQ(next(), (std::vector<std::string>{"headrace bringup --out x --resume"}));
   record.nodes[2].missing.why = "gone";
   using States = std::vector<std::pair<std::string, std::string>>;
-  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
+  const States states{{"suspect", "a"}, {"confirmed", "b"}, {"accepted", "d"}, {"missing", "c"}};
+  EXPECT_EQ(nodes_by_state(record), states);
   record.nodes[1].missing.why = "gone";  // it stays bad
-  EXPECT_EQ(nodes_by_state(record), (States{{"suspect", "a"}, {"confirmed", "b"}, {"missing", "c"}}));
+  EXPECT_EQ(nodes_by_state(record), states);
+}
+
+TEST(BringUpHosts, NextStepsCanWork) {
+  Record record = small_record();
+  record.again = "headrace bringup --out x";
+  record.hosts_file = "my hosts";
+  const auto last = [&] { return next_steps(record).back().command; };
+  record.nodes[1].state = NodeState::suspect;
+  EXPECT_EQ(last(), "headrace bringup --out x --hosts 'my hosts' --resume") << "more rounds decide nothing of three";
+  record.nodes.emplace_back().host.name = "d";
+  EXPECT_EQ(last(), "headrace bringup --out x --resume");
+  for (NodeRecord& node : record.nodes) node.state = NodeState::suspect;
+  record.nodes[1].state = NodeState::confirmed;
+  EXPECT_EQ(last(), "headrace bringup --out x --hosts 'my hosts' --resume") << "none is accepted to be a partner";
+}
+
+/// The hosts file may be wrong: nothing is drained, and it is read again.
+TEST(BringUpHosts, ATypoInTheHostsFileDrainsNoNode) {
+  Record record = small_record();
+  record.again = "headrace bringup --out x";
+  record.hosts_file = "hosts";
+  record.nodes[1].state = NodeState::confirmed;
+  NamedFault own{{Finding::Scope::node, 1, 0, 0, 0, {}}, "node", "b", "it fails by itself: no e9", "correct it"};
+  own.brief = "fails by itself";
+  record.faults.push_back(own);
+  EXPECT_EQ(commands_for(record, Scheduler::slurm).drain.size(), 1u) << "its card is gone: the others have that name";
+  record.nodes[1].host.rails = {"e9"};
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).drain.empty());
+  EXPECT_TRUE(commands_for(record, Scheduler::kubernetes).nodes.empty());
+  EXPECT_EQ(next_steps(record).back().command, "headrace bringup --out x --hosts hosts --retest b");
+  own.brief = "";
+  record.faults.push_back(own);
+  EXPECT_EQ(commands_for(record, Scheduler::slurm).drain.size(), 1u) << "it is bad besides";
 }
 
 /// Neither more rounds nor waiting changes a second name of a machine.

@@ -6,9 +6,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <functional>
 #include <numeric>
 
+#include "harness/base/error.h"
 #include "harness/bringup/blame/fault_words.h"
 #include "tests/unit/bringup_record.h"
 
@@ -150,6 +152,14 @@ TEST(BringUpUnreached, AnAgentThatFailsByItselfIsNamedAndNoLink) {
   Cluster all = cluster(4);
   for (unsigned node = 0; node < 4; ++node) all.broken_agents.emplace(node, 0);
   EXPECT_EQ(titles(all), Titles{"network TCP"});
+}
+
+TEST(BringUpUnreached, AWrongSubnetIsNoMatterOfCables) {
+  Cluster of = cluster(5);
+  of.reaches = [](unsigned from, unsigned to, unsigned) { return from != 2 && to != 2; };
+  EXPECT_EQ(found(of).at(0).fix, "");
+  of.why = "10.9.0.3 port 4000: " + errno_text(ENETUNREACH);
+  EXPECT_NE(found(of).at(0).fix.find("routes"), std::string::npos) << found(of).at(0).fix;
 }
 
 TEST(BringUpUnreached, OneRailOfSeveral) {

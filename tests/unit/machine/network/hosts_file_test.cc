@@ -102,6 +102,11 @@ TEST(HostsFile, AHostIsKnownByItsNameOrItsFirstLabel) {
   EXPECT_EQ(host_named(hosts, "gpu02.cluster.example"), 1u);
   EXPECT_FALSE(host_named(hosts, "gpu01.other.example")) << "another host";
   EXPECT_FALSE(host_named(hosts, "gpu03")) << "either may be meant";
+  EXPECT_EQ(host_named(hosts, "GPU02"), 1u);
+  EXPECT_EQ(host_named(hosts, "GPU01."), 0u);
+  EXPECT_EQ(host_named({"NODE3.a"}, "node3"), 0u);
+  EXPECT_EQ(host_named({"twin", "Twin"}, "Twin"), 1u);
+  EXPECT_FALSE(host_named({"twin", "Twin"}, "TWIN")) << "either may be meant";
   EXPECT_EQ(host_named(hosts, "10.0.0.2"), 5u);
   EXPECT_FALSE(host_named(hosts, "10"));
   EXPECT_FALSE(host_named({}, "gpu01"));

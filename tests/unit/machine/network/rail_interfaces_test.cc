@@ -106,9 +106,9 @@ TEST_F(RailInterfaces, AddressesThatOthersKnowAHostBy) {
   card("class/net/ib0/device");
   stacked("veth1", "");
   stacked("docker0", "bridge", {"veth1"});
-  const HostAddresses all{{"lo", "127.0.0.1", true}, {"eth0", "10.0.0.1"}, {"eth0", "169.254.3.4"},
-                          {"usb0", "192.168.31.2"},  {"ib0", "10.1.0.1"},  {"docker0", "172.17.0.1"},
-                          {"veth1", "10.9.0.1"}};
+  const HostAddresses all{
+      {"lo", "127.0.0.1", true},        {"eth0", "10.0.0.1"}, {"eth0", "169.254.3.4"},   {"usb0", "192.168.31.2"},
+      {"tmfifo_net0", "192.168.100.1"}, {"ib0", "10.1.0.1"},  {"docker0", "172.17.0.1"}, {"veth1", "10.9.0.1"}};
   EXPECT_EQ(host_addresses(all, sys()), (HostAddresses{{"eth0", "10.0.0.1"}, {"ib0", "10.1.0.1"}}));
   const HostAddresses container{{"lo", "127.0.0.1", true}, {"veth1", "10.9.0.1"}, {"docker0", "172.17.0.1"}};
   EXPECT_EQ(host_addresses(container, sys()), (HostAddresses{{"veth1", "10.9.0.1"}}));
