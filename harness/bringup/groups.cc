@@ -198,6 +198,7 @@ void measure_groups(Record& record, Asking& ask, Audience& audience) {
   if (nodes.empty()) return;
   audience.step(kCollectives, nodes.size());
   const PlacedThere placed(ask, nodes, record.measuring.groups, "");
+  if (ask.crowd().stopped()) return;
   leave_out_unplaced(record, kCollectives, placed, nodes);
   if (nodes.size() < 2) return skip(record, kCollectives, "fewer than two nodes could take part");
   std::vector<GroupRun> groups;
@@ -233,6 +234,7 @@ void measure_load(Record& record, const std::string& job_file, Asking& ask, Audi
   if (nodes.empty()) return;
   audience.step(kLoad, nodes.size());
   const PlacedThere placed(ask, nodes, "", measuring.job);
+  if (ask.crowd().stopped()) return;
   leave_out_unplaced(record, kLoad, placed, nodes);
   if (nodes.size() < 2) return skip(record, kLoad, "fewer than two nodes could take part");
   std::vector<GroupRun> all(1);

@@ -92,7 +92,8 @@ bool alike(const std::string& a, const std::string& b) {
   if (a == b) return true;
   const auto x = number_of(a), y = number_of(b);
   // Sizes of memory differ by the kernel's own part.
-  return a.find("iB") != a.npos && x && y && std::abs(*x - *y) <= 0.01 * std::max(*x, *y);
+  return a.find("iB") != a.npos && x && y && std::isfinite(std::max(*x, *y)) &&
+         std::abs(*x - *y) <= 0.01 * std::max(*x, *y);
 }
 
 using ReportsAnswer = std::function<std::string(const Answered&)>;

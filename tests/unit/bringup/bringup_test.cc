@@ -219,6 +219,8 @@ TEST(BringUp, NamesASwitchWithNodesSlowByOneRail) {
   ASSERT_EQ(search.findings().size(), 1u);
   EXPECT_EQ(search.findings()[0].scope, Finding::Scope::switch_fabric);
   EXPECT_EQ(search.findings()[0].a, 2u);
+  EXPECT_LT(search.findings()[0].healthy, 0.0025);
+  EXPECT_NEAR(search.findings()[0].loss, 0.2, 0.06);
 }
 
 TEST(BringUp, NamesASwitchWithMostNodesSlow) {
@@ -230,6 +232,7 @@ TEST(BringUp, NamesASwitchWithMostNodesSlow) {
   ASSERT_EQ(search.findings().size(), 1u);
   EXPECT_EQ(search.findings()[0].scope, Finding::Scope::switch_fabric);
   EXPECT_EQ(search.findings()[0].a, 2u);
+  EXPECT_LT(search.findings()[0].healthy, 0.0025);
 }
 
 TEST(BringUp, TwoNodesCannotDecideWhichIsSlow) {
