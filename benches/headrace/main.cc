@@ -26,6 +26,7 @@
 #include "benches/headrace/version.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
+#include "harness/base/escape.h"
 #include "harness/base/version.h"
 
 namespace headrace::cli {
@@ -91,8 +92,8 @@ std::vector<Example> first_commands(const std::vector<std::string>& names) {
   std::vector<Example> all{{"headrace doctor", "Show this machine, and the tests that can run here"}};
   const NearData* const near = near_data(names);
   if (near != nullptr && !near->job.empty())
-    all.push_back({"headrace qualify configs/jobs/" + std::string(near->job) +
-                       ".yaml --data . --at ../headrace-scratch --out ../headrace-runs/first --budget 1min",
+    all.push_back({"cd .. && headrace qualify configs/jobs/" + std::string(near->job) + ".yaml --data " +
+                       shell_word(std::filesystem::current_path().filename().string()) + " --budget 1min",
                    "Can this storage feed a training job with the " + std::string(near->reads) + " of this folder?"});
   else
     all.push_back({"headrace qualify configs/jobs/resnet50-imagenet.yaml --at headrace-scratch --budget 1min",

@@ -58,7 +58,7 @@ std::vector<std::string> scheduler_names(const Record& record, std::span<const u
   return names;
 }
 
-/// All that is known against it may be an error of the hosts file: no other host has the interfaces that it names.
+/// Is its only fault perhaps an error of the hosts file? Then no other host has the interfaces that it names.
 bool may_be_misnamed(const Record& record, unsigned node) {
   const Host& host = record.nodes[node].host;
   const auto alike = [&](const NodeRecord& one) { return one.host.rails == host.rails && one.host.rdma == host.rdma; };

@@ -18,7 +18,7 @@ def fleet(headrace):
         return shlex.join([sys.executable, str(AGENT), version, "fleet.json"]) + " {host}"
 
     def run(nodes, *words, rails="", **fleet):
-        headrace.write("hosts", "".join(f"{name}{rails}\n" for name in nodes))
+        headrace.write("hosts", "".join(f"{name}{rails if isinstance(rails, str) else rails.get(name, '')}\n" for name in nodes))
         headrace.write("fleet.json", json.dumps(fleet))
         words = words if words else ("--hosts", "hosts")
         reported = headrace("bringup", "--pairs-only", "--no-report", "--out", "cluster", "--launch", launch(), *(() if "--time" in words else ("--time", "10ms")), *words)

@@ -239,7 +239,7 @@ def test_a_continued_bring_up_keeps_its_options(fleet, headrace):
     before = headrace.path("cluster/bringup.json").read_text()
     words = ("bringup", "--no-report", "--out", "cluster", "--launch", fleet.launch())
     for how in (["--resume"], ["--retest", "b"]):
-        for option, value, began in (("--time", "1s", "10ms"), ("--streams", "8", "4"), ("--seed", "1", "3"), ("--most-rounds", "7", "20")):
+        for option, value, began in (("--time", "1s", "0.01s"), ("--streams", "8", "4"), ("--seed", "1", "3"), ("--most-rounds", "7", "20")):
             for given in ([option, value], [f"{option}={value}"]):
                 refused = headrace(*words, *how, *given)
                 assert refused.code == 2 and f"{option}: this bring-up began with {option} {began}" in refused.err, refused
@@ -450,8 +450,11 @@ def test_a_slow_link_between_healthy_nodes_is_the_headline(fleet, headrace):
     assert "FAIL: the link b to d is slow; all 6 nodes are healthy." in shown and "Next: look at its routes" in shown, shown
 
 
-def test_a_typo_in_the_hosts_file_drains_no_node(fleet):
-    reported = fleet("abcdef", answers={"c": {"open": {"error": "interface e9 is not there"}}})
+def test_a_typo_in_the_hosts_file_drains_no_node(fleet, headrace):
+    lost = fleet("abcdef", answers={"c": {"open": {"error": "interface e9 is not there"}}})  # as the others: no typo
+    assert lost.code == 10 and "Next: scontrol update nodename=c state=drain" in lost.out, lost
+    shutil.rmtree(headrace.path("cluster"))
+    reported = fleet("abcdef", rails={**dict.fromkeys("abdef", " rail=e0"), "c": " rail=e9"}, answers={"c": {"open": {"error": "interface e9 is not there"}}})
     assert reported.code == 10 and "scontrol" not in reported.out and "kubectl" not in reported.out, reported
     assert "Next: headrace bringup --out cluster --hosts hosts --retest c\n" in reported.out, reported
 

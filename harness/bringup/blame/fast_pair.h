@@ -1,4 +1,4 @@
-// A pair far above the usual rate, though no part is bad: where half of the nodes are slow, theirs is the usual rate.
+// A pair far above the usual rate, though no part is bad. Where half of the nodes are slow, theirs is the usual rate.
 #pragma once
 
 #include <optional>
