@@ -148,7 +148,8 @@ std::vector<Step> next_steps(const Record& record) {
     steps.push_back({"when hosts can connect to one another", resume});
   else if (!record.doubt.empty()) {
     steps.push_back({"compare the usual rate with the line rate of each node", "headrace doctor --expect"});
-    steps.push_back({"or add nodes known to be sound to the hosts file", record.again + file + " --resume"});
+    steps.push_back(
+        {"or add sound nodes, or the switch= that nodes share, to the hosts file", record.again + file + " --resume"});
   } else if (record.nodes.size() < FaultWords::kFewestNodes && std::ranges::any_of(record.nodes, is_undecided))
     steps.push_back({"add hosts: fewer than four cannot be decided", record.again + file + " --resume"});
   else if (std::ranges::any_of(record.nodes, is_undecided))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "harness/base/median.h"
@@ -15,9 +16,10 @@
 namespace headrace::bringup {
 namespace {
 
-constexpr double kWellAbove = 1.5;  // times the usual rate
-constexpr double kFarOff = 20;      // standard deviations: single rates have heavy tails
-constexpr double kNormal = 1.4826;  // from the median of deviations to their standard deviation
+constexpr double kWellAbove = 1.5;   // times the usual rate
+constexpr double kFewestFast = 0.3;  // of the nodes: the search finds three bad ones in ten
+constexpr double kFarOff = 20;       // standard deviations: single rates have heavy tails
+constexpr double kNormal = 1.4826;   // from the median of deviations to their standard deviation
 
 using Pair = std::pair<unsigned, unsigned>;
 
@@ -50,19 +52,30 @@ std::string leaf_of(const Record& record, unsigned node) {
 std::optional<FastPair> fast_pair_of(const Record& record, unsigned rail) {
   const auto times = times_by_pair(record, rail);
   const double limit = limit_of(times);
-  const auto explained_by_switch = [&](const Pair& pair) {
+  std::set<unsigned> nodes, fast;  // of fast pairs
+  for (const auto& [pair, some] : times) {
+    nodes.insert({pair.first, pair.second});
+    if (statistics::median(some) > limit) fast.insert({pair.first, pair.second});
+  }
+  if (static_cast<double>(fast.size()) < kFewestFast * static_cast<double>(nodes.size())) return std::nullopt;
+  // Sound nodes are fast with one another. Where fast nodes also meet slowly, as between switches, the way decides.
+  const auto meet_slowly = [&](const auto& one) {
+    return fast.contains(one.first.first) && fast.contains(one.first.second) && statistics::median(one.second) <= limit;
+  };
+  if (std::ranges::any_of(times, meet_slowly)) return std::nullopt;
+  const auto explained_by_switch = [&](const Pair& pair, double median) {
     const std::string leaf = leaf_of(record, pair.first);
     if (leaf.empty() || leaf != leaf_of(record, pair.second)) return false;
     return std::ranges::none_of(times, [&](const auto& one) {
       const auto has = [&](unsigned node) { return one.first.first == node || one.first.second == node; };
       return has(pair.first) != has(pair.second) && leaf_of(record, one.first.first) == leaf &&
-             leaf_of(record, one.first.second) == leaf && statistics::median(one.second) <= limit;
+             leaf_of(record, one.first.second) == leaf && statistics::median(one.second) <= median / kWellAbove;
     });
   };
   std::optional<FastPair> fastest;
   for (const auto& [pair, some] : times)
     if (const double median = statistics::median(some);
-        median > limit && (!fastest || median > fastest->times) && !explained_by_switch(pair))
+        median > limit && (!fastest || median > fastest->times) && !explained_by_switch(pair, median))
       fastest = {pair.first, pair.second, rail, median};
   return fastest;
 }

@@ -178,7 +178,8 @@ void judge(Record& record, const Judged& judged) {
   const GroupsJudged groups = judge_groups(record);
   record.faults.insert(record.faults.end(), groups.faults.begin(), groups.faults.end());
   // The usual rate of a fleet with half of its nodes slow clears none of them.
-  record.doubt = judged.evidence.faults().empty() ? doubt_of(record) : "";
+  const auto slows = [](const Fault& fault) { return std::ranges::find(fault.in, Quality::rate) != fault.in.end(); };
+  record.doubt = retest.empty() && std::ranges::none_of(judged.evidence.faults(), slows) ? doubt_of(record) : "";
   const bool trusted = enough && record.doubt.empty();
   std::size_t taking_part = 0, undecided = 0, present = 0;
   for (unsigned node = 0; node < record.nodes.size(); ++node)

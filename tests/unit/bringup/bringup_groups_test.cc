@@ -207,7 +207,7 @@ TEST(BringUpGroups, AGroupSlowerThanTwoOthersMeasuresAgain) {
   }
 }
 
-TEST(BringUpGroups, AFailureIsTheGroupsAndAnEmptyAnswerNobodys) {
+TEST(BringUpGroups, AnEmptyAnswerIsNoFailure) {
   Cluster failed(2), empty(2), unreadable(2);
   failed.answer(0, "run", error("mpirun lost n01"));
   failed.collectives();
@@ -346,7 +346,7 @@ TEST(BringUpGroups, AStopKeepsNothingOfTheRun) {
   }
 }
 
-TEST(BringUpGroups, AStopWhileFilesArePlacedAccusesNobody) {
+TEST(BringUpGroups, AStopWhileFilesArePlacedIsNoFault) {
   Cluster collectives(2);
   collectives.stops_at = "place";
   collectives.collectives();

@@ -310,6 +310,32 @@ TEST(BringUpHosts, AFastPairIsFarAboveNoiseAndUsual) {
   EXPECT_TRUE(fast_pair(with_first({2, 1, 2})));
 }
 
+/// Pairs within each half are twice as fast as others, as behind two switches that the hosts file does not name.
+TEST(BringUpHosts, FastPairsOfSeveralGroupsAreNoDoubt) {
+  Record record = record_of("a\nb\nc\nd\ne\nf\n");
+  record.usual_rate = {1e9};
+  RoundRecord& round = record.sessions.emplace_back().rounds.emplace_back();
+  for (unsigned b = 1; b < 6; ++b)
+    for (unsigned a = 0; a < b; ++a) {
+      const double rate = (a < 3) == (b < 3) ? 2e9 : 1e9 + 1e6 * a;
+      round.pairs.push_back({a, b, 0, {rate, rate}, {}, 1e-4, 1e-4, 1e-4});
+    }
+  EXPECT_FALSE(fast_pair(record));
+  for (PairMeasured& one : round.pairs)  // now only a, b and c are fast
+    if (one.a >= 3) one.rate[0] = one.rate[1] = 1e9;
+  EXPECT_TRUE(fast_pair(record));
+}
+
+TEST(BringUpHosts, AFastPairOfManyNodesIsNoDoubt) {
+  Record record = with_first({2});
+  for (unsigned node = 4; node < 10; ++node) {
+    record.nodes.push_back(record.nodes[3]);
+    for (unsigned other = 0; other < node; ++other)
+      record.sessions.back().rounds.back().pairs.push_back({other, node, 0, {1e9, 1e9}, {}, 1e-4, 1e-4, 1e-4});
+  }
+  EXPECT_FALSE(fast_pair(record)) << "two of ten may be on one machine";
+}
+
 TEST(BringUpHosts, PairsWithinASwitchMayBeFast) {
   EXPECT_FALSE(fast_pair(with_first({2}, "a switch=s\nb switch=s\nc switch=t\nd switch=t\n")));
   EXPECT_TRUE(fast_pair(with_first({2}, "a switch=s\nb switch=t\nc switch=s\nd switch=t\n")));

@@ -97,7 +97,7 @@ TEST(BringUpPreflight, AValueOfHalfOfTheHostsIsNotUsual) {
   }
 }
 
-TEST(BringUpPreflight, AValueThatOneHadAtItsAcceptanceExcusesNobody) {
+TEST(BringUpPreflight, AValueOfOneAcceptedHostIsNotUsual) {
   std::vector<Answered> all = hosts(5);
   for (Answered& one : all) {
     one.accepted = one.host > 0;
@@ -230,7 +230,7 @@ TEST(BringUpPreflight, AHostsOwnReportOnItsHealthCountsAlone) {
   }
 }
 
-TEST(BringUpPreflight, EachFurtherNameOfAMachineIsTold) {
+TEST(BringUpPreflight, EachFurtherNameOfAMachineIsReported) {
   std::vector<Answered> all = hosts(4);
   all[1].facts.machine = all[3].facts.machine = "m0";
   const std::vector<Difference> same = same_machines(all);

@@ -154,7 +154,7 @@ TEST(BringUpStates, WithFewNodesNoStateIsInvented) {
   }
 }
 
-TEST(BringUpStates, TheWordSaysWhatWasFound) {
+TEST(BringUpStates, TheVerdictFollowsTheFindings) {
   Record record = of_nodes(8);
   const Evidence good = measured(record);
   const auto word = [&](const std::vector<Broken>& all) {
@@ -372,7 +372,7 @@ TEST(BringUpStates, PortErrorsOfAThirdOfThePortsAreTheirOwn) {
   }
 }
 
-TEST(BringUpStates, APointThatMostLackIsNobodysFault) {
+TEST(BringUpStates, APointThatMostLackIsNoFault) {
   for (const auto& [nothing, lacking] : {std::pair(4u, 2u), std::pair(4u, 3u), std::pair(6u, 0u), std::pair(7u, 0u)}) {
     Record record = of_nodes(12);
     NodeTests& tests = record.sessions[0].tests.emplace_back();
