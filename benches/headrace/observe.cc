@@ -106,6 +106,15 @@ std::string with_path(std::string text, const std::string& job) {
   return text;
 }
 
+/// The keys that a job needs and that were not seen: "step.time and step.micro_batch".
+std::string unknown_keys(const Observation& seen) {
+  std::string all;
+  for (const observe::Learned& one : seen.learned)
+    if (!one.known && (one.key == "step.time" || one.key == "step.micro_batch" || one.key == "dataset.sample_size"))
+      all += (all.empty() ? "" : " and ") + one.key;
+  return all;
+}
+
 /// How long training waits, what it waits for, and the command that proves it or finds a better setting.
 Answer observation_answer(const Observation& seen, const std::string& job) {
   Answer all{.sentence = Text::format("{}.", seen.limit.sentence)};
@@ -121,6 +130,8 @@ Answer observation_answer(const Observation& seen, const std::string& job) {
     return all;
   }
   all.next = with_path(seen.limit.command, job);
+  if (const std::string keys = unknown_keys(seen); !keys.empty())
+    all.next = Text::format("put {} into {}, then {}", keys, shell_word(job), all.next);
   return all;
 }
 
@@ -200,8 +211,9 @@ std::optional<MarkedFolder> folder_for(const ObserveArguments& given, const std:
   if (given.no_store) return std::nullopt;
   if (given.out.empty()) return MarkedFolder::make_next(session::next_folder("observe-" + name), "observation");
   const auto refuse_second = [&] {
+    const auto earlier = MarkedFolder::find(given.out);
     for (const char* const file : {"observe.json", "job.yaml"})
-      if (fs::exists(fs::path(given.out) / file))
+      if (earlier && earlier->folder().look(file))
         throw UsageError(
             fmt::format("--out: {} already holds an observation ({}); observations are never overwritten: name another "
                         "folder",

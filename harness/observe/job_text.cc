@@ -71,7 +71,7 @@ std::string job_text(const Recording& recording, const Observation& seen, const 
       out += comment(fmt::format("{}{}: {}", to_string(one.confidence), bounds(one), one.evidence), "  ");
       const bool free_text = one.key == "dataset.path";
       const std::string key = one.key.substr(dot + 1);
-      // Nothing replaces an unknown value: without it the job is taken as if it were 0.
+      // Nothing replaces an unknown value: without it a job is refused, or the value is taken as 0.
       out += one.known ? fmt::format("  {}: {}\n", key, free_text ? double_quoted(one.text) : one.text)
                        : fmt::format("  # {}: {}\n", key, free_text ? "--data " + one.text : "put in what you know");
     }

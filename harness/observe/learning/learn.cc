@@ -261,6 +261,12 @@ class Learner {
       return learn_unknown(seen_, "step.micro_batch", Dimension::count,
                            "samples could not be counted, and no data was seen being read");
     const double each = bytes_read() / steps_.count / gpus_;
+    if (each < guessed_size_) {
+      std::erase_if(seen_.learned, [](const Learned& one) { return one.key == "dataset.sample_size"; });
+      guessed_size_ = each;
+      number("dataset.sample_size", each, 0, Dimension::bytes, Confidence::guess,
+             "no sample was seen; as much as each GPU read for a step");
+    }
     number("step.micro_batch", std::max(1.0, std::round(each / guessed_size_)), 0, Dimension::count, Confidence::guess,
            fmt::format("samples could not be counted; in samples of {} this gives the {} that were read for each step",
                        format_quantity(guessed_size_, Dimension::bytes), format_quantity(each, Dimension::bytes)));

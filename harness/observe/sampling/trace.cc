@@ -138,6 +138,12 @@ std::vector<std::string> data_files(const Trace& trace, const std::vector<std::s
   return found;
 }
 
+/// Do opens count samples? A file that is read over many steps counts none.
+bool opens_count(const TracedFile& sum, Observation& seen) {
+  const double gpus = known(seen, "cluster.gpus_per_node").value;
+  return seen.steps == 0 || static_cast<double>(sum.opens_within) >= 0.5 * seen.steps * gpus;
+}
+
 /// Samples were of a guessed size, and bytes gave their rate: opens of files replace that.
 void count_samples(const TracedFile& sum, double guessed_size, Observation& seen) {
   const double gpus = known(seen, "cluster.gpus_per_node").value;
@@ -230,8 +236,10 @@ void apply_trace(const calls::Log& log, Observation& seen, double began_s, const
     layout.evidence = "traced: " + what;
   }
   const Learned size = known(seen, "dataset.sample_size");
-  put(seen, "dataset.sample_size", static_cast<double>(sum.read_bytes) / opens, Dimension::bytes, "traced: " + what);
-  if (size.confidence == Confidence::guess) count_samples(sum, size.known ? size.value : 0, seen);
+  const bool guessed = size.confidence == Confidence::guess;
+  if (!guessed || opens_count(sum, seen))
+    put(seen, "dataset.sample_size", static_cast<double>(sum.read_bytes) / opens, Dimension::bytes, "traced: " + what);
+  if (guessed && opens_count(sum, seen)) count_samples(sum, size.known ? size.value : 0, seen);
   if (!seen.data.complete || seen.data.files < files)
     put(seen, "dataset.samples", static_cast<double>(files), Dimension::count, "traced: " + what);
   if (sum.reads > 0) {
