@@ -87,13 +87,19 @@ std::string hosts_file(const std::vector<std::string>& names) {
   return "";
 }
 
+std::string here() {
+  std::error_code gone;
+  const std::filesystem::path path = std::filesystem::current_path(gone);
+  return gone ? "DIR" : path.string();
+}
+
 /// Three commands, each with a line on its question. `names`: files of the current folder and its folders.
 std::vector<Example> first_commands(const std::vector<std::string>& names) {
   std::vector<Example> all{{"headrace doctor", "Show this machine, and the tests that can run here"}};
   const NearData* const near = near_data(names);
   if (near != nullptr && !near->job.empty())
-    all.push_back({"cd .. && headrace qualify configs/jobs/" + std::string(near->job) + ".yaml --data " +
-                       shell_word(std::filesystem::current_path().filename().string()) + " --budget 1min",
+    all.push_back({"cd && headrace qualify configs/jobs/" + std::string(near->job) + ".yaml --data " +
+                       shell_word(here()) + " --budget 1min",
                    "Can this storage feed a training job with the " + std::string(near->reads) + " of this folder?"});
   else
     all.push_back({"headrace qualify configs/jobs/resnet50-imagenet.yaml --at headrace-scratch --budget 1min",

@@ -184,6 +184,7 @@ class TcpStream final : public Paired, public JoinsRanks {
     std::sort(rates.begin(), rates.end());
     const std::size_t n = rates.size();
     sink.put("bandwidth", n % 2 == 1 ? rates[n / 2] : (rates[n / 2 - 1] + rates[n / 2]) / 2);
+    if (!why_none_.empty()) return;  // the slowest may be among those without time
     sink.put("slowest_bandwidth", rates.front());
     if (why_no_port_.empty()) sink.put("nic_bandwidth", rates.front());
   }
@@ -295,7 +296,7 @@ class TcpStream final : public Paired, public JoinsRanks {
         all += 2;
         none += (matrix_->rate[a][b] < 0) + (matrix_->rate[b][a] < 0);
       }
-    why_none_ = none < all ? "" : kGiveTime;
+    why_none_ = none == 0 ? "" : kGiveTime;
     if (none > 0) no_time_ = fmt::format("{} of {} directions had no time: {}", none, all, kGiveTime);
   }
 

@@ -167,7 +167,7 @@ struct Asked {
   Asked(const std::function<Plan()>& make_plan, bool several) {
     try {
       plan = make_plan();
-    } catch (const UsageError& e) {
+    } catch (const std::exception& e) {
       if (!several) throw;
       wrong = e.what();
     }

@@ -67,7 +67,7 @@ std::string gbench_json(const StoredRun& run) {
 const RegisterExport gbench_registered{
     10,
     {"gbench", "gbench.json", [](const StoredRun& run, const ExportOptions&) { return gbench_json(run); },
-     "\"executable\": \"headrace\""}};
+     "\"headrace_version\": "}};
 
 }  // namespace
 }  // namespace headrace::results
