@@ -261,7 +261,8 @@ class Learner {
       return learn_unknown(seen_, "step.micro_batch", Dimension::count,
                            "samples could not be counted, and no data was seen being read");
     const double each = bytes_read() / steps_.count / gpus_;
-    if (each < guessed_size_) {
+    const auto is_mapped = [](const Learned& one) { return one.key == "dataset.layout" && one.text == "tokens"; };
+    if (each < guessed_size_ && std::ranges::none_of(seen_.learned, is_mapped)) {  // pages in memory are no reads
       std::erase_if(seen_.learned, [](const Learned& one) { return one.key == "dataset.sample_size"; });
       guessed_size_ = each;
       number("dataset.sample_size", each, 0, Dimension::bytes, Confidence::guess,
