@@ -201,7 +201,7 @@ void join_hosts(Record& record, const std::vector<Host>& hosts) {
           fmt::format("--hosts: {} has {} rails, but the bring-up in this folder has {}: name another folder",
                       host.name, host.rails.size(), record.nodes.front().host.rails.size()));
     const auto at = std::find_if(record.nodes.begin(), record.nodes.end(),
-                                 [&](const NodeRecord& node) { return node.host.name == host.name; });
+                                 [&](const NodeRecord& node) { return is_same_host(node.host.name, host.name); });
     NodeRecord& node = at == record.nodes.end() ? record.nodes.emplace_back() : *at;
     node.host = host;
   }
@@ -300,7 +300,8 @@ void refuse_foreign(const Record& kept, const std::vector<Host>& hosts, const Ho
   if (!given.drain.empty())
     throw UsageError(fmt::format("{}: --drain would run commands from it: {}", given.out, foreign));
   for (const NodeRecord& node : kept.nodes)
-    if (std::none_of(hosts.begin(), hosts.end(), [&](const Host& host) { return host.name == node.host.name; }))
+    if (std::none_of(hosts.begin(), hosts.end(),
+                     [&](const Host& host) { return is_same_host(host.name, node.host.name); }))
       throw UsageError(
           fmt::format("{}: {} is in it, and not in {}: {}", given.out, node.host.name, given.hosts, foreign));
 }

@@ -179,14 +179,14 @@ class RunShown final : public TerminalAudience {
     const PlanArguments& asked = arguments_.plan;
     const Help help = help_of(run, asked.job.empty() ? asked.file : asked.job, folder);
     const Written written = write_more(run, help, folder, std::move(files));
-    Summary summary = run.summary;
-    if (written.lost) summary.exit_code = exit_code_when_lost(summary.exit_code);
+    RunResult shown = run;
+    if (written.lost) shown.summary.exit_code = exit_code_when_lost(run.summary.exit_code);
     if (arguments_.json)
-      print_document(results::verdict_json(run) + "\n");
+      print_document(results::verdict_json(shown) + "\n");
     else
-      show(run, summary, help, folder, written);
+      show(shown, help, folder, written);
     if (written.lost) print_stderr_line(Text::format("headrace: {}", written.lost->what()));
-    return summary.exit_code;
+    return shown.summary.exit_code;
   }
 
  private:
@@ -220,8 +220,7 @@ class RunShown final : public TerminalAudience {
     return written;
   }
 
-  void show(const RunResult& run, const Summary& summary, const Help& help, const MarkedFolder* folder,
-            const Written& written) const {
+  void show(const RunResult& run, const Help& help, const MarkedFolder* folder, const Written& written) const {
     print(answer_text(answer(run, help), Terminal(stdout, shared_)));
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(expected_text(run.expected, Terminal(stdout, shared_), shared_.verbosity < 0));
@@ -232,7 +231,7 @@ class RunShown final : public TerminalAudience {
       print_line("files   " + wrap(Text::format("{}: {}", folder->path(), join(written.files)), 90, 8));
     if (!written.traced.empty()) print_line(written.traced);
     if (!written.report_reason.empty()) print_line(Text::format("report  not drawn: {}", written.report_reason));
-    print_line(last_line(summary, run.judgements));
+    print_line(last_line(run.summary, run.judgements));
   }
 
   static Answer answer(const RunResult& run, const Help& help) {

@@ -247,6 +247,9 @@ def test_a_continued_bring_up_keeps_its_options(fleet, headrace):
     again = headrace(*words, "--resume", "--time", "0.01s", "--seed", "3", "--streams", "4", "--most-rounds", "20", "--every-link")
     skipped = headrace.results("bringup.json", "cluster")["skipped"]
     assert again.code == 0 and {"step": "node tests", "why": "--pairs-only"} in skipped, again
+    headrace.write("hosts", "A\nb.\nc\nd\ne\nf\n")  # the same six (RFC 4343)
+    planned = headrace(*words, "--resume", "--hosts", "hosts", "--dry-run")
+    assert planned.code == 0 and re.search(r"^hosts +6$", planned.out, re.MULTILINE), planned
 
 
 def test_overwriting_is_refused_before_the_run(fleet, headrace):

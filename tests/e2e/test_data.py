@@ -1,5 +1,6 @@
 """Data that is not as it should be, disks that are full, and that nothing of the user's is ever touched."""
 
+import contextlib
 import json
 import os
 import re
@@ -254,6 +255,18 @@ def test_a_disk_that_becomes_full_loses_no_figure(headrace, small_disk, verb, wo
         assert result.out.splitlines()[-1].startswith("VERDICT ") and result.out.endswith(f" exit={code}\n"), result
         assert "sample_rate" in result.out and "files   " not in result.out, result
     assert not headrace.path("disk/results/verdict.json").exists()
+
+
+def test_a_lost_trace_shows_in_the_document_too(headrace, small_disk):
+    nearly_full(headrace.path("disk"), small_disk)
+    with headrace.path("disk/rest").open("wb", buffering=0) as rest, contextlib.suppress(OSError):
+        while True:
+            rest.write(bytes(4096))
+    headrace.write("job.yaml", "schema: 1\njob: a\ncluster: {nodes: 1, gpus_per_node: 1}\nstep: {time: 20ms, micro_batch: 4}\n"
+                               "dataset: {layout: files, samples: 64, sample_size: 10kB}\nloader: {workers_per_gpu: 1}\n")
+    result = headrace("rehearse", "job.yaml", "--at", "s", "--out", "run", "--budget", "4s", "--json", "--no-report", "--trace", "disk/trace.json")
+    assert result.code in (1, 10) and "disk/trace.json: No space left on device" in result.err, result
+    assert json.loads(result.out)["summary"]["exit_code"] == result.code, result
 
 
 def test_a_measurement_on_a_full_disk_prints_its_table(headrace, small_disk):

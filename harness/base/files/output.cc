@@ -86,12 +86,13 @@ std::string beginning(const std::string& path) {
 void check_output(const std::string& path, const std::string& input, std::string_view sign) {
   namespace fs = std::filesystem;
   std::error_code none;
-  if (!fs::is_regular_file(path, none) || names_open_file(path)) return;
+  if (path.empty() || names_open_file(path) || (fs::exists(path, none) && !fs::is_regular_file(path, none))) return;
   if (fs::equivalent(path, input, none))
     throw UsageError(fmt::format("{}: would be replaced, and it is read: name another file", path));
-  const std::string folder = fs::canonical(path, none).parent_path().string();
+  const std::string folder = fs::weakly_canonical(fs::absolute(path, none), none).parent_path().string();
   if (MarkedFolder::is_marked(folder))
     throw UsageError(fmt::format("{}: is in {}, which is headrace's own: name a file elsewhere", path, folder));
+  if (!fs::exists(path, none)) return;
   if (fs::file_size(path, none) > 0 && beginning(path).find(sign) == std::string::npos)
     throw UsageError(fmt::format("{}: holds what headrace did not make: remove it or name another file", path));
 }

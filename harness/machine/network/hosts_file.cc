@@ -129,7 +129,7 @@ std::vector<std::string> logins_of(const std::string& word, std::string& why) {
   return logins;
 }
 
-/// Names are equal in capitals and with a final dot, too (RFC 4343).
+/// Equal names have the same (RFC 4343).
 std::string plain_name(std::string name) {
   std::ranges::transform(name, name.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   if (name.ends_with('.')) name.pop_back();
@@ -401,6 +401,8 @@ std::vector<std::string> names_in(const std::string& list) {
   std::vector<std::string> names = logins_of(list, why);
   return why.empty() ? names : std::vector{list};
 }
+
+bool is_same_host(const std::string& a, const std::string& b) { return plain_name(a) == plain_name(b); }
 
 std::optional<std::size_t> host_named(const std::vector<std::string>& hosts, const std::string& name) {
   if (const auto same = std::find(hosts.begin(), hosts.end(), name); same != hosts.end())

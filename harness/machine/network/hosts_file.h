@@ -38,6 +38,8 @@ std::vector<Host> hosts_from(std::string_view text, const std::string& path);
 bool is_address(const std::string& name);
 /// The names of "node[1,3],gpu7"; of another text itself.
 std::vector<std::string> names_in(const std::string& list);
+/// Names are equal in capitals and with a final dot, too.
+bool is_same_host(const std::string& a, const std::string& b);
 /// Which of `hosts` `name` means: that name, also in other capitals. Else the only one with the same first label
 /// ("gpu01" and "gpu01.cluster.example"). Nothing where none is, or several are.
 std::optional<std::size_t> host_named(const std::vector<std::string>& hosts, const std::string& name);
