@@ -28,7 +28,7 @@ class File {
     if (fd_ < 0) throw unreadable(errno);
     if (!is_named_pipe()) return;
     ::close(fd_);
-    throw UsageError("is no file but a pipe or a device: write to a file what comes of it");
+    throw UsageError("is a pipe or a device: write its output to a file and name that");
   }
   ~File() { ::close(fd_); }
   File(const File&) = delete;

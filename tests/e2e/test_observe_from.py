@@ -103,7 +103,7 @@ def test_a_trace_that_cannot_be_read_is_refused(headrace):
     os.mkfifo(headrace.path("pipe"))
     for name in ("pipe", "/dev/zero", "/dev/urandom"):
         outcome = headrace("observe", "--from", name)
-        assert outcome.code == 2 and f"{name}: is no file but a pipe or a device" in outcome.err, outcome
+        assert outcome.code == 2 and f"{name}: is a pipe or a device" in outcome.err, outcome
     # No Python here has it, or the log is none: both are reported.
     log = headrace("observe", "--from", "a.darshan")
     assert log.code in (1, 2) and ("pip install darshan" in log.err or "no Darshan log" in log.err), log

@@ -33,10 +33,9 @@ Lines::Lines(std::string path) : path_(std::move(path)), packed_(std::make_uniqu
   if (fd < 0 || ::fstat(fd, &status) != 0) throw UsageError(fmt::format("{}: {}", path_, errno_text(errno)));
   if (!S_ISREG(status.st_mode)) {
     ::close(fd);
-    throw UsageError(fmt::format("{}: {}", path_,
-                                 S_ISDIR(status.st_mode)
-                                     ? "is a folder"
-                                     : "is no file but a pipe or a device: write to a file what comes of it"));
+    throw UsageError(fmt::format(
+        "{}: {}", path_,
+        S_ISDIR(status.st_mode) ? "is a folder" : "is a pipe or a device: write its output to a file and name that"));
   }
   packed_->file = ::gzdopen(fd, "rb");
   if (packed_->file == nullptr) {

@@ -147,7 +147,7 @@ class Learner {
       layout_ = "tokens";
       word("dataset.layout", layout_, Confidence::medium,
            fmt::format("read by {:.0f} page faults of mapped files; {}", sums_.faults, what));
-      guess_size(16384, "how many bytes of a mapped file are a sample cannot be seen from outside");
+      guess_size(16384, "the bytes of one sample of a mapped file cannot be seen from outside");
       return;
     }
     // Those that are open, and were not found being read, may be anything: a lock, a log, a mapped file.
@@ -162,7 +162,7 @@ class Learner {
         data.format == formats::Format::none) {
       word("dataset.layout", "files", Confidence::guess,
            what + "; less than one of them was read by calls, as where files are mapped, and lie in memory");
-      guess_size(1e5, "how many bytes of such a file are a sample cannot be seen from outside");
+      guess_size(1e5, "the bytes of one sample of such a file cannot be seen from outside");
       return;
     }
     const bool shards = data.format != formats::Format::none || data.mean_size() > kSmallFile;
@@ -178,7 +178,7 @@ class Learner {
     path(few ? Confidence::low : Confidence::medium);
     const double per_file = shards ? data.samples_per_file : 1;
     if (per_file <= 0) {
-      guess_size(1e5, "what of such a file is one sample is not known here");
+      guess_size(1e5, "the samples of such a file are not known here");
       return;
     }
     sample_size_ = data.mean_size() / per_file;

@@ -74,7 +74,7 @@ TEST(FileText, ASilentPipeIsGivenUp) {
 TEST(FileText, ANamedPipeIsRefused) {
   const TemporaryFolder tmp;
   ASSERT_EQ(::mkfifo((tmp / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(refusal(tmp / "pipe"), "is no file but a pipe or a device: write to a file what comes of it");
+  EXPECT_EQ(refusal(tmp / "pipe"), "is a pipe or a device: write its output to a file and name that");
 }
 
 }  // namespace
