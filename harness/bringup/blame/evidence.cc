@@ -10,6 +10,8 @@ constexpr double kOfUsualLatency = 20;
 // The difference that a cluster's network may have: a further hop (1 to 2 us for RDMA) is no loss.
 constexpr double kLeastLatency_s = 50e-6, kLeastRdmaLatency_s = 10e-6, kMostLatency_s = 1e-3;
 constexpr double kResentScale = 0.05;  // 0.26 % sent again are a loss of kDelta
+// A lossy part loses a burst now and then: a short measurement shows none of them, or several.
+constexpr double kHiddenBursts = 0.3, kScatteredBursts = 0.6;
 
 PartState worse(PartState a, PartState b) {
   constexpr std::array kOrder{PartState::accused, PartState::undecided, PartState::slower, PartState::cleared};
@@ -56,6 +58,8 @@ Evidence::Evidence(const std::vector<Topology>& networks, const SearchOptions& o
     each.every_link = options.every_link;
     each.most_rounds = options.most_rounds;
     for (const Quality quality : kQualities) {
+      each.prior.hidden = quality == Quality::resent ? kHiddenBursts : 0;
+      each.prior.scattered = quality == Quality::resent ? kScatteredBursts : 0;
       searches_.push_back({first_rail, quality, Search(network, each)});
       if (each.every_link) each.most_rounds *= 2;  // the first one sees to that, and takes longer
       each.every_link = false;

@@ -156,12 +156,14 @@ Weights Posterior::likelihood(double log_ratio, OneRate weighs) const {
   // A loss above the grid's greatest counts as that, and a rate above the usual one as no loss.
   const Noise& noise = fit().noise;
   const double at = std::clamp(log_ratio, kPlaces.back().at, 4 * noise.spread);
-  const double transient = noise.transient * low(at, noise.spread);
+  const double any = low(at, noise.spread), nothing = usual(at, noise.spread);
   Weights weights;
-  for (std::size_t loss = 0; loss < kStates; ++loss)
-    weights[loss] =
-        (1 - noise.transient) * usual(at - kPlaces[loss].at, std::hypot(noise.spread, kPlaces[loss].width)) +
-        transient + kRare;
+  for (std::size_t loss = 0; loss < kStates; ++loss) {
+    double density = usual(at - kPlaces[loss].at, std::hypot(noise.spread, kPlaces[loss].width));
+    if (loss >= kBad)
+      density = (1 - prior_.hidden - prior_.scattered) * density + prior_.hidden * nothing + prior_.scattered * any;
+    weights[loss] = (1 - noise.transient) * density + noise.transient * any + kRare;
+  }
   if (weighs == OneRate::all) return weights;
   const double sound = *std::max_element(weights.begin(), weights.begin() + kBad);
   for (std::size_t loss = kBad; loss < kStates; ++loss)

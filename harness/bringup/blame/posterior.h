@@ -49,6 +49,8 @@ struct Prior {
   double bad_switches = 0.01, bad_links = 0.002;
   double noise = 0.02;      // of one rate, as a share
   double transient = 0.02;  // of rates that are low for once
+  /// Of a bad part's rates: those that show no loss, and those that show any. A lossy cable drops bursts.
+  double hidden = 0, scattered = 0;
 };
 
 /// How measured rates differ where nothing is bad.

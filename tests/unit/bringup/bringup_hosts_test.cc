@@ -381,6 +381,42 @@ TEST(BringUpHosts, EachQualityAccuses) {
     }
 }
 
+/// Bursts that a lossy cable dropped, as measured for half a second each: a third of the pairs with it show none.
+TEST(BringUpHosts, ACableThatDropsBurstsIsFound) {
+  constexpr std::array kResent{0.0144, 0.0077, 0.0049, 0.0417, 0.0, 0.0342, 0.0119, 0.0, 0.0169, 0.0, 0.0};
+  constexpr unsigned kSeeds = 30;
+  for (const unsigned nodes : {6u, 40u}) {
+    std::map<PartState, unsigned> lossy, sound;
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
+      for (const bool bad : {true, false}) {
+        SearchOptions options;
+        options.seed = seed;
+        options.every_link = nodes == 6;
+        Evidence evidence({Topology{.nodes = nodes, .rails = 1, .switch_of = {}}}, options);
+        Random random(seed);
+        for (Round round = evidence.next(); !round.empty(); round = evidence.next()) {
+          std::vector<PairMeasured> measured;
+          for (const auto& [a, b] : round) {
+            PairMeasured one{a, b, 0, {}, {}};
+            for (double& rate : one.rate) rate = 1e9 * (1 + 0.03 * (uniform(random) - 0.5));
+            one.latency_s = 30e-6 * (1 + 0.5 * uniform(random));
+            const double share = kResent[random.next() % kResent.size()];
+            if (bad ? a == 3 || b == 3 : uniform(random) < 0.05) one.resent[0] = share;
+            measured.push_back(one);
+          }
+          evidence.add(measured);
+        }
+        for (unsigned node = 0; node < nodes; ++node) ++(bad && node == 3 ? lossy : sound)[evidence.node(node)];
+        for (const Fault& fault : evidence.faults())
+          EXPECT_TRUE(bad && fault.scope == Finding::Scope::node && fault.a == 3) << seed << " " << nodes;
+      }
+    EXPECT_GE(lossy[PartState::accused], kSeeds * 4 / 5);
+    EXPECT_LE(lossy[PartState::cleared], kSeeds / 10);
+    EXPECT_EQ(sound[PartState::accused], 0u);
+    EXPECT_LE(sound[PartState::undecided], sound[PartState::cleared] / 200);
+  }
+}
+
 TEST(BringUpHosts, ANearlyTotalLossIsFoundInQuietData) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const double left : {0.05, 0.001}) {
