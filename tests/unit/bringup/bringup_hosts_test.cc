@@ -310,6 +310,23 @@ TEST(BringUpHosts, AFastPairIsFarAboveNoiseAndUsual) {
   EXPECT_TRUE(fast_pair(with_first({2, 1, 2})));
 }
 
+TEST(BringUpHosts, EachRailHasItsOwnUsualRate) {
+  Record record = with_first({1});
+  record.usual_rate = {1e9, 4e9};
+  RoundRecord& round = record.sessions.back().rounds.back();
+  for (PairMeasured one : std::vector(round.pairs)) {
+    one.rail = 1;
+    for (double& rate : one.rate) rate *= 4;
+    round.pairs.push_back(one);
+  }
+  EXPECT_FALSE(fast_pair(record));
+  for (double& rate : round.pairs.back().rate) rate *= 2;  // c and d, and both are slow with others
+  const std::optional<FastPair> fast = fast_pair(record);
+  ASSERT_TRUE(fast);
+  EXPECT_EQ(std::tuple(fast->a, fast->b, fast->rail), std::tuple(2u, 3u, 1u));
+  EXPECT_NEAR(fast->times, 2, 0.05);
+}
+
 /// Pairs within each half are twice as fast as others, as behind two switches that the hosts file does not name.
 TEST(BringUpHosts, FastPairsOfSeveralGroupsAreNoDoubt) {
   Record record = record_of("a\nb\nc\nd\ne\nf\n");

@@ -50,6 +50,13 @@ TEST(BringUpRails, MostNodesSayHowManyPortsAreRails) {
   EXPECT_TRUE(record.skipped.empty());
 }
 
+TEST(BringUpRails, TwoOfFiveNodesAreNoMajority) {
+  Record record = with_ports({2, 2, 1, 3, 4});
+  EXPECT_EQ(rails(record), 1u);
+  for (const NodeRecord& node : record.nodes) EXPECT_TRUE(node.differences.empty());
+  EXPECT_EQ(record.skipped.size(), 1u);
+}
+
 /// A node whose ports are at these places: 'a' is "0000:0a:00.0/1"; they are called as the kernel does, in order.
 void put_ports(NodeRecord& node, const std::string& places) {
   node.facts.emplace();
