@@ -99,16 +99,19 @@ def test_unreadable_files_are_left_out_and_counted(headrace, own_data, bound_by_
     assert sum(headrace.results()["points"][0]["left_out"].values()) == 1
 
 
-@pytest.mark.parametrize("at_least, code, outcome", [("1/s", 11, "INCONCLUSIVE"), ("1e12/s", 10, "FAIL")])
+@pytest.mark.parametrize("at_least, code, outcome", [("1e-6/s", 11, "INCONCLUSIVE"), ("1e12/s", 10, "FAIL")])
 def test_a_data_set_with_an_unreadable_file_never_passes(headrace, own_data, bound_by_modes, at_least, code, outcome):
     (own_data / "d0" / "f0.bin").chmod(0)
     config = headrace.write("needs.yaml", headrace.path(reads(headrace, own_data)).read_text() +
                             f"needs: [{{id: rate, metric: small_file_read.sample_rate, at_least: {at_least}}}]\n")
     result = headrace.run(config, verb="qualify")
-    assert result.code == code, result
     [judged] = headrace.results()["judgements"]
+    if outcome == "FAIL" and judged["reason"] == "disturbed":  # other programs leave a miss open
+        code, outcome = 11, "INCONCLUSIVE"
+        assert judged["high"] < judged["need"], judged
+    assert result.code == code, result
     assert judged["outcome"] == outcome, judged
-    if outcome == "INCONCLUSIVE":
+    if at_least == "1e-6/s":
         assert "1 file of the data set cannot be read" in judged["explanation"], judged
 
 
@@ -238,13 +241,14 @@ def test_no_room_for_the_results(headrace, small_disk):
 
 
 @pytest.mark.parametrize("verb, words, code", [
-    ("run", [], 1), ("run", ["--json"], 1), ("qualify", ["--set", "needs.0.at_least=1/s"], 1),
-    ("qualify", ["--set", "needs.0.at_least=1e15/s"], 10)])
+    ("run", [], 1), ("run", ["--json"], 1), ("qualify", ["--set", "needs.0.at_least=1"], 1),
+    ("qualify", ["--set", "needs.0.at_least=1e6"], 10)])
 def test_a_disk_that_becomes_full_loses_no_figure(headrace, small_disk, verb, words, code):
     """There is room for the mark of the run folder, and none for its files."""
     nearly_full(headrace.path("disk"), small_disk)
-    headrace.write("needs.yaml", headrace.path("tiny.yaml").read_text() +
-                   "needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1/s}]\n")
+    # A fact is met or missed whatever else the machine does.
+    headrace.write("needs.yaml", headrace.path("tiny.yaml").read_text() + "  - {use: host_facts}\n"
+                   "needs: [{id: cores, metric: host_facts.cpu_cores, at_least: 1}]\n")
     result = headrace(verb, "-c", "needs.yaml", "--no-report", "--out", "disk/results", *words)
     assert result.code == code, result
     last = result.err.splitlines()[-1]

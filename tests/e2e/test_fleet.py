@@ -180,7 +180,7 @@ def ended(runner, how):
     """A run of this machine that really ended so."""
     if how == "INCONCLUSIVE":  # one repetition decides nothing
         runner.write("asks.yaml", TINY.replace("repeat: 5", "repeat: 1") +
-                     "needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1/s}]\n")
+                     "needs: [{id: rate, metric: small_file_read.sample_rate, at_least: 1e-6/s}]\n")
         assert runner.run("asks.yaml", verb="qualify", out=how).code == 11
     elif how == "ERROR":  # the second point loses its data on the way
         runner.write("loses.yaml", TINY + "  - {use: random_read, path: no_data, cache: warm, repeat: 1}\n")

@@ -18,7 +18,7 @@ def made(tmp_path_factory):
     """A run with one need that is met by far, and verdicts of it that a test may change."""
     from conftest import TINY, Headrace
     runner = Headrace(tmp_path_factory.mktemp("verdict"))
-    runner.write("tiny.yaml", TINY + "needs:\n  - {id: rate, metric: small_file_read.sample_rate, at_least: 1/s}\n")
+    runner.write("tiny.yaml", TINY + "needs:\n  - {id: rate, metric: small_file_read.sample_rate, at_least: 1e-6/s}\n")
     assert runner.run("tiny.yaml", verb="qualify", out="a").code == 0
     return runner
 

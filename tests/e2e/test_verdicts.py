@@ -31,12 +31,12 @@ def judged(headrace, result, code, word):
 
 
 def test_every_need_met(headrace):
-    judged(headrace, headrace.run(need(headrace, "1kB/s"), verb="qualify"), 0, "PASS")
+    judged(headrace, headrace.run(need(headrace, "1B/s"), verb="qualify"), 0, "PASS")
 
 
 def test_measurements_are_of_one_session_and_facts_are_not(headrace):
     reported = "Ranges cover this run only"
-    assert reported in headrace.run(need(headrace, "1kB/s"), verb="qualify").out
+    assert reported in headrace.run(need(headrace, "1B/s"), verb="qualify").out
     headrace.write("facts.yaml", "schema: 1\ntarget: {path: scratch}\nworkloads: [{use: host_facts}]\n"
                    "needs:\n  - {id: cores, metric: host_facts.cpu_cores, at_least: 1}\n")
     facts = headrace.run("facts.yaml", verb="qualify", out="facts")
@@ -51,13 +51,13 @@ def with_missed_fact(headrace, config):
 
 
 def test_need_missed(headrace):
-    judged(headrace, headrace.run(with_missed_fact(headrace, need(headrace, "1kB/s")), verb="qualify"), 10, "FAIL")
+    judged(headrace, headrace.run(with_missed_fact(headrace, need(headrace, "1B/s")), verb="qualify"), 10, "FAIL")
 
 
 def test_the_answer_comes_first(headrace):
     """At most three lines: the verdict in a sentence, what decides it, what to do next."""
-    assert headrace.run(need(headrace, "1kB/s"), verb="qualify").out.startswith("PASS: this node meets the requirement.\n\n")
-    missed = headrace.run(with_missed_fact(headrace, need(headrace, "1kB/s")), verb="qualify", out="missed").out.splitlines()
+    assert headrace.run(need(headrace, "1B/s"), verb="qualify").out.startswith("PASS: this node meets the requirement.\n\n")
+    missed = headrace.run(with_missed_fact(headrace, need(headrace, "1B/s")), verb="qualify", out="missed").out.splitlines()
     assert missed[0] == "FAIL: this node misses 1 of 2 requirements." and missed[1].startswith("  cores: "), missed[:4]
     assert " of 1.00 M needed (0 %)." in missed[1], missed[:4]
     open_ = headrace.run("need.yaml", "--looks", "1", verb="qualify", out="open").out.splitlines()
@@ -67,13 +67,13 @@ def test_the_answer_comes_first(headrace):
 
 
 def test_too_few_repetitions_to_decide(headrace):
-    config = need(headrace, "1kB/s")
+    config = need(headrace, "1B/s")
     judged(headrace, headrace.run(config, "--looks", "1", verb="qualify"), 11, "INCONCLUSIVE")
     assert headrace.results("verdict.json")["judgements"][0]["reason"] == "few-reps"
 
 
 def test_failure_outranks_inconclusive(headrace):
-    config = with_missed_fact(headrace, need(headrace, "1kB/s"))
+    config = with_missed_fact(headrace, need(headrace, "1B/s"))
     result = headrace.run(config, "--looks", "1", verb="qualify")
     words = {judgement["id"]: judgement["outcome"] for judgement in headrace.results("verdict.json")["judgements"]}
     assert result.code == 10 and words == {"reads": "INCONCLUSIVE", "cores": "FAIL"}, (result, words)
@@ -93,7 +93,7 @@ def test_everything_skipped(without_plugins):
 
 
 def test_incomplete(without_plugins):
-    config = need(without_plugins, "1kB/s", "  - {id: streams, metric: shard_stream.read_bandwidth, at_least: 1kB/s}\n")
+    config = need(without_plugins, "1B/s", "  - {id: streams, metric: shard_stream.read_bandwidth, at_least: 1B/s}\n")
     text = without_plugins.path(config).read_text()
     without_plugins.write(config, text.replace(
         "needs:", "  - {use: shard_stream, engine: io_uring, files: 1, file_size: 1MiB, workers: 1, cache: asis}\nneeds:"))
