@@ -68,6 +68,7 @@ Search::Search(Topology topology, const SearchOptions& options)
     : options_(options), posterior_(std::move(topology), options.prior), random_(options.seed) {
   const Topology& of = posterior_.topology();
   nodes_.assign(of.nodes, PartState::undecided);
+  in_doubt_.assign(of.nodes, false);
   ends_.assign(of.ends(), PartState::undecided);
   switches_.assign(of.switches(), PartState::undecided);
   for (unsigned node = 0; node < of.nodes; ++node) lost_.push_back(!of.has_any(node));
@@ -76,6 +77,11 @@ Search::Search(Topology topology, const SearchOptions& options)
 void Search::lose(unsigned node) { lost_[node] = true; }
 
 void Search::avoid(unsigned a, unsigned b) { avoided_.emplace(std::min(a, b), std::max(a, b)); }
+
+PartState Search::node(unsigned number) const {
+  const bool well = nodes_[number] == PartState::cleared || nodes_[number] == PartState::slower;
+  return well && in_doubt_[number] ? PartState::undecided : nodes_[number];
+}
 
 std::vector<unsigned> Search::undecided() const {
   std::vector<unsigned> all;
@@ -205,14 +211,18 @@ void Search::judge() {
   const double doubtful = undecided().empty() && !options_.every_link ? kVeryDoubtfulLink : kDoubtfulLink;
   candidates.clear();
   doubtful_links_.clear();
+  std::vector<std::size_t> open;  // most of their rates are low, though every link is to be judged
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Posterior::Link& link = links[i];
     const std::size_t first = link.rail * of.nodes;
-    if (lost_[link.a] || lost_[link.b] || link.doubt < doubtful || accused[first + link.a] || accused[first + link.b])
-      continue;
+    if (lost_[link.a] || lost_[link.b] || accused[first + link.a] || accused[first + link.b]) continue;
     const double slow_below = posterior_.noise().reference[link.rail] * (1 - kDelta / 2);
     const auto slow = static_cast<std::size_t>(
         std::count_if(link.rates.begin(), link.rates.end(), [&](double rate) { return rate < slow_below; }));
+    if (options_.every_link && 2 * slow > link.rates.size())
+      open.push_back(i);
+    else if (link.doubt < doubtful)
+      continue;
     const bool sure_of_ends =
         ends_[first + link.a] != PartState::undecided && ends_[first + link.b] != PartState::undecided;
     if (bad(link.belief) > 0.5 && sure_of_ends && link.rates.size() >= kFewestMeasured && 2 * slow > link.rates.size())
@@ -224,7 +234,11 @@ void Search::judge() {
     findings_.push_back({Finding::Scope::link, links[i].a, links[i].b, links[i].rail, mean_loss(links[i].belief),
                          healthy(links[i].belief)});
     std::erase(doubtful_links_, i);
+    std::erase(open, i);
   }
+  // Rates that are often low for once hide a slow link.
+  in_doubt_.assign(of.nodes, false);
+  for (const std::size_t i : open) in_doubt_[links[i].a] = in_doubt_[links[i].b] = true;
 }
 
 }  // namespace headrace::bringup

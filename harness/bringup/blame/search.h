@@ -54,7 +54,7 @@ class Search {
   void avoid(unsigned a, unsigned b);
 
   unsigned rounds() const { return rounds_; }
-  PartState node(unsigned number) const { return nodes_[number]; }  // the worst of its rails
+  PartState node(unsigned number) const;  // the worst of its rails, and of links that may be slow
   bool lost(unsigned node) const { return lost_[node]; }
   std::vector<unsigned> undecided() const;
   std::vector<Finding> findings() const { return findings_; }
@@ -82,7 +82,7 @@ class Search {
   Random random_;
   unsigned rounds_ = 0;
   std::vector<PartState> nodes_, ends_, switches_;
-  std::vector<bool> lost_;
+  std::vector<bool> lost_, in_doubt_;  // in_doubt_: an end of a link that may be slow
   std::set<std::pair<unsigned, unsigned>> avoided_;
   std::vector<Finding> findings_;
   std::vector<std::size_t> doubtful_links_;  // that may be slow, and are not known to be
