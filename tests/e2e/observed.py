@@ -39,12 +39,21 @@ class Seen:
         return self.reported["limit"]["id"]
 
     def near(self, key, truth):
-        """Within 5 % of the truth, or said to be unknown: the confidence is low, and the bounds that are reported hold it; or a guess."""
+        """Within 5 % of the truth, or said to be unknown. Then it is a guess, or the confidence is low, and the truth is at most 5 %
+        outside of the bounds that are reported."""
         one = self.learned[key]
         if one["confidence"] == "guess":  # of what is not known there is no value
             return
         right = abs(one["value"] - truth) <= 0.05 * truth
-        assert right or (one["confidence"] == "low" and one["low"] <= truth <= one["high"]), (one, truth)
+        assert right or (one["confidence"] == "low" and 0.95 * one["low"] <= truth <= 1.05 * one["high"]), (one, truth)
+
+
+def limits(seen, *right):
+    """One of those. Or the processors, or nothing is concluded, where other programs leave the job or the watcher none."""
+    queued = max(seen.reported[side].get("queued", {"share": 0})["share"] for side in ("consumer", "workers"))
+    busy = queued > 0.2 or seen.reported["idle_cpus"] < 0.1
+    shown = {key: seen.reported[key] for key in ("limit", "consumer", "workers")}
+    assert seen.limit in right + (("processor", "unknown") if busy else ()), shown
 
 
 def observe(headrace, data, *options, out="seen", page=("--no-report",)):

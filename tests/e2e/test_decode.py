@@ -56,8 +56,10 @@ def test_every_image_is_decoded_and_costs_something(headrace):
     assert result.code == 0, result
     reported = metrics(headrace)
     assert reported["image_rate"]["median"] > 0 and reported["bad_samples"]["median"] == 0, reported
-    # Processor time is of one sample: its rate per core is its inverse.
-    assert reported["rate_per_core"]["median"] * reported["cpu_time_per_sample"]["median"] == pytest.approx(1, rel=0.2), reported
+    for repetition in headrace.results()["points"][0]["repetitions"]:
+        # Processor time is of one sample: its rate per core is its inverse.
+        of = repetition["metrics"]
+        assert of["rate_per_core"] * of["cpu_time_per_sample"] == pytest.approx(1, rel=0.01), of
     mean_pixels = sum(w * h for w, h in SIZES) / len(SIZES)
     assert reported["pixel_rate"]["median"] == pytest.approx(reported["image_rate"]["median"] * mean_pixels, rel=0.2), reported
     assert "cpu_time_per_sample:" in result.out, "a line for the job file"
@@ -358,7 +360,8 @@ def test_a_rehearsal_decodes_with_the_jobs_codec(headrace):
     run = headrace.results(out="out")
     whole = {m["name"]: m["median"] for m in run["points"][0]["metrics"]}
     assert whole["decoding_share"] > 0 and whole["bad_samples"] == 0, whole
-    assert not re.search("storage is the limit", run["rehearsal"]["sentence"]), run["rehearsal"]
+    if not any(r["disturbance"]["disturbed"] for p in run["points"] for r in p["repetitions"]):  # by others' I/O it may be
+        assert not re.search("storage is the limit", run["rehearsal"]["sentence"]), run["rehearsal"]
 
 
 def test_generated_files_hold_encoded_samples(headrace):
@@ -468,7 +471,7 @@ def test_the_rate_of_decoding_is_judged(headrace, step, words):
     need = next(n for n in headrace.results("verdict.json", out="out")["judgements"] if n["id"] == "host.decode_rate")
     word = need["outcome"].upper()
     if word == "INCONCLUSIVE":
-        assert "disturbed" in need["explanation"], "the answer is clear: only other programs can leave it open"
+        assert need["reason"] in ("disturbed", "not-steady"), "the answer is clear: only other programs can leave it open"
     else:
         assert word in words and (word == "PASS" or need["measured"] * 100 < need["need"]), need
     assert "not proven: generated images of" in " ".join(result.out.split()), result

@@ -12,7 +12,7 @@ workloads:
 """
 # Memory that no machine has, and memory that any machine reaches.
 FAST = 'schema: 1\nrates:\n  - {part: memory, name: memory, rate: 90TB/s, source: "to see a finding"}\n'
-SLOW = 'schema: 1\nrates:\n  - {part: memory, name: memory, rate: 100MB/s, source: "to see too much"}\n'
+SLOW = 'schema: 1\nrates:\n  - {part: memory, name: memory, rate: 10kB/s, source: "to see too much"}\n'
 
 
 def figures(run):

@@ -260,7 +260,7 @@ def test_a_scratch_folder_that_is_swapped_is_named(headrace, planted):
 schema: 1
 target: {path: scratch}
 workloads:
-  - {use: small_file_read, label: one, files: 10, file_size: 8KiB, cache: asis, repeat: 8, rest: 100ms}
+  - {use: small_file_read, label: one, files: 10, file_size: 8KiB, cache: asis, repeat: 40, rest: 100ms}
   - {use: small_file_read, label: two, files: 300, file_size: 8KiB, cache: asis, repeat: 1}
   - {use: checkpoint_write, ranks: 2, shard_size: 64KiB, repeat: 1}
   - {use: metadata, width: 2, files_per_folder: 10, cache: asis, repeat: 1}

@@ -70,7 +70,7 @@ def test_unmeasurable_needs_are_listed_with_reasons(headrace):
 
 def test_a_newcomer_needs_no_other_file(headrace):
     job = headrace.write("my-job.yaml", README_JOB)
-    result = headrace("qualify", job, "--at", "scratch", "--budget", "5s", "--max-write", "48MiB", "--no-report", "--out", "out")
+    result = headrace("qualify", job, "--at", "scratch", "--budget", "12s", "--max-write", "48MiB", "--no-report", "--out", "out")
     assert result.code in (0, 10, 11, 12), result
     assert re.search(r"^VERDICT (PASS|FAIL|INCONCLUSIVE|INCOMPLETE|SKIPPED)", result.out, re.M), result
     run = headrace.results(out="out")

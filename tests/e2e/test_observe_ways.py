@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-from observed import LOADER, Seen, data
+from observed import LOADER, Seen, data, limits
 
 WAYS = LOADER.parent / "ways.py"
 # As the tests' own Python may have no torch.
@@ -27,13 +27,6 @@ def watched(headrace, data, way, *options):
     outcome = headrace("observe", "--no-report", "--out", "seen", "--", sys.executable, WAYS, data, way, *map(str, options))
     assert outcome.code == 0, outcome
     return Seen(headrace, "seen", outcome)
-
-
-def limits(seen, *right):
-    """One of those. Or the processors, or nothing is concluded, where other programs leave the job or the watcher none."""
-    queued = max(seen.reported[side].get("queued", {"share": 0})["share"] for side in ("consumer", "workers"))
-    busy = queued > 0.2 or seen.reported["idle_cpus"] < 0.1
-    assert seen.limit in right + (("processor", "unknown") if busy else ()), (seen.reported["limit"], seen.reported["consumer"], seen.reported["workers"])
 
 
 def is_fed(seen):

@@ -181,7 +181,8 @@ def test_its_command_runs(headrace, layout):
         pytest.skip(f"{layout}: this build does not read it")
     assert ran.code == 0, ran
     point = headrace.results(out="run")["points"][0]
-    assert point["status"] == "ok" and len(point["repetitions"]) > 1, point
+    # A machine that stands still for a second has no time left for the next one.
+    assert point["status"] == "ok" and (len(point["repetitions"]) > 1 or point["elapsed_s"] > 1), point
     rate = next(m for m in point["metrics"] if m["name"] in ("sample_rate", "read_iops"))
     assert rate["median"] > 0, rate
     shards = {"webdataset": "4 tar", "wids": "4 tar", "img2dataset": "4 tar", "tfds": "4 tfrecord", "t5x": "4 tfrecord",

@@ -18,6 +18,10 @@ def test_the_tutorial(headrace):
         assert program == "headrace"
         result = headrace(verb, *[LITTLE.get(word, word) for word in words], COLUMNS="100")
         print("$", program, verb, *words, "\n" + result.out)  # run.py pages -s: to bring the page up to date
+        ran.append(verb)
+        if verb == "size" and result.code == 2:  # where not every cold read was proven
+            assert "measured nothing that this job needs" in result.err, result
+            continue
         assert result.code in {0, 10, 11, 12}, (verb, result)
         if verb == "require":  # computed, the same on any machine
             missing = set(shown) - {"..."} - set(result.out.split("\n"))
@@ -31,7 +35,6 @@ def test_the_tutorial(headrace):
             assert len(rows) >= 2 and all(row in printed for row in rows), (rows, result.out)
             if verb == "qualify":
                 assert last[2] == now[2], (last, now)  # as many needs
-        ran.append(verb)
     assert ran == ["require", "require", "qualify", "size", "clean"], ran
     assert not headrace.path("scratch").exists()
 

@@ -45,7 +45,7 @@ def start(headrace, words):
 
 def test_the_job_of_kubernetes_qualifies_its_node(headrace):
     done = start(headrace, container("qualify-node.yaml")["command"])
-    assert done.returncode in (0, 10, 11) and "VERDICT" in done.stdout, done
+    assert done.returncode in (0, 10, 11, 12) and "VERDICT" in done.stdout, done
     assert headrace.path("data/runs/node1/verdict.json").exists(), done
 
 

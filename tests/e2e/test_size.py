@@ -7,6 +7,7 @@ import shutil
 import statistics
 
 import pytest
+from test_simulate import as_cold
 
 JOB = """\
 schema: 1
@@ -36,18 +37,8 @@ def made(tmp_path_factory):
     runner.write("job.yaml", JOB)
     runner.write("tiny.yaml", CONFIG)
     assert runner.run("tiny.yaml", out="a").code == 0
-    run = runner.results(out="a")
-    # As if its caches had been made cold, which not every machine lets one do, and as if nothing had disturbed it.
-    for point in run["points"]:
-        for repetition in point["repetitions"]:
-            repetition["steady"] = True
-            repetition["disturbance"]["disturbed"] = False
-        if point["workload"] == "small_file_read":
-            point["cache"] = "cold"
-            for repetition in point["repetitions"]:
-                repetition["cache"]["proven"] = True
     runner.path("cold").mkdir()
-    runner.write("cold/run.json", json.dumps(run))
+    runner.write("cold/run.json", json.dumps(as_cold(runner.results(out="a"))))
     return runner
 
 

@@ -78,8 +78,11 @@ def test_qualify_and_size_never_contradict(headrace):
                           "--out", out)
         assert result.code in (0, 10, 11, 12), result
         sized = headrace("size", "job.yaml", "--runs", out, "--out", f"sized-{word}", "--no-report", "--json")
-        assert sized.code in (0, 10, 11, 12), sized
         needs = {j["id"]: j for j in headrace.results(out=out)["judgements"]}
+        if sized.code == 2 and needs["ingest.read_bandwidth"].get("reason") == "cache-unproven":  # neither has a cold read
+            assert "measured nothing that this job needs" in sized.err, sized
+            continue
+        assert sized.code in (0, 10, 11, 12), sized
         phases = {p["phase"]: p for p in json.loads(sized.out)["phases"]}
         need, phase = needs["ingest.read_bandwidth"], phases["cold_epoch"]
         assert need["point"] == "small_file_read/job", need
