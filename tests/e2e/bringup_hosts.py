@@ -71,6 +71,29 @@ def states(done):
     return {node["name"]: node["state"] for node in done.record["nodes"]}
 
 
+def held_up(done, subject=""):
+    """Names of nodes that had a bad pair without `subject` ("node3", "node2 to node5"): a machine that stopped held them up."""
+    names = [node["name"] for node in done.record["nodes"]]
+    usual = done.record["usual_rate"][0]
+    bad = set(subject.split(" to ")) - {""}
+    held = set()
+    for pair in (pair for session in done.record["sessions"] for one in session["rounds"] for pair in one["pairs"]):
+        both = {names[node] for node in pair["nodes"]}
+        of_fault = both == bad if len(bad) == 2 else bool(both & bad)
+        if not of_fault and (min(pair["rate"]) < 0.9 * usual or max(pair["resent"]) > 0.002 or pair["latency_s"][1] > 0.002):
+            held |= both
+    held |= {names[node] for session in done.record["sessions"] for one in session["rounds"] for pair in one["failed"] for node in pair["nodes"]}
+    return held
+
+
+def assert_no_accusation(done, *missing):
+    """Nobody is named, and nobody is undecided but for who had a bad pair."""
+    assert named(done) == [] and {node["name"] for node in done.record["nodes"] if "missing" in node} == set(missing), done
+    undecided = {name for name, state in states(done).items() if state not in ("accepted", "retested")} - set(missing)
+    assert undecided <= held_up(done), (undecided, done)
+    assert done.returncode in ((11, 12) if missing else (11,)) if undecided else done.returncode == (12 if missing else 0), done
+
+
 def wait_for(process, event, count=1):
     for line in process.stderr:
         if json.loads(line)["event"] == event:

@@ -312,7 +312,7 @@ schema: 1
 target: {path: scratch, max_write: 10MiB}
 workloads:
   - {use: tcp_stream, processes: per_node, label: first, time: 100ms, repeat: 2}
-  - {use: tcp_stream, processes: per_node, label: long, time: 1s, repeat: 100, timeout: 5s}
+  - {use: tcp_stream, processes: per_node, label: long, time: 1s, repeat: 100, timeout: 30s}
 """)
     process = headrace.start("--progress", "plain", "run", "-c", "long.yaml", "--no-report", "--out", "results")
     for line in process.stderr:

@@ -182,7 +182,7 @@ def test_srun_without_a_meeting_point_is_reported(headrace):
 
 
 ENDLESS = READS + """\
-  - {use: mpi_all_reduce, message_size: 256KiB, calls: 200, repeat: 5000, timeout: 3s}
+  - {use: mpi_all_reduce, message_size: 256KiB, calls: 200, repeat: 5000, timeout: 12s}
 """
 
 

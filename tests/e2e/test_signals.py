@@ -48,7 +48,9 @@ def test_interrupted_while_data_is_made(headrace):
 
 def test_killed_while_data_is_made(headrace):
     big = ["--set", "workloads.0.files=4000", "--set", "target.max_write=4GiB"]
-    process = headrace.start("run", "-c", "tiny.yaml", "--no-report", "--out", "killed", *big)
+    # Should all data be there before it is killed, it goes on for minutes.
+    process = headrace.start("run", "-c", "tiny.yaml", "--no-report", "--out", "killed", *big, "--set", "workloads.0.repeat=1000",
+                             "--set", "workloads.0.rest=100ms")
     wait_for(headrace, process, lambda: list(headrace.folder.glob("scratch/data/*/*")))
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
@@ -121,7 +123,7 @@ def test_stopped_process_reports_the_stop(headrace):
     headrace.write("long.yaml", """\
 schema: 1
 target: {path: scratch}
-workloads: [{use: random_read, file_size: 16MiB, rate: 400/s, cache: asis, duration: 3s, repeat: 1}]
+workloads: [{use: random_read, file_size: 16MiB, rate: 400/s, cache: asis, duration: 8s, repeat: 1}]
 """)
     process = headrace.start("--progress", "json", "run", "-c", "long.yaml", "--no-report", "--out", "results")
     for line in process.stderr:

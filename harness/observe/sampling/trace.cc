@@ -91,6 +91,10 @@ Trace summed(const calls::Log& log, const Roles& roles, double began_s) {
   return trace;
 }
 
+bool has(const Observation& seen, const std::string& key) {
+  return std::ranges::any_of(seen.learned, [&](const Learned& one) { return one.key == key; });
+}
+
 Learned& known(Observation& seen, const std::string& key) {
   const auto found =
       std::find_if(seen.learned.begin(), seen.learned.end(), [&](const Learned& one) { return one.key == key; });
@@ -128,7 +132,8 @@ std::vector<std::string> data_files(const Trace& trace, const std::vector<std::s
     read.emplace_back(path, file.read_bytes);
     bytes += file.read_bytes;
   }
-  if ((seen.data.read && !seen.data.folder.empty()) || known(seen, "dataset.layout").text != "files") return found;
+  const bool has_folder = seen.data.read && !seen.data.folder.empty() && has(seen, "dataset.path");
+  if (has_folder || known(seen, "dataset.layout").text != "files") return found;
   const std::string folder = common_folder(read, bytes);
   if (folder.empty() || folder == "/") return found;
   std::erase_if(found, [&](const std::string& path) { return !path.starts_with(folder + "/"); });
@@ -240,7 +245,7 @@ void apply_trace(const calls::Log& log, Observation& seen, double began_s, const
   if (!guessed || opens_count(sum, seen))
     put(seen, "dataset.sample_size", static_cast<double>(sum.read_bytes) / opens, Dimension::bytes, "traced: " + what);
   if (guessed && opens_count(sum, seen)) count_samples(sum, size.known ? size.value : 0, seen);
-  if (!seen.data.complete || seen.data.files < files)
+  if (!seen.data.complete || seen.data.files < files || !has(seen, "dataset.samples"))
     put(seen, "dataset.samples", static_cast<double>(files), Dimension::count, "traced: " + what);
   if (sum.reads > 0) {
     std::uint64_t small = 0, all = 0;
