@@ -48,6 +48,15 @@ def fleet(headrace):
     return environment
 
 
+def assert_sound(headrace, done):
+    """A PASS; or undecided beside others that keep the processors busy, with not one wrong element."""
+    (need,) = headrace.results("run.json", "results")["judgements"]
+    if done.code == 11:
+        assert need["reason"] in ("disturbed", "not-steady") and need["measured"] == 0, (need, done)
+        return
+    assert done.code == 0 and need["outcome"] == "PASS" and "VERDICT PASS" in done.out, done
+
+
 def judged(headrace):
     return {j["scope"]: j for j in headrace.results("run.json", "results")["judgements"]}
 
@@ -126,7 +135,11 @@ def test_clocks_that_are_held_back_save_no_gpu(headrace, fleet, held, code):
     lines = [f"* * held_back {held}"] if held else []
     done = headrace("run", "-c", "burn.yaml", "--only", "gpu_burn", "--no-report", "--out", "results", **fleet(*lines))
     (missed,) = [j for j in headrace.results("run.json", "results")["judgements"] if j["id"] == "burn"]
-    assert done.code == code and missed["outcome"] == "FAIL" and "held back" not in missed["explanation"], done
+    if done.code == 11:  # others keep the processors busy
+        assert missed["reason"] in ("disturbed", "not-steady") and missed["measured"] < missed["need"], (missed, done)
+    else:
+        assert done.code == code and missed["outcome"] == "FAIL", done
+    assert "held back" not in missed["explanation"], done
     notes = headrace.results("run.json", "results")["points"][0]["notes"]
     assert held is None or f"gpu0 was held back: {held}" in notes, notes
 
@@ -134,7 +147,8 @@ def test_clocks_that_are_held_back_save_no_gpu(headrace, fleet, held, code):
 def test_sound_gpus_are_accused_of_nothing(headrace, fleet):
     headrace.write("burn.yaml", BURN % ("", 3, "true"))
     done = headrace("run", "-c", "burn.yaml", "--no-report", "--out", "results", **fleet("* * held_back power limit"))
-    assert done.code == 0 and "VERDICT PASS" in done.out and "bad=" not in done.out, done
+    assert_sound(headrace, done)
+    assert "bad=" not in done.out, done
 
 
 def laid(headrace, listed):
@@ -163,7 +177,7 @@ def test_a_gpu_that_the_driver_has_lost_is_missed(headrace, fleet):
 def test_eight_gpus_of_eight_are_all(headrace, fleet):
     headrace.write("burn.yaml", BURN % ("", 3, "true"))
     done = headrace("run", "-c", "burn.yaml", "--no-report", "--out", "results", **fleet(*laid(headrace, 8)))
-    assert done.code == 0, done
+    assert_sound(headrace, done)
 
 
 NODE = """\

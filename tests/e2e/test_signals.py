@@ -123,7 +123,7 @@ def test_stopped_process_reports_the_stop(headrace):
     headrace.write("long.yaml", """\
 schema: 1
 target: {path: scratch}
-workloads: [{use: random_read, file_size: 16MiB, rate: 400/s, cache: asis, duration: 8s, repeat: 1}]
+workloads: [{use: random_read, file_size: 16MiB, rate: 400/s, cache: asis, duration: 6s, repeat: 1}]
 """)
     process = headrace.start("--progress", "json", "run", "-c", "long.yaml", "--no-report", "--out", "results")
     for line in process.stderr:

@@ -96,8 +96,8 @@ def prolog_of_the_documentation(runner, folder, verdict):
 def test_the_prolog_of_the_documentation(made, tmp_path, change, state, code):  # noqa: F811
     prolog = prolog_of_the_documentation(made, tmp_path, stored(made, "verdict.json", change=change))
     reported = subprocess.run(
-        [WITH_SLURM, "--prolog", prolog, "--", "sh", "-c",
-         "timeout 5 sbatch --quiet --no-requeue --wrap 'touch ran' --chdir . --output /dev/null\n"
+        [WITH_SLURM, "--prolog", prolog, "-t", "170", "--", "sh", "-c",
+         "timeout 60 sbatch --quiet --no-requeue --wrap 'touch ran' --chdir . --output /dev/null\n"
          "for i in $(seq 1200); do [ -e ran ] || sinfo -h -o %t | grep -q drain && break; sleep 0.1; done\n"
          "for i in $(seq 1200); do sinfo -h -o %t | grep -q comp || break; sleep 0.1; done\n"
          "sinfo -h -o '%t %E'"], cwd=tmp_path, capture_output=True, text=True, timeout=180)
@@ -110,7 +110,7 @@ def test_the_batch_script_qualifies_each_node_and_compares_them(headrace):
     headrace.write("job.yaml", JOB)
     short_headrace(headrace, headrace.folder)
     done = subprocess.run(
-        [WITH_SLURM, "--", "sh", "-c", f'export PATH="$PWD:$PATH"; sbatch --wait -N 1 -o batch.log "{ROOT}/packaging/slurm/qualify.sbatch"'],
+        [WITH_SLURM, "-t", "280", "--", "sh", "-c", f'export PATH="$PWD:$PATH"; sbatch --wait -N 1 -o batch.log "{ROOT}/packaging/slurm/qualify.sbatch"'],
         cwd=headrace.folder, capture_output=True, text=True, timeout=300,
         env={**os.environ, "JOB": "job.yaml", "AT": "scratch", "OUT": "runs"})
     said = headrace.path("batch.log").read_text()

@@ -11,6 +11,9 @@ RANGES = {"use": "random_read", "path": "s3://bucket/set", "block_size": "10kB",
 SHARDS = {"use": "shard_stream", "path": "s3://bucket/set", "block_size": "16KiB", "repeat": 1, "workers": 2}
 
 
+BUSY = [("INCONCLUSIVE", reason) for reason in ("disturbed", "few-reps", "not-steady")]  # beside other programs
+
+
 def gets(store):
     """But those by which each worker sees, before the clock starts, whether it may read."""
     ranges = [headers.get("Range") for _, path, headers in store.seen if "list-type" not in path]
@@ -121,9 +124,9 @@ def test_latency_is_the_stores(headrace):
     with FaultyStore(made(30, 1000), latency=0.05) as store:
         run = headrace(store.endpoint, {**OBJECTS, "workers": 1})
         assert run.metric("first_byte_latency_p50_ns") >= 0.05e9, run.repetition["metrics"]
-    with FaultyStore(made(30, 1000), slow_start=0.05) as store:
+    with FaultyStore(made(12, 1000), slow_start=0.4) as store:  # a busy machine's first bytes are not so late
         run = headrace(store.endpoint, {**OBJECTS, "workers": 1})
-        assert run.metric("body_latency_p50_ns") >= 0.05e9 > run.metric("first_byte_latency_p50_ns"), run.repetition["metrics"]
+        assert run.metric("body_latency_p50_ns") >= 0.4e9 > run.metric("first_byte_latency_p50_ns"), run.repetition["metrics"]
 
 
 def test_needs_of_a_job_on_a_store_are_answered(headrace):
@@ -138,11 +141,12 @@ def test_needs_of_a_job_on_a_store_are_answered(headrace):
                              "--budget", "60s", "--no-report", "--out", f"out-{outcome}", endpoint=store.endpoint)
         judged = {j["id"]: j for j in json.loads((headrace.folder / f"out-{outcome}/run.json").read_text())["judgements"]}
         asked = judged["object_store.request_rate"]
-        assert asked["outcome"] == outcome or (outcome == "FAIL" and asked["outcome"] == "INCONCLUSIVE"), asked  # a busy machine
+        busy = (asked["outcome"], asked["reason"]) in BUSY
+        assert asked["outcome"] == outcome or busy or (outcome == "FAIL" and asked["outcome"] == "INCONCLUSIVE"), asked
         assert asked["metric"] == "small_file_read.read_iops", asked
         assert "requests were in flight; by their latency the need takes" in asked["explanation"], asked
         assert "to the first byte" in asked["explanation"] and "nine tenths of their time on data" in asked["explanation"], asked
-        assert ("cores" in asked["explanation"]) == (outcome == "PASS"), asked
+        assert ("cores" in asked["explanation"]) == (asked["outcome"] == "PASS"), asked
         assert asked["outcome"] != "FAIL" or "more requests in flight" in asked["next_step"], asked
 
 
@@ -157,8 +161,9 @@ def test_job_with_data_in_a_store(headrace):
         assert plan.returncode == 0 and "small_file_read" in plan.stdout, (plan.stdout, plan.stderr)
         done = headrace.command("qualify", "job.yaml", "--only", "small_file_read/job", "--looks", "5", "--budget", "30s",
                                 "--no-report", "--out", "out", endpoint=store.endpoint)
-        reported = {j["id"]: j["outcome"] for j in json.loads((headrace.folder / "out/run.json").read_text())["judgements"]}
-        assert reported["ingest.sample_rate"] == "PASS", (reported, done.stdout, done.stderr)
+        reported = {j["id"]: (j["outcome"], j["reason"]) for j in json.loads((headrace.folder / "out/run.json").read_text())["judgements"]}
+        # The need is tiny: nothing but a busy machine leaves it open.
+        assert reported["ingest.sample_rate"][0] == "PASS" or reported["ingest.sample_rate"] in BUSY, (reported, done.stdout, done.stderr)
         assert done.returncode != 1, (done.stdout, done.stderr)
     other = json.dumps(job).replace("20kB", "5MB")
     (headrace.folder / "other.yaml").write_text(other)

@@ -190,7 +190,7 @@ def test_ctrl_c_while_a_store_is_silent(headrace, answered, asked):
         (headrace.folder / "c.yaml").write_text(json.dumps(
             {"schema": 1, "name": "objects", "workloads": [OBJECTS | {"repeat": 100}, RANGES]}))
         process = headrace.start("run", "-c", "c.yaml", "--out", "out", "--no-report", endpoint=store.endpoint)
-        assert store.silent.wait(60)
+        assert store.silent.wait(150)
         process.send_signal(signal.SIGINT)
         reported, _ = process.communicate(timeout=240)
         reported += (headrace.folder / "out/run.json").read_text()

@@ -66,8 +66,9 @@ def test_a_pipeline_saves_into_the_store(headrace):
         with FaultyStore(dict(objects)) as store:
             run = headrace(store.endpoint, {**own, **steps, "checkpoint_mode": mode}, at="s3://bucket/mine")
             assert run.code == 0 and "every byte as it should be" in run.reported, run
-            assert run.metric("saves") > 0 and run.metric("save_fraction") > 0 and run.metric("time_to_durable_s") > 0, run
-            assert store.begun >= 2 * run.metric("saves") and not store.uploads and store.puts >= 2 * store.begun
+            saved = [r["metrics"] for r in run.point["repetitions"] if r["metrics"]["saves"] > 0]  # not while the machine stood still
+            assert saved and saved[0]["save_fraction"] > 0 and saved[0]["time_to_durable_s"] > 0, run
+            assert store.begun >= 2 * sum(one["saves"] for one in saved) and not store.uploads and store.puts >= 2 * store.begun
             assert store.below("set/") == sorted(objects) and not left(store), left(store)
     with FaultyStore(dict(objects), put_refuse_from=1, put_refusal=(403, error("AccessDenied"))) as store:
         run = headrace(store.endpoint, {**PIPELINE, **steps}, at="s3://bucket/mine")
@@ -104,7 +105,7 @@ def test_a_rehearsal_saves_into_the_store(headrace):
                                 "--no-report", "--out", "out", "--only", "input_pipeline/job", endpoint=store.endpoint)
         [point] = json.loads((headrace.folder / "out/run.json").read_text())["points"]
         assert point["status"] == "ok" and point["params"]["checkpoint_engine"] == "s3", (point, done.stdout, done.stderr)
-        assert point["repetitions"][-1]["metrics"]["saves"] > 0 and store.puts > 0 and not store.uploads, point
+        assert any(r["metrics"]["saves"] > 0 for r in point["repetitions"]) and store.puts > 0 and not store.uploads, point
 
 
 def test_a_rehearsal_over_a_store(headrace):
@@ -112,15 +113,17 @@ def test_a_rehearsal_over_a_store(headrace):
            "dataset": {"layout": "files", "samples": 256, "sample_size": "20kB"}, "loader": {"workers_per_gpu": 2}}
     (headrace.folder / "job.yaml").write_text(json.dumps(job))
     objects = {f"set/{i:04}": bytes(20_000) for i in range(256)}
-    judged = {}
-    for latency in (0.0, 0.1):  # 80 ms of two workers' time are a step; a batch takes 400 ms of one's then
+    judged, disturbed = {}, False
+    for latency in (0.0, 0.2):  # 80 ms of two workers' time are a step; a batch takes 800 ms of one's then
         with FaultyStore(objects, latency=latency) as store:
             done = headrace.command("rehearse", "job.yaml", "--data", "s3://bucket/set", "--budget", "6s", "--no-report", "--out",
                                     f"out{latency}", "--only", "input_pipeline/job", endpoint=store.endpoint)
         run = json.loads((headrace.folder / f"out{latency}/run.json").read_text())
         judged[latency] = run["judgements"][0]
+        disturbed |= any(r["disturbance"]["disturbed"] for r in run["points"][0]["repetitions"])
         assert done.returncode != 1 and run["points"][0]["status"] == "ok", (done.stdout, done.stderr)
-    assert judged[0.1]["outcome"] != "PASS" and judged[0.1]["measured"] < judged[0.0]["measured"], judged
+    assert judged[0.2]["outcome"] != "PASS" and (judged[0.2].get("measured") or 0) < 0.3, judged  # at best a step in 400 ms
+    assert disturbed or judged[0.2]["measured"] < judged[0.0]["measured"], judged
 
 
 def test_a_calibration_gets_objects_as_files(headrace):

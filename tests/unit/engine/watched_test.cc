@@ -51,10 +51,10 @@ TEST_F(Watched, AnExceptionFromProgressEndsTheStep) {
 TEST_F(Watched, ASignOfLifeIsNewsAndNotAWord) {
   const auto go = std::make_shared<std::atomic<bool>>(true);
   // News now and then: longer than the limit in all, but never without any for so long.
-  EXPECT_FALSE(run_watched("testing", impatient(1.0), {}, [](const DataProgress& progress) {
+  EXPECT_FALSE(run_watched("testing", impatient(6.0), {}, [](const DataProgress& progress) {
                  for (std::uint64_t i = 0; i < 15; ++i) {
                    progress(i, 15, "at it");
-                   std::this_thread::sleep_for(milliseconds(100));
+                   std::this_thread::sleep_for(milliseconds(500));
                  }
                }).hung);
   // The same words again and again.

@@ -135,7 +135,7 @@ TEST_F(ObserveSampler, DividesTimeAsFinelyWhereLooksAreSeldom) {
   proc.process(10, 1, "running\n");
   Sampler sampler({.proc = proc.root(), .most_cpu = 1e-6});
   ASSERT_TRUE(sampler.watch(10));
-  const Recording seen = looked(sampler, 2.5);
+  const Recording seen = looked(sampler, 6.5);
   EXPECT_GE(seen.slices.size(), 4u);  // from which a limit follows
   EXPECT_LT(seen.samples_per_s, 80);
 }

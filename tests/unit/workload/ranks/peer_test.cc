@@ -121,10 +121,10 @@ TEST(Peer, ALostPeerIsGivenUpLongBeforeItIsDue) {
 
 TEST(Peer, ABusyPeerIsWaitedFor) {
   auto [a, b] = connected();
-  TcpPeer leader(std::move(a), 0, "node-a", "node-b", "127.0.0.1", 4),
+  TcpPeer leader(std::move(a), 0, "node-a", "node-b", "127.0.0.1", 7),
       follower(std::move(b), 1, "node-b", "node-a", "");
   auto busy = std::async(std::launch::async, [&] {
-    std::this_thread::sleep_for(std::chrono::seconds(6));  // fills its buffers
+    std::this_thread::sleep_for(std::chrono::seconds(9));  // fills its buffers
     return follower.exchange("check data", 0, "right", 60);
   });
   EXPECT_EQ(leader.exchange("check data", 1, "", 600), "right");

@@ -90,9 +90,9 @@ TEST(Ranks, NameLateRanks) {
     if (ranks->rank() == 2) {
       while (!done) std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }
-    const std::string why = failure_of([&] { ranks->barrier("connect", 0.3); });
+    const std::string why = failure_of([&] { ranks->barrier("connect", 5); });
     if (ranks->rank() != 2) {
-      EXPECT_EQ(why, "connect: no word within 0.3 s from rank 2 (node2)");
+      EXPECT_EQ(why, "connect: no word within 5 s from rank 2 (node2)");
     }
     if (ranks->rank() == 0) done = true;
     EXPECT_EQ(ranks->lost(), "");
@@ -149,7 +149,7 @@ TEST(Ranks, NameRanksThatEndedSilently) {
   }
   const std::uint64_t begin = now_ns();
   EXPECT_EQ(failure_of([&] { zero->barrier("measure", 30); }), "measure: rank 1 (node2) ended without a word");
-  EXPECT_LT(now_ns() - begin, 5'000'000'000u);
+  EXPECT_LT(now_ns() - begin, 20'000'000'000u);
   EXPECT_EQ(zero->lost(), "rank 1 (node2) ended without a word");
   ::close(before);
 }
