@@ -37,8 +37,8 @@ def test_a_read_that_never_returns(headrace, faults, use, engine):
     result = ended(headrace, {"use": use, "engine": engine, **DATA},
                    {"use": "small_file_read", "label": "next", **DATA}, needs=[need])
     reason = check(headrace, result)
-    told = re.search(f"1 of 2 workers did not end within {PATIENCE_S} s of being asked to stop after ([0-9]+) s without any progress", reason)
-    assert told and int(told[1]) >= PATIENCE_S, reason
+    found = re.search(f"1 of 2 workers did not end within {PATIENCE_S} s of being asked to stop after ([0-9]+) s without any progress", reason)
+    assert found and int(found[1]) >= PATIENCE_S, reason
     assert result.points[1]["status"] == "not_reached" and "hung" in result.points[1]["reason"]
     assert result.judged("rate")["outcome"] == "ERROR"
     verdict = json.loads((headrace.out / "verdict.json").read_text())
