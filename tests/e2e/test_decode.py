@@ -471,7 +471,7 @@ def test_the_rate_of_decoding_is_judged(headrace, step, words):
     need = next(n for n in headrace.results("verdict.json", out="out")["judgements"] if n["id"] == "host.decode_rate")
     word = need["outcome"].upper()
     if word == "INCONCLUSIVE":
-        assert need["reason"] in ("disturbed", "not-steady"), "the answer is clear: only other programs can leave it open"
+        assert need["reason"] in ("disturbed", "few-reps", "not-steady"), "the answer is clear: only other programs can leave it open"
     else:
         assert word in words and (word == "PASS" or need["measured"] * 100 < need["need"]), need
     assert "not proven: generated images of" in " ".join(result.out.split()), result
