@@ -211,7 +211,7 @@ void Search::judge() {
   const double doubtful = undecided().empty() && !options_.every_link ? kVeryDoubtfulLink : kDoubtfulLink;
   candidates.clear();
   doubtful_links_.clear();
-  std::vector<std::size_t> open;  // most of their rates are low, though every link is to be judged
+  std::vector<std::size_t> open;  // most of their rates are low, and every link is judged
   for (std::size_t i = 0; i < links.size(); ++i) {
     const Posterior::Link& link = links[i];
     const std::size_t first = link.rail * of.nodes;
@@ -236,7 +236,7 @@ void Search::judge() {
     std::erase(doubtful_links_, i);
     std::erase(open, i);
   }
-  // Rates that are often low for once hide a slow link.
+  // Where low rates are frequent, they hide a slow link: its nodes stay undecided.
   in_doubt_.assign(of.nodes, false);
   for (const std::size_t i : open) in_doubt_[links[i].a] = in_doubt_[links[i].b] = true;
 }
