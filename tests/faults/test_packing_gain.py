@@ -17,7 +17,7 @@ def test_small_files_with_slow_opens_gain(counting_faults):
     assert done.returncode == 0, done
     words = " ".join(done.stdout.split())
     assert "rehearsed on 160 of 160 samples" in words and "packing gains: reading alone becomes as much faster" in words, words
-    assert sorted(p.name for p in counting_faults.backing.iterdir()) == ["images"], "nothing is left"
+    assert sorted(p.name for p in counting_faults.backing.iterdir()) == ["images"], (list(counting_faults.backing.rglob("shards*/**/*")), done)
 
 
 def test_without_byte_counts_no_gain_is_named(faults):

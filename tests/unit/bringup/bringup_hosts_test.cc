@@ -361,28 +361,47 @@ TEST(BringUpHosts, PairsWithinASwitchMayBeFast) {
 
 double uniform(Random& random) { return static_cast<double>(random.next() >> 11) * 0x1p-53; }
 
-/// Pairs of a fleet of `nodes` whose node 3 has what is `wrong`; measured as the search asks.
-Evidence searched(unsigned nodes, Quality wrong, bool any, std::uint64_t seed) {
-  SearchOptions options;
-  options.seed = seed;
+/// A fleet whose pairs are usual but for what `spoil` changes; measured as the search asks.
+template <class Spoil>
+Evidence searched(unsigned nodes, const SearchOptions& options, Spoil spoil) {
   Evidence evidence({Topology{.nodes = nodes, .rails = 1, .switch_of = {}}}, options);
-  Random random(seed);
+  Random random(options.seed);
   for (Round round = evidence.next(); !round.empty(); round = evidence.next()) {
     std::vector<PairMeasured> measured;
     for (const auto& [a, b] : round) {
       PairMeasured one{a, b, 0, {}, {}};
-      const bool bad = any && (a == 3 || b == 3);
       for (double& rate : one.rate) rate = 1e9 * (1 + 0.03 * (uniform(random) - 0.5));
       one.latency_s = 30e-6 * (1 + 0.5 * uniform(random));
-      if (uniform(random) < 0.02) one.resent[0] = 0.002;
-      if (bad && wrong == Quality::rate) one.rate[1] *= 0.85;
-      if (bad && wrong == Quality::latency) one.latency_s += 1e-3;
-      if (bad && wrong == Quality::resent) one.resent[1] = 0.02 * uniform(random);
+      spoil(one, random);
       measured.push_back(one);
     }
     evidence.add(measured);
   }
   return evidence;
+}
+
+/// Node 3 has what is `wrong`.
+Evidence searched(unsigned nodes, Quality wrong, bool any, std::uint64_t seed) {
+  return searched(nodes, {.seed = seed}, [&](PairMeasured& one, Random& random) {
+    const bool bad = any && (one.a == 3 || one.b == 3);
+    if (uniform(random) < 0.02) one.resent[0] = 0.002;
+    if (bad && wrong == Quality::rate) one.rate[1] *= 0.85;
+    if (bad && wrong == Quality::latency) one.latency_s += 1e-3;
+    if (bad && wrong == Quality::resent) one.resent[1] = 0.02 * uniform(random);
+  });
+}
+
+/// A search of nodes whose pairs have these rates.
+template <class Rate>
+Search searched_links(unsigned nodes, std::uint64_t seed, Rate rate, bool every_link = true) {
+  Search search({nodes, 1, {}}, {.every_link = every_link, .seed = seed});
+  Random random(seed);
+  for (Round round = search.next(); !round.empty(); round = search.next()) {
+    std::vector<PairRate> measured;
+    for (const auto& [a, b] : round) measured.push_back({a, b, 0, rate(a, b, random)});
+    search.add(measured);
+  }
+  return search;
 }
 
 TEST(BringUpHosts, EachQualityAccuses) {
@@ -406,23 +425,11 @@ TEST(BringUpHosts, ACableThatDropsBurstsIsFound) {
     std::map<PartState, unsigned> lossy, sound;
     for (std::uint64_t seed = 1; seed <= kSeeds; ++seed)
       for (const bool bad : {true, false}) {
-        SearchOptions options;
-        options.seed = seed;
-        options.every_link = nodes == 6;
-        Evidence evidence({Topology{.nodes = nodes, .rails = 1, .switch_of = {}}}, options);
-        Random random(seed);
-        for (Round round = evidence.next(); !round.empty(); round = evidence.next()) {
-          std::vector<PairMeasured> measured;
-          for (const auto& [a, b] : round) {
-            PairMeasured one{a, b, 0, {}, {}};
-            for (double& rate : one.rate) rate = 1e9 * (1 + 0.03 * (uniform(random) - 0.5));
-            one.latency_s = 30e-6 * (1 + 0.5 * uniform(random));
-            const double share = kResent[random.next() % kResent.size()];
-            if (bad ? a == 3 || b == 3 : uniform(random) < 0.05) one.resent[0] = share;
-            measured.push_back(one);
-          }
-          evidence.add(measured);
-        }
+        const SearchOptions options{.every_link = nodes == 6, .seed = seed};
+        const Evidence evidence = searched(nodes, options, [&](PairMeasured& one, Random& random) {
+          const double share = kResent[random.next() % kResent.size()];
+          if (bad ? one.a == 3 || one.b == 3 : uniform(random) < 0.05) one.resent[0] = share;
+        });
         for (unsigned node = 0; node < nodes; ++node) ++(bad && node == 3 ? lossy : sound)[evidence.node(node)];
         for (const Fault& fault : evidence.faults())
           EXPECT_TRUE(bad && fault.scope == Finding::Scope::node && fault.a == 3) << seed << " " << nodes;
@@ -439,20 +446,11 @@ TEST(BringUpHosts, ManyLowRatesHideNoSlowLink) {
   constexpr unsigned kSeeds = 40;
   unsigned found = 0, others = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
-    SearchOptions options;
-    options.seed = seed;
-    options.every_link = true;
-    Search search({8, 1, {}}, options);
-    Random random(seed);
-    for (Round round = search.next(); !round.empty(); round = search.next()) {
-      std::vector<PairRate> measured;
-      for (const auto& [a, b] : round) {
-        const bool slow = std::minmax(a, b) == std::minmax(1u, 4u);
-        const double once = uniform(random) < 1.0 / 6 ? 0.05 + 0.85 * uniform(random) : 1;
-        measured.push_back({a, b, 0, 5e6 * (slow ? 0.53 : 1) * once * (1 + 0.06 * uniform(random))});
-      }
-      search.add(measured);
-    }
+    const Search search = searched_links(8, seed, [](unsigned a, unsigned b, Random& random) {
+      const bool slow = std::minmax(a, b) == std::minmax(1u, 4u);
+      const double once = uniform(random) < 1.0 / 6 ? 0.05 + 0.85 * uniform(random) : 1;
+      return 5e6 * (slow ? 0.53 : 1) * once * (1 + 0.06 * uniform(random));
+    });
     bool named = false;
     for (const Finding& one : search.findings()) {
       const bool right = one.scope == Finding::Scope::link && one.a == 1 && one.b == 4;
@@ -469,17 +467,9 @@ TEST(BringUpHosts, ManyLowRatesHideNoSlowLink) {
 TEST(BringUpHosts, ANearlyTotalLossIsFoundInQuietData) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const double left : {0.05, 0.001}) {
-      SearchOptions options;
-      options.every_link = true;
-      options.seed = seed;
-      Search search({8, 1, {}}, options);
-      Random random(seed);
-      for (Round round = search.next(); !round.empty(); round = search.next()) {
-        std::vector<PairRate> measured;
-        for (const auto& [a, b] : round)
-          measured.push_back({a, b, 0, (a == 2 || b == 2 ? left : 1) * (1 + 0.002 * uniform(random))});
-        search.add(measured);
-      }
+      const Search search = searched_links(8, seed, [left](unsigned a, unsigned b, Random& random) {
+        return (a == 2 || b == 2 ? left : 1) * (1 + 0.002 * uniform(random));
+      });
       ASSERT_EQ(search.findings().size(), 1u) << seed << " " << left;
       EXPECT_EQ(search.findings()[0].a, 2u);
       EXPECT_TRUE(search.undecided().empty()) << seed << " " << left;
@@ -490,17 +480,10 @@ TEST(BringUpHosts, ANearlyTotalLossIsFoundInQuietData) {
 TEST(BringUpHosts, AFasterNodeMakesNoneSlow) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed)
     for (const unsigned nodes : {8u, 64u}) {
-      SearchOptions options;
-      options.every_link = nodes == 8;
-      options.seed = seed;
-      Search search({nodes, 1, {}}, options);
-      Random random(seed);
-      for (Round round = search.next(); !round.empty(); round = search.next()) {
-        std::vector<PairRate> measured;
-        for (const auto& [a, b] : round)
-          measured.push_back({a, b, 0, (a == 2 || b == 2 ? 1.1 : 1) * (1 + 0.04 * uniform(random))});
-        search.add(measured);
-      }
+      const auto rate = [](unsigned a, unsigned b, Random& random) {
+        return (a == 2 || b == 2 ? 1.1 : 1) * (1 + 0.04 * uniform(random));
+      };
+      const Search search = searched_links(nodes, seed, rate, nodes == 8);
       EXPECT_TRUE(search.findings().empty()) << seed << " " << nodes;
       EXPECT_TRUE(search.undecided().empty()) << seed << " " << nodes;
     }
