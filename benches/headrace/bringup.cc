@@ -31,7 +31,7 @@ struct SimulatedArguments {
   std::optional<std::uint64_t> seed;
   std::string bad = "2%", loss = "6%", links = "0", noise = "2%", transient = "2%", transient_loss = "15%", heavy = "0";
   std::string prior_bad = "2%", prior_noise = "2%", prior_transient = "2%", format = "text", out;
-  bool no_report = false;
+  bool every_link = false, no_report = false;
 };
 
 using namespace bringup;
@@ -58,6 +58,7 @@ FleetPlan plan_of(const SimulatedArguments& given) {
   plan.transient_loss = any_share("--transient-loss", given.transient_loss);
   plan.heavy = any_share("--heavy", given.heavy);
   plan.search.most_rounds = given.most_rounds;
+  plan.search.every_link = given.every_link || given.nodes <= kEveryLink;
   plan.search.prior.bad_ends = std::clamp(any_share("--prior-bad", given.prior_bad), 1e-4, 0.5);
   plan.search.prior.noise = std::max(any_share("--prior-noise", given.prior_noise), 1e-3);
   plan.search.prior.transient = std::clamp(any_share("--prior-transient", given.prior_transient), 1e-4, 0.5);
@@ -69,9 +70,8 @@ FleetPlan plan_of(const SimulatedArguments& given) {
 
 /// With `out` one fleet, brought up as real hosts are, into that folder.
 int bringup_simulated(const SimulatedArguments& given, const Shared& shared) {
-  FleetPlan plan = plan_of(given);
+  const FleetPlan plan = plan_of(given);
   if (!given.out.empty()) {
-    plan.search.every_link = plan.nodes <= kEveryLink;
     BringupFolder folder(given.out, !given.no_report);
     Record record = simulated_record(plan, given.seed.value_or(1), [&](const Record& now) { folder.keep(now); });
     return folder.finish(record, given.format, shared);
@@ -99,7 +99,7 @@ int bringup_simulated(const SimulatedArguments& given, const Shared& shared) {
            {"links", sum.false_links},
            {"fleets", sum.fleets_with_false}}},
          {"switches", {{"bad", sum.bad_switches}, {"found", sum.found_switches}}},
-         {"links", {{"bad_that_met", sum.bad_links_met}, {"found", sum.found_links}}},
+         {"links", {{"bad_that_met", sum.bad_links_met}, {"found", sum.found_links}, {"missed", sum.missed_links}}},
          {"slowest_decision_s", sum.slowest_decision_s}}));
     return exit_code(sum.word);
   }
@@ -115,7 +115,8 @@ int bringup_simulated(const SimulatedArguments& given, const Shared& shared) {
   if (sum.bad_switches > 0)
     print_line(Text::format("bad switches        {}; found {}", sum.bad_switches, sum.found_switches));
   if (sum.bad_links_met > 0)
-    print_line(Text::format("bad links that met  {}; found {}", sum.bad_links_met, sum.found_links));
+    print_line(Text::format("bad links that met  {}; found {}, missed {}", sum.bad_links_met, sum.found_links,
+                            sum.missed_links));
   print_line(Text::format("slowest decision    {} of processor time",
                           format_quantity(sum.slowest_decision_s, Dimension::seconds)));
   print_line(Text::format("VERDICT {} fleets={} false={} missed={} undecided={} exit={}", to_string(sum.word),
@@ -165,6 +166,7 @@ int bringup_verb(BringupArguments& given, const Shared& shared) {
     given.simulated.most_rounds = given.most_rounds;
     given.simulated.format = given.format;
     given.simulated.out = given.hosts.out;
+    given.simulated.every_link = given.hosts.every_link;
     given.simulated.no_report = given.hosts.no_report;
     return bringup_simulated(given.simulated, shared);
   }

@@ -16,6 +16,7 @@ constexpr double kOfEnds = 0.5, kOfSwitches = 0.25, kOfLinks = 0.25;
 constexpr double kOfBeta = 0.2;             // the rest is for effects outside of the model
 constexpr double kDoubtfulLink = 0.01;      // measured again with undecided nodes, and where all links are judged
 constexpr double kVeryDoubtfulLink = 0.05;  // and above this in a round of its own
+constexpr double kBeyondNoise = 2;          // standard deviations
 constexpr std::size_t kMostOfLink = 10;     // rates of one link; it stays undecided then
 
 /// As many as possible, the surest first, while the chances of a wrong accusation add up to at most `allowed`.
@@ -145,6 +146,14 @@ Search::OfSwitch Search::worst_rail(unsigned leaf, const std::vector<bool>& accu
   return worst;
 }
 
+/// Are most of its rates lower than noise explains?
+bool Search::mostly_below_noise(const Posterior::Link& link) const {
+  const Noise& noise = posterior_.noise();
+  const double below = noise.reference[link.rail] * (1 - std::max(kDelta / 2, kBeyondNoise * noise.spread));
+  const auto low = std::count_if(link.rates.begin(), link.rates.end(), [&](double rate) { return rate < below; });
+  return 2 * static_cast<std::size_t>(low) > link.rates.size();
+}
+
 void Search::judge() {
   const Topology& of = posterior_.topology();
   findings_.clear();
@@ -219,7 +228,7 @@ void Search::judge() {
     const double slow_below = posterior_.noise().reference[link.rail] * (1 - kDelta / 2);
     const auto slow = static_cast<std::size_t>(
         std::count_if(link.rates.begin(), link.rates.end(), [&](double rate) { return rate < slow_below; }));
-    if (options_.every_link && 2 * slow > link.rates.size())
+    if (options_.every_link && mostly_below_noise(link))
       open.push_back(i);
     else if (link.doubt < doubtful)
       continue;

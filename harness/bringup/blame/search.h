@@ -70,6 +70,7 @@ class Search {
   };
   OfSwitch worst_rail(unsigned leaf, const std::vector<bool>& accused) const;
   bool agreed(unsigned node, unsigned rail, const std::vector<bool>& accused) const;
+  bool mostly_below_noise(const Posterior::Link& link) const;
   double information(unsigned about, unsigned with) const;
   Round random_matching();
   Round chosen_pairs();

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <thread>
+#include <utility>
 
 #include "harness/base/parallel.h"
 #include "harness/base/quantiles.h"
@@ -22,11 +24,16 @@ double processor_s() {
 
 void count(const MadeFleet& truth, const Search& search, SimulatedFleet& fleet) {
   std::vector<bool> named(truth.plan.nodes, false), named_switch(truth.bad_switch.size(), false);
+  std::set<std::pair<unsigned, unsigned>> found;
+  const auto well = [&](unsigned node) {
+    return search.node(node) == PartState::cleared || search.node(node) == PartState::slower;
+  };
   for (const Finding& one : search.findings()) {
     if (one.scope == Finding::Scope::switch_fabric) {
       named_switch[one.a] = true;
       ++(truth.bad_switch[one.a] ? fleet.found_switches : fleet.false_switches);
     } else if (one.scope == Finding::Scope::link) {
+      found.emplace(one.a, one.b);
       ++(truth.bad_link(one.a, one.b) ? fleet.found_links : fleet.false_links);
     } else {
       named[one.a] = true;
@@ -35,13 +42,15 @@ void count(const MadeFleet& truth, const Search& search, SimulatedFleet& fleet) 
   for (unsigned node = 0; node < truth.plan.nodes; ++node) {
     fleet.bad_nodes += truth.bad_node[node];
     fleet.false_nodes += named[node] && !truth.bad_node[node];
-    const PartState state = search.node(node);
-    fleet.missed_nodes += truth.bad_node[node] && (state == PartState::cleared || state == PartState::slower);
-    fleet.undecided_nodes += state == PartState::undecided;
+    fleet.missed_nodes += truth.bad_node[node] && well(node);
+    fleet.undecided_nodes += search.node(node) == PartState::undecided;
   }
   fleet.bad_switches += static_cast<unsigned>(std::count(truth.bad_switch.begin(), truth.bad_switch.end(), true));
-  for (const Posterior::Link& link : search.posterior().links())
-    fleet.bad_links_met += link.rail == 0 && truth.bad_link(link.a, link.b);
+  for (const Posterior::Link& link : search.posterior().links()) {
+    if (link.rail != 0 || !truth.bad_link(link.a, link.b)) continue;
+    ++fleet.bad_links_met;
+    fleet.missed_links += well(link.a) && well(link.b) && !found.contains({link.a, link.b});
+  }
 }
 
 }  // namespace
@@ -71,9 +80,11 @@ SimulatedFleet simulate(const FleetPlan& plan, std::uint64_t seed) {
 }
 
 std::vector<SimulatedFleet> simulate_fleets(const FleetPlan& plan, unsigned fleets, std::uint64_t seed) {
+  constexpr std::uint64_t kMostFleets = 1'000'000;  // of one seed: the next seed's are all others
   std::vector<SimulatedFleet> all(fleets);
+  const std::uint64_t first = 1 + (seed - 1) * kMostFleets;
   parallel_for(fleets, std::thread::hardware_concurrency(),
-               [&](unsigned, std::uint64_t i) { all[i] = simulate(plan, Random(seed + i).next()); });
+               [&](unsigned, std::uint64_t i) { all[i] = simulate(plan, Random(first + i).next()); });
   return all;
 }
 
@@ -99,6 +110,7 @@ SimulationSummary summary_of(const std::vector<SimulatedFleet>& fleets, const Se
     sum.found_switches += one.found_switches;
     sum.bad_links_met += one.bad_links_met;
     sum.false_links += one.false_links;
+    sum.missed_links += one.missed_links;
     sum.found_links += one.found_links;
     sum.fleets_with_false += one.false_nodes + one.false_switches + one.false_links > 0;
   }

@@ -25,7 +25,7 @@ struct SimulatedFleet {
   unsigned rounds = 0, pairs = 0;
   unsigned bad_nodes = 0, false_nodes = 0, missed_nodes = 0, undecided_nodes = 0;  // missed: called healthy
   unsigned bad_switches = 0, false_switches = 0, found_switches = 0;
-  unsigned bad_links_met = 0, false_links = 0, found_links = 0;
+  unsigned bad_links_met = 0, false_links = 0, found_links = 0, missed_links = 0;
   double slowest_decision_s = 0;  // processor time of a round: judged, and the next one chosen
 };
 
@@ -41,7 +41,7 @@ struct SimulationSummary {
   unsigned most_rounds = 0;
   unsigned bad_nodes = 0, false_nodes = 0, missed_nodes = 0, undecided_nodes = 0;
   unsigned bad_switches = 0, false_switches = 0, found_switches = 0;
-  unsigned bad_links_met = 0, false_links = 0, found_links = 0;
+  unsigned bad_links_met = 0, false_links = 0, found_links = 0, missed_links = 0;
   unsigned fleets_with_false = 0;
   /// FAIL: more accused healthy parts than alpha, or more missed bad nodes than beta, make likely (5 % by chance).
   /// INCONCLUSIVE: nodes that stayed undecided.

@@ -72,6 +72,15 @@ TEST(BringUp, AccusesNoneOfEightWhereRatesAreOftenLowForOnce) {
   EXPECT_EQ(of(eight_nodes(often_low_for_once(8, 0)), 100).fleets_with_false, 0u);
 }
 
+TEST(BringUp, ClearsEightWithNoisyRates) {
+  FleetPlan plan = eight_nodes(often_low_for_once(8, 0));
+  plan.noise = 0.045;
+  plan.transient = 0.08;
+  const SimulationSummary sum = of(plan, 60);
+  EXPECT_EQ(sum.fleets_with_false, 0u);
+  EXPECT_LE(sum.undecided_nodes, 4u);
+}
+
 TEST(BringUp, NamesALinkThatIsSlowEachTimeBetweenEight) {
   for (const double loss : {0.12, 0.5}) {
     FleetPlan plan = eight_nodes(plan_of(8, loss));
@@ -80,6 +89,19 @@ TEST(BringUp, NamesALinkThatIsSlowEachTimeBetweenEight) {
     const SimulationSummary sum = of(plan, 60);
     EXPECT_GE(sum.bad_links_met, 40u) << loss;
     EXPECT_GE(sum.found_links + 3, sum.bad_links_met) << loss;
+    EXPECT_EQ(sum.fleets_with_false, 0u) << loss;
+  }
+}
+
+TEST(BringUp, PassesNoSlowLinkWhereRatesAreOftenLowForOnce) {
+  for (const double loss : {0.12, 0.5}) {
+    FleetPlan plan = eight_nodes(often_low_for_once(8, 0));
+    plan.loss = loss;
+    plan.bad_links = 0.03;
+    const SimulationSummary sum = of(plan, 100);
+    EXPECT_GE(sum.bad_links_met, 60u) << loss;
+    EXPECT_GE(sum.found_links, sum.bad_links_met / 2) << loss;
+    EXPECT_EQ(sum.missed_links, 0u) << loss;
     EXPECT_EQ(sum.fleets_with_false, 0u) << loss;
   }
 }
