@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "benches/headrace/bringup_folder.h"
 #include "benches/headrace/bringup_text.h"
@@ -386,8 +387,19 @@ Record record_of(const HostsArguments& given, const std::vector<std::string>& co
   return record;
 }
 
-/// Runs the commands that are otherwise only printed. Too many at once are refused: then something else is wrong, and
-/// an empty cluster would be worse. Returns whether all of them succeeded.
+/// An administrator may have drained these nodes for another reason.
+void leave_to_user(const Record& record, const Commands& commands) {
+  std::vector<std::string> names;
+  for (const NodeRecord& node : record.nodes)
+    if (node.state == NodeState::retested && !node.taken_out) names.push_back(node.host.name);
+  for (const std::string& command : commands.resume_others)
+    print_stderr_line(Text::format(
+        "--drain: {} passed, but this bring-up did not drain it, so it is not resumed. If nothing else is wrong: {}",
+        compressed(names), command));
+}
+
+/// Runs the commands that are otherwise only printed, and resumes only nodes that it drained. Too many at once are
+/// refused: then something else is wrong, and an empty cluster would be worse. Returns whether all of them succeeded.
 bool drain(Record& record, const std::string& word) {
   const Commands commands = commands_for(record, word == "slurm" ? Scheduler::slurm : Scheduler::kubernetes);
   const auto most =
@@ -399,6 +411,7 @@ bool drain(Record& record, const std::string& word) {
         commands.nodes.size(), record.nodes.size(), most));
     return false;
   }
+  leave_to_user(record, commands);
   bool all = true;
   for (const auto& some : {commands.drain, commands.resume})
     for (const std::string& command : some) {
@@ -408,9 +421,12 @@ bool drain(Record& record, const std::string& word) {
       print_stderr_line(Text::format("--drain: this failed: {}", command));
     }
   if (!all) return false;
-  for (const unsigned node : commands.nodes) record.nodes[node].state = NodeState::drained;
   for (NodeRecord& node : record.nodes)
-    if (node.state == NodeState::retested) node.state = NodeState::accepted;
+    if (node.state == NodeState::retested && std::exchange(node.taken_out, false)) node.state = NodeState::accepted;
+  for (const unsigned node : commands.nodes) {
+    record.nodes[node].state = NodeState::drained;
+    record.nodes[node].taken_out = true;
+  }
   return true;
 }
 

@@ -74,7 +74,7 @@ Text hand_over_text(const Record& record) {
   for (const Scheduler scheduler : {Scheduler::slurm, Scheduler::kubernetes}) {
     const Commands commands = commands_for(record, scheduler);
     for (const std::string& command : commands.drain) out += Text::format("drain    {}\n", command);
-    for (const std::string& command : commands.resume)
+    for (const std::string& command : commands.all_resume())
       out += Text::format("resume   {}  # if it was drained\n", command);
   }
   return out.empty() ? out : "\n" + out;

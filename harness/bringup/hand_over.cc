@@ -85,6 +85,13 @@ std::string tainted(const std::vector<std::string>& names, const char* taint) {
   return fmt::format("kubectl taint nodes {} {}", join(shell_words(names), " "), taint);
 }
 
+std::vector<std::string> resuming(const Record& record, const std::vector<unsigned>& nodes, Scheduler scheduler) {
+  if (nodes.empty()) return {};
+  const std::vector<std::string> names = scheduler_names(record, nodes, scheduler);
+  if (scheduler == Scheduler::kubernetes) return {tainted(names, "headrace=bad:NoSchedule-")};
+  return {fmt::format("scontrol update nodename={} state=resume", shell_word(compressed(names)))};
+}
+
 std::string gauge(std::string_view name, std::string_view help) {
   return fmt::format("# HELP {} {}\n# TYPE {} gauge\n", name, help, name);
 }
@@ -96,10 +103,16 @@ std::string test_case(const std::string& suite, const std::string& name, const s
 
 }  // namespace
 
+std::vector<std::string> Commands::all_resume() const {
+  std::vector<std::string> all = resume;
+  all.insert(all.end(), resume_others.begin(), resume_others.end());
+  return all;
+}
+
 Commands commands_for(const Record& record, Scheduler scheduler) {
   Commands commands;
   std::map<std::string, std::vector<unsigned>> by_reason;
-  std::vector<unsigned> back, down;
+  std::vector<unsigned> back, others, down;
   for (unsigned node = 0; node < record.nodes.size(); ++node) {
     if (is_down(record, record.nodes[node])) {
       commands.nodes.push_back(node);
@@ -108,9 +121,11 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
       commands.nodes.push_back(node);
       by_reason[reason_of(record, node)].push_back(node);
     }
-    if (resumes(record.nodes[node])) back.push_back(node);
+    if (resumes(record.nodes[node])) (record.nodes[node].taken_out ? back : others).push_back(node);
   }
   if (!record.simulated.empty()) return commands;  // not real nodes
+  commands.resume = resuming(record, back, scheduler);
+  commands.resume_others = resuming(record, others, scheduler);
   if (scheduler == Scheduler::slurm) {
     for (const auto& [reason, nodes] : by_reason)
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=drain reason={}",
@@ -120,15 +135,9 @@ Commands commands_for(const Record& record, Scheduler scheduler) {
       commands.drain.push_back(fmt::format("scontrol update nodename={} state=down reason={}",
                                            shell_word(compressed(scheduler_names(record, down, scheduler))),
                                            shell_word("headrace: unreachable")));
-    if (!back.empty())
-      commands.resume.push_back(fmt::format("scontrol update nodename={} state=resume",
-                                            shell_word(compressed(scheduler_names(record, back, scheduler)))));
-  } else {
-    if (!commands.nodes.empty())
-      commands.drain.push_back(
-          tainted(scheduler_names(record, commands.nodes, scheduler), "headrace=bad:NoSchedule --overwrite"));
-    if (!back.empty())
-      commands.resume.push_back(tainted(scheduler_names(record, back, scheduler), "headrace=bad:NoSchedule-"));
+  } else if (!commands.nodes.empty()) {
+    commands.drain.push_back(
+        tainted(scheduler_names(record, commands.nodes, scheduler), "headrace=bad:NoSchedule --overwrite"));
   }
   return commands;
 }

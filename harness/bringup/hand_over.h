@@ -17,9 +17,11 @@ enum class Scheduler { slurm, kubernetes };
 struct Commands {
   std::vector<unsigned> nodes;  // the nodes that they concern
   std::vector<std::string> drain, resume;
+  std::vector<std::string> resume_others;  // not drained by --drain: an administrator may have another reason
+  std::vector<std::string> all_resume() const;
 };
 /// Nodes that are confirmed or flapping are drained, with their loss as the reason. Unreachable ones are taken out,
-/// too, unless half of all are. Those that were retested are resumed.
+/// too, unless half of all are. Retested ones are resumed, or left to the user if --drain did not drain them.
 Commands commands_for(const Record& record, Scheduler scheduler);
 
 /// One command line never drains more nodes than this: then something else is likely wrong.

@@ -37,6 +37,7 @@ std::optional<NodeState> node_state_named(std::string_view word);
 struct NodeRecord {
   Host host;
   NodeState state = NodeState::fresh;
+  bool taken_out = false;               // --drain drained it, and has not resumed it since
   agents::Failure missing;              // of this session: why it takes no part (any more)
   std::vector<Difference> differences;  // of this session
   std::optional<agents::HostFacts> facts;

@@ -127,6 +127,7 @@ Json node_json(const Record& record, unsigned number) {
     json["rails"] = names;
   }
   json["state"] = to_string(node.state);
+  if (node.taken_out) json["taken_out"] = true;
   if (node.missing)
     json["missing"] = {{"why", node.missing.why}, {"fix", node.missing.fix}, {"unreachable", node.missing.unreachable}};
   if (node.missing.duplicate) json["missing"]["duplicate"] = true;
@@ -197,8 +198,8 @@ Json hand_over_json(const Record& record) {
   std::vector<std::string> bad;
   for (const unsigned node : slurm.nodes) bad.push_back(record.nodes[node].host.name);
   return {{"bad_nodes", compressed(bad)},
-          {"slurm", {{"drain", slurm.drain}, {"resume", slurm.resume}}},
-          {"kubernetes", {{"drain", kubernetes.drain}, {"resume", kubernetes.resume}}}};
+          {"slurm", {{"drain", slurm.drain}, {"resume", slurm.all_resume()}}},
+          {"kubernetes", {{"drain", kubernetes.drain}, {"resume", kubernetes.all_resume()}}}};
 }
 
 Json states_json(const Record& record) {
@@ -276,6 +277,7 @@ NodeRecord node_from(const JsonPlace& place, const std::vector<NodeRecord>& befo
   if (place.has("rail")) node.host.rails = place.at("rail").texts();
   node.host.rdma = place.text("rdma", "");
   node.state = state_from(place.at("state"));
+  node.taken_out = place.flag("taken_out", node.state == NodeState::drained);  // earlier versions wrote the state alone
   if (place.has("facts")) try {
       node.facts = agents::facts_from(place.at("facts").value());
     } catch (const std::exception&) {

@@ -82,6 +82,10 @@ def test_drain_commands_and_reports(hosts, headrace):
     back = hosts(5, "--retest", "node2", "--drain", "slurm", before=path)
     assert back.returncode == 0 and headrace.path("ran").read_text() == "update\nnodename=node2\nstate=resume\n", back
     assert states(back)["node2"] == "accepted", back
+    headrace.path("ran").unlink()
+    other = hosts(5, "--retest", "node3", "--drain", "slurm", before=path)  # somebody else may have drained it
+    assert other.returncode == 0 and states(other)["node3"] == "retested" and not headrace.path("ran").exists(), other
+    assert "node3 passed" in other.stderr and "scontrol update nodename=node3 state=resume" in other.stderr, other
 
 
 def seen(page):

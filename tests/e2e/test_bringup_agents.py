@@ -475,7 +475,7 @@ def test_a_dead_node_is_in_the_headline_and_in_the_commands(fleet, headrace):
 
 
 def scheduler(headrace, script):
-    headrace.path("bin").mkdir()
+    headrace.path("bin").mkdir(exist_ok=True)
     headrace.write("bin/scontrol", f"#!/bin/sh\n{script}\n")
     headrace.path("bin/scontrol").chmod(0o755)
     return {"PATH": f"{headrace.path('bin')}:{os.environ['PATH']}"}
@@ -496,9 +496,14 @@ def test_one_that_was_taken_out_is_let_in_again(fleet, headrace):
 def test_a_scheduler_that_does_not_do_as_it_is_reported(fleet, headrace):
     """A node that passed its retest is still out: that is no success."""
     assert fleet("abcdef", rates={"b": 5e8}).code == 10
+
+    def retested(script):
+        return headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
+                        **scheduler(headrace, script))
+
+    assert retested("true").code == 10 and headrace.results("bringup.json", "cluster")["nodes"][1]["taken_out"]
     headrace.write("fleet.json", "{}")
-    reported = headrace("bringup", "--no-report", "--pairs-only", "--out", "cluster", "--launch", fleet.launch(), "--retest", "b", "--drain", "slurm",
-                    **scheduler(headrace, "echo no such node; exit 1"))
+    reported = retested("echo no such node; exit 1")
     kept = headrace.results("bringup.json", "cluster")
     assert "no such node" in reported.err and "no such node" not in reported.out, reported
     assert reported.code == 1 and "this failed: scontrol update nodename=b state=resume" in reported.err, reported

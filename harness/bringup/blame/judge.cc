@@ -25,7 +25,8 @@ NodeState state_of(const NodeRecord& node, PartState measured, bool named, bool 
     case PartState::cleared:
     case PartState::slower:
       // One that was taken out has to be let in again, however it was found to be well.
-      return retested || node.state == NodeState::retested || (was_bad && node.state != NodeState::confirmed)
+      return retested || node.taken_out || node.state == NodeState::retested ||
+                     (was_bad && node.state != NodeState::confirmed)
                  ? NodeState::retested
                  : NodeState::accepted;
     case PartState::accused:  // what it shares with others is named in its place

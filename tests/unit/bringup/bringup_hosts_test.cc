@@ -308,6 +308,28 @@ TEST(BringUpHosts, AFastPairIsFarAboveNoiseAndUsual) {
   EXPECT_FALSE(fast_pair(with_first({2}, "a\nb\nc\nd\n", 0.1))) << "within the noise";
   EXPECT_FALSE(fast_pair(with_first({1, 2, 1}))) << "once of three times";
   EXPECT_TRUE(fast_pair(with_first({2, 1, 2})));
+  EXPECT_FALSE(fast_pair(with_first({1.4}, "a\nb\nc\nd\n", 0.001)));
+  EXPECT_TRUE(fast_pair(with_first({1.6}, "a\nb\nc\nd\n", 0.001)));
+  Record turned = with_first({2, 1, 2});
+  std::swap(turned.sessions[0].rounds[0].pairs[1].a, turned.sessions[0].rounds[0].pairs[1].b);
+  EXPECT_TRUE(fast_pair(turned)) << "the same pair";
+}
+
+TEST(BringUpHosts, ARailWithoutAUsualRateHasNoFastPair) {
+  Record record = with_first({1});
+  record.usual_rate = {1e9, 0};
+  for (PairMeasured& one : record.sessions[0].rounds[0].pairs) one.rail = 1;
+  record.sessions[0].rounds.push_back(with_first({1}).sessions[0].rounds[0]);
+  EXPECT_FALSE(fast_pair(record));
+}
+
+TEST(BringUpHosts, AFastSwitchExplainsPairsAsFastAsOthersOfIt) {
+  for (const auto& [others, fast] : {std::pair(1.3, true), std::pair(1.4, false)}) {
+    Record record = with_first({2}, "a rack=s\nb rack=s\nc rack=s\nd rack=s\n", 0);
+    auto& pairs = record.sessions[0].rounds[0].pairs;
+    for (std::size_t i = 1; i < pairs.size(); ++i) pairs[i].rate.fill(1e9 * others);
+    EXPECT_EQ(fast_pair(record).has_value(), fast) << others;
+  }
 }
 
 TEST(BringUpHosts, EachRailHasItsOwnUsualRate) {
@@ -349,8 +371,8 @@ TEST(BringUpHosts, AFastPairOfManyNodesIsNoDoubt) {
     record.nodes.push_back(record.nodes[3]);
     for (unsigned other = 0; other < node; ++other)
       record.sessions.back().rounds.back().pairs.push_back({other, node, 0, {1e9, 1e9}, {}, 1e-4, 1e-4, 1e-4});
+    EXPECT_EQ(fast_pair(record).has_value(), node < 6) << "two of " << node + 1 << " may be on one machine";
   }
-  EXPECT_FALSE(fast_pair(record)) << "two of ten may be on one machine";
 }
 
 TEST(BringUpHosts, PairsWithinASwitchMayBeFast) {
@@ -741,6 +763,7 @@ TEST(BringUpHosts, OnlyBadNodesAreTakenOutAndOnlyRetestedOnesComeBack) {
   record.nodes[0].state = NodeState::suspect;
   record.nodes[1].state = NodeState::confirmed;
   record.nodes[2].state = NodeState::retested;
+  record.nodes[2].taken_out = true;
   record.faults.push_back(
       {{Finding::Scope::node, 1, 0, 0, 0, {Quality::rate}}, "node", "b", "it's <slow>", "mend", 0.1});
   record.faults.push_back({{Finding::Scope::link, 0, 2, 0, 0, {Quality::rate}}, "link", "a to c", "x", "y", 0.2});
@@ -758,6 +781,27 @@ TEST(BringUpHosts, OnlyBadNodesAreTakenOutAndOnlyRetestedOnesComeBack) {
   EXPECT_NE(prometheus.find("headrace_bringup_node{node=\"b\",state=\"confirmed\",missing=\"no\"} 1\n"),
             prometheus.npos);
   EXPECT_NE(prometheus.find("headrace_bringup_fault{scope=\"link\",subject=\"a to c\"} 0.2\n"), prometheus.npos);
+}
+
+TEST(BringUpHosts, ANodeThatAnAdministratorMayHaveDrainedIsNotResumed) {
+  Record record = small_record();
+  for (const unsigned node : {0, 1}) record.nodes[node].state = NodeState::retested;
+  record.nodes[0].taken_out = true;
+  record = record_from(record_json(record), "x.json");
+  const Commands slurm = commands_for(record, Scheduler::slurm),
+                 kubernetes = commands_for(record, Scheduler::kubernetes);
+  EXPECT_EQ(slurm.resume, std::vector<std::string>{"scontrol update nodename=a state=resume"});
+  EXPECT_EQ(slurm.resume_others, std::vector<std::string>{"scontrol update nodename=b state=resume"});
+  EXPECT_EQ(kubernetes.resume, std::vector<std::string>{"kubectl taint nodes a headrace=bad:NoSchedule-"});
+  EXPECT_EQ(kubernetes.resume_others, std::vector<std::string>{"kubectl taint nodes b headrace=bad:NoSchedule-"});
+  EXPECT_EQ(slurm.all_resume().size(), 2u) << "the user sees both";
+  record.simulated = "3 nodes";
+  EXPECT_TRUE(commands_for(record, Scheduler::slurm).all_resume().empty());
+  // Earlier versions wrote the state alone.
+  record.nodes[0].taken_out = false;
+  record.nodes[0].state = NodeState::drained;
+  const Record old = record_from(record_json(record), "x.json");
+  EXPECT_TRUE(old.nodes[0].taken_out && !old.nodes[1].taken_out);
 }
 
 TEST(BringUpHosts, UnreachableNodesAreTakenOutUnlessHalfOfAllAre) {

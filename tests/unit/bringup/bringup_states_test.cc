@@ -107,6 +107,32 @@ TEST(BringUpStates, FollowFromTheStateBeforeAndTheSession) {
   }
 }
 
+TEST(BringUpStates, ADrainedNodeComesBackByTheRetest) {
+  for (const bool taken_out : {false, true}) {
+    Record record = of_nodes(8);
+    record.nodes[3].state = confirmed;  // by a retest that it failed
+    record.nodes[3].taken_out = taken_out;
+    const Evidence evidence = measured(record);
+    judge(record, {evidence, {}, std::vector<bool>(8, true), true});
+    EXPECT_EQ(record.nodes[3].state, taken_out ? retested : accepted);
+    EXPECT_EQ(commands_for(record, Scheduler::slurm).resume.size(), taken_out ? 1u : 0u);
+  }
+}
+
+TEST(BringUpStates, ANodeThatLosesLessThanDeltaPasses) {
+  Record record = of_nodes(8);
+  std::vector<PairMeasured>& pairs = record.sessions[0].rounds.emplace_back().pairs;
+  for (unsigned b = 1; b < 8; ++b)
+    for (unsigned a = 0; a < b; ++a) pairs.push_back({a, b, 0, {a == 3 || b == 3 ? 0.97e9 : 1e9, 1e9}, {}, 30e-6});
+  Evidence evidence(topologies_of(record), {});
+  for (unsigned times = 0; times < 2; ++times) evidence.add(pairs);
+  ASSERT_EQ(evidence.node(3), PartState::slower);
+  judge(record, {evidence, {}, std::vector<bool>(8, true), true});
+  EXPECT_EQ(record.nodes[3].state, accepted);
+  EXPECT_EQ(record.sessions[0].passed.size(), 8u);
+  EXPECT_EQ(record.word, Outcome::pass);
+}
+
 TEST(BringUpStates, ANodeThatFlappedTwiceIsNamed) {
   Record record = of_nodes(8);
   record.sessions.resize(4, record.sessions[0]);
@@ -234,16 +260,20 @@ TEST(BringUpStates, LatencyAndResentShareAccuseFromTheirScalesOn) {
   const auto later = [](double by) { return [by](PairMeasured& one) { one.latency_s += by; }; };
   EXPECT_TRUE(accused(later(80e-6)));   // of the usual 30 us at least 50 us count
   EXPECT_FALSE(accused(later(20e-6)));  // some hops more
+  EXPECT_FALSE(accused(later(40e-6)));
   EXPECT_TRUE(accused(later(300e-6), 200e-6));
   EXPECT_FALSE(accused(later(120e-6), 200e-6));
   EXPECT_TRUE(accused(later(2e-3), 5e-3));  // at most 1 ms counts
   EXPECT_FALSE(accused(later(0.5e-3), 5e-3));
+  EXPECT_FALSE(accused(later(1e-3), 5e-3));
   const auto by_rdma = [](double by) { return [by](PairMeasured& one) { one.latency_s += one.rail == 1 ? by : 0; }; };
   EXPECT_TRUE(accused(by_rdma(16e-6), 2e-6, 1));
   EXPECT_FALSE(accused(by_rdma(3e-6), 2e-6, 1));
+  EXPECT_FALSE(accused(by_rdma(8e-6), 2e-6, 1));
   for (const unsigned end : {0, 1}) {
     EXPECT_TRUE(accused([end](PairMeasured& one) { one.resent[end] = 0.004; }));
-    EXPECT_FALSE(accused([end](PairMeasured& one) { one.resent[end] = 0.001; }));
+    EXPECT_FALSE(accused([end](PairMeasured& one) { one.resent[end] = 0.002; }));
+    EXPECT_TRUE(accused([end](PairMeasured& one) { one.rate[end] = 0; }));
     EXPECT_TRUE(accused([end](PairMeasured& one) { one.rate[end] *= 0.9; }));
   }
 }
@@ -529,6 +559,28 @@ TEST(BringUpStates, OfAGroupSlowerInTwoPointsTheGreaterLossIsKept) {
   EXPECT_TRUE(fault.a == 3 && fault.b == 0 && fault.rail == 0 && fault.healthy == 0);
   record.sessions.clear();
   EXPECT_TRUE(judge_groups(record).faults.empty());
+}
+
+TEST(BringUpStates, OnlyPairsWithinASlowGroupAreItsPairs) {
+  Record record = of_nodes(12);
+  record.usual_rate = {1000};
+  for (const bool again : {false, true})
+    for (unsigned g = 0; g < 3; ++g) {
+      const double value = g == 1 ? 500 : 1000;
+      record.sessions[0].groups.push_back({.what = "collectives",
+                                           .nodes = {4 * g, 4 * g + 1, 4 * g + 2, 4 * g + 3},
+                                           .values = {{"a", "busbw", "B/s", value, Better::higher, value}},
+                                           .again = again});
+    }
+  const auto pair = [](unsigned a, unsigned b, unsigned rail, double rate) {
+    return PairMeasured{a, b, rail, {rate, rate}, {}, 1e-5};
+  };
+  record.sessions[0].rounds.emplace_back().pairs = {pair(4, 5, 0, 900), pair(4, 6, 0, 600), pair(3, 4, 0, 100),
+                                                    pair(7, 8, 0, 100), pair(5, 6, 1, 100)};
+  const auto faults = judge_groups(record).faults;
+  ASSERT_EQ(faults.size(), 1u);
+  for (const char* wanted : {" 2 measured", " 75 %", " 60 %", "(n4 to n6)"})
+    EXPECT_NE(faults[0].text.find(wanted), std::string::npos) << faults[0].text;
 }
 
 TEST(BringUpStates, ASessionIsARunWithTheMiddlePairOfEachRound) {
