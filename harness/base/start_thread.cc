@@ -1,11 +1,9 @@
 #include "harness/base/start_thread.h"
 
-#include "harness/base/error.h"
-
 namespace headrace {
 
 void throw_no_thread(const std::system_error& refused) {
-  throw RunError(
+  throw NoThread(
       "start a thread: " + errno_text(refused.code().value()) +
       "; look at the limits on processes (ulimit -u, pids.max of the control group) and on memory (ulimit -v)");
 }

@@ -7,12 +7,18 @@
 #include <utility>
 #include <vector>
 
+#include "harness/base/error.h"
+
 namespace headrace {
 
-/// Throws RunError, which names the limits to look at.
+/// The system refuses a thread; names the limits to look at.
+struct NoThread : RunError {
+  using RunError::RunError;
+};
+
 [[noreturn]] void throw_no_thread(const std::system_error& refused);
 
-/// Thread(arguments...). Throws RunError where the system refuses a thread.
+/// Thread(arguments...). Throws NoThread.
 template <class Thread = std::jthread, class... Arguments>
 Thread start_thread(Arguments&&... arguments) {
   try {
@@ -23,7 +29,7 @@ Thread start_thread(Arguments&&... arguments) {
 }
 
 /// Threads that share the work of `body` by themselves: `count` of them or, where the system refuses some, fewer. Throws
-/// RunError where it refuses the first.
+/// NoThread where it refuses the first.
 std::vector<std::jthread> start_threads(unsigned count, const std::function<void(unsigned number)>& body);
 
 }  // namespace headrace

@@ -83,10 +83,17 @@ const Connections::Ends& Connections::ends(unsigned host) const {
   return at == ends_.end() ? kNone : at->second;
 }
 
-std::size_t Connections::partners_failed(unsigned host) const {
+std::set<unsigned> Connections::not_met(unsigned host) const {
   std::set<unsigned> partners = ends(host).not_reached;
   partners.insert(ends(host).not_reached_by.begin(), ends(host).not_reached_by.end());
-  return partners.size();
+  return partners;
+}
+
+std::size_t Connections::partners_failed(unsigned host) const { return not_met(host).size(); }
+
+/// Two hosts or more get through to it. Those that let one host in say nothing of each other.
+bool Connections::is_open(unsigned host) const {
+  return ends(host).reached_by.size() >= kWitnesses || known_.contains(host);
 }
 
 bool Connections::nobody(const std::vector<unsigned>& hosts, unsigned times) const {
@@ -97,10 +104,11 @@ bool Connections::nobody(const std::vector<unsigned>& hosts, unsigned times) con
   return !share_a_host(pairs) || (hosts.size() == 2 && !pairs.empty());
 }
 
-/// Every host that connects with another is among `others`.
+/// Every host is among `others`, but those that fail with several and work with none.
 bool Connections::all_tried(unsigned host, const std::set<unsigned>& others, const std::vector<unsigned>& hosts) const {
-  return std::all_of(hosts.begin(), hosts.end(),
-                     [&](unsigned one) { return one == host || !in_play_.contains(one) || others.contains(one); });
+  return std::ranges::all_of(hosts, [&](unsigned one) {
+    return one == host || others.contains(one) || (!in_play_.contains(one) && not_met(one).size() >= kWitnesses);
+  });
 }
 
 unsigned Connections::failures_towards(unsigned host) const {
@@ -117,36 +125,81 @@ unsigned Connections::failures_of(unsigned host) const {
 
 bool Connections::is_closed(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const {
   const Ends& own = ends(host);
-  if (own.reached.empty() || own.not_reached_by.empty() || failures_towards(host) < times) return false;
-  // A host that cannot call any other proves nothing of the hosts that it calls.
-  const auto witnesses =
-      static_cast<std::size_t>(std::count_if(own.not_reached_by.begin(), own.not_reached_by.end(), [&](unsigned from) {
-        return !ends(from).reached.empty() || known_.contains(from);
-      }));
-  if (own.reached_by.empty()) return witnesses >= kWitnesses || all_tried(host, own.not_reached_by, hosts);
-  return own.reached_by.size() == 1 && witnesses >= kManyWitnesses &&
-         std::any_of(own.not_reached_by.begin(), own.not_reached_by.end(),
-                     [&](unsigned other) { return own.reached.contains(other); });
+  if (own.reached.empty()) return false;
+  if (own.reached_by.size() == 1 && lets_one_in(host, hosts, times)) return true;
+  if (!own.reached_by.empty() || own.not_reached_by.empty() || failures_towards(host) < times) return false;
+  return callers_that_fail(host) >= kWitnesses || all_tried(host, own.not_reached_by, hosts);
+}
+
+/// One of several that let the same host in, and met few of the others.
+bool Connections::is_closed_as(const std::set<unsigned>& closed, unsigned host,
+                               const std::vector<unsigned>& hosts) const {
+  const Ends& own = ends(host);
+  if (own.reached.empty() || own.reached_by.size() != 1) return false;
+  std::set<unsigned> callers = own.not_reached_by;
+  std::erase_if(callers, [&](unsigned from) { return ends(from).reached.empty() || ways_.at({from, host}).assumed; });
+  const auto alike = std::ranges::count_if(
+      closed, [&](unsigned one) { return std::ranges::includes(own.reached_by, ends(one).reached_by); });
+  if (callers.size() != 1) return callers.size() >= kWitnesses && alike > 0;
+  std::set<unsigned> others = closed;
+  const unsigned caller = *callers.begin();
+  others.insert({*own.reached_by.begin(), caller});
+  const bool by_one_of_them = closed.contains(caller) && ends(caller).reached_by == own.reached_by;
+  return (alike > 1 || by_one_of_them) && all_tried(host, others, hosts);
+}
+
+/// A host that cannot call any other proves nothing of the hosts that it calls.
+std::size_t Connections::callers_that_fail(unsigned host) const {
+  return static_cast<std::size_t>(std::ranges::count_if(
+      ends(host).not_reached_by, [&](unsigned from) { return !ends(from).reached.empty() || known_.contains(from); }));
+}
+
+/// It calls a host that cannot call it; or all that fail with it let the same host in.
+/// Firewalls of one cluster often do.
+bool Connections::lets_one_in(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const {
+  const Ends& own = ends(host);
+  const std::size_t enough = std::min(kManyWitnesses, hosts.size() - 2);  // without the one that gets through
+  const bool one_way =
+      std::ranges::any_of(own.not_reached_by, [&](unsigned other) { return own.reached.contains(other); });
+  if (one_way && failures_towards(host) >= times && callers_that_fail(host) >= std::max(enough, kWitnesses))
+    return true;
+  const std::set<unsigned> failed = not_met(host);
+  std::set<unsigned> alike = failed;
+  std::erase_if(alike, [&](unsigned other) {
+    const auto at = ways_.find({other, host});
+    const bool assumed = at != ways_.end() && at->second.assumed;
+    return assumed || !in_play_.contains(other) || own.reached.contains(other);
+  });
+  return failures_towards(host) + failures_of(host) >= times && failed.size() >= enough && alike.size() >= kWitnesses &&
+         std::ranges::all_of(
+             alike, [&](unsigned other) { return std::ranges::includes(own.reached_by, ends(other).reached_by); });
 }
 
 bool Connections::cannot_call(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const {
   const Ends& own = ends(host);
   if (!own.reached.empty() || own.reached_by.empty() || failures_of(host) < times) return false;
-  const auto witnesses =
-      static_cast<std::size_t>(std::count_if(own.not_reached.begin(), own.not_reached.end(), [&](unsigned to) {
-        return !ends(to).reached_by.empty() || known_.contains(to);
-      }));
-  return witnesses >= kWitnesses || (witnesses > 0 && all_tried(host, own.not_reached, hosts));
+  std::set<unsigned> witnesses = own.not_reached;
+  std::erase_if(witnesses, [&](unsigned to) { return ends(to).reached_by.empty() && !known_.contains(to); });
+  return !witnesses.empty() && are_enough(witnesses, host, hosts);
 }
 
-bool Connections::is_cut_off(unsigned host) const {
+/// Two of them are open to others, or there is no other that calls and is called.
+bool Connections::are_enough(const std::set<unsigned>& witnesses, unsigned host,
+                             const std::vector<unsigned>& hosts) const {
+  const auto open = [&](unsigned one) { return is_open(one); };
+  const auto works = [&](unsigned one) { return !ends(one).reached.empty() && !ends(one).reached_by.empty(); };
+  if (std::ranges::count_if(witnesses, open) >= 2 || all_tried(host, witnesses, hosts)) return true;
+  return std::ranges::any_of(witnesses, works) && std::ranges::all_of(hosts, [&](unsigned other) {
+           return other == host || witnesses.contains(other) || !works(other);
+         });
+}
+
+bool Connections::is_cut_off(unsigned host, const std::vector<unsigned>& hosts) const {
   const Ends& own = ends(host);
   if (!own.reached.empty() || !own.reached_by.empty()) return false;
-  std::set<unsigned> witnesses;
-  for (const std::set<unsigned>* side : {&own.not_reached, &own.not_reached_by})
-    for (const unsigned other : *side)
-      if (in_play_.contains(other)) witnesses.insert(other);
-  return witnesses.size() >= kWitnesses;
+  std::set<unsigned> witnesses = not_met(host);
+  std::erase_if(witnesses, [&](unsigned other) { return !in_play_.contains(other); });
+  return witnesses.size() >= kWitnesses && are_enough(witnesses, host, hosts);
 }
 
 ConnectionFault Connections::of_host(Kind kind, unsigned host) const {
@@ -154,7 +207,7 @@ ConnectionFault Connections::of_host(Kind kind, unsigned host) const {
   const Ends& own = ends(host);
   std::set<unsigned> others;
   if (kind != Kind::cannot_call) others = own.not_reached_by;
-  if (kind != Kind::closed) others.insert(own.not_reached.begin(), own.not_reached.end());
+  if (kind != Kind::closed || others.empty()) others.insert(own.not_reached.begin(), own.not_reached.end());
   for (const unsigned other : others) {
     if (kind == Kind::cut_off && !in_play_.contains(other)) continue;
     fault.others.push_back(other);
@@ -201,12 +254,13 @@ std::size_t Connections::partners_that_work(unsigned host) const {
 void Connections::join_paths(std::vector<ConnectionFault>& found) const {
   std::map<unsigned, std::vector<unsigned>> lost;
   for (const ConnectionFault& one : found)
-    if (one.kind == Kind::path) lost[one.a].push_back(one.b), lost[one.b].push_back(one.a);
+    if (one.kind == Kind::path && !one.one_way) lost[one.a].push_back(one.b), lost[one.b].push_back(one.a);
   for (const auto& [host, partners] : lost) {
     if (partners.size() < kWitnesses || partners.size() < partners_that_work(host)) continue;
-    if (!std::ranges::all_of(partners, [&](unsigned other) { return lost.at(other).size() == 1; })) continue;
+    if (!std::ranges::all_of(partners, [&](unsigned other) { return lost.at(other).size() == 1 && is_open(other); }))
+      continue;
     const auto is_its = [host = host](const ConnectionFault& one) {
-      return one.kind == Kind::path && (one.a == host || one.b == host);
+      return one.kind == Kind::path && !one.one_way && (one.a == host || one.b == host);
     };
     const std::string why = std::ranges::find_if(found, is_its)->why;
     std::erase_if(found, is_its);
@@ -221,10 +275,18 @@ std::vector<ConnectionFault> Connections::faults(const std::vector<unsigned>& ho
     return {all};
   }
   std::vector<ConnectionFault> found;
+  std::set<unsigned> closed;
+  for (const unsigned host : hosts)
+    if (is_closed(host, hosts, times)) closed.insert(host);
+  for (std::size_t before = 0; before != closed.size();) {  // each may explain others
+    before = closed.size();
+    for (const unsigned host : hosts)
+      if (is_closed_as(closed, host, hosts)) closed.insert(host);
+  }
   for (const unsigned host : hosts) {
-    if (is_closed(host, hosts, times)) found.push_back(of_host(Kind::closed, host));
+    if (closed.contains(host)) found.push_back(of_host(Kind::closed, host));
     if (cannot_call(host, hosts, times)) found.push_back(of_host(Kind::cannot_call, host));
-    if (is_cut_off(host)) found.push_back(of_host(Kind::cut_off, host));
+    if (is_cut_off(host, hosts)) found.push_back(of_host(Kind::cut_off, host));
   }
   add_paths(found, times);
   join_paths(found);

@@ -68,13 +68,19 @@ class Connections {
   using Pair = std::pair<unsigned, unsigned>;
 
   void note_failure(unsigned from, unsigned to, const std::string& why, unsigned times);
+  std::set<unsigned> not_met(unsigned host) const;
+  bool is_open(unsigned host) const;
   bool nobody(const std::vector<unsigned>& hosts, unsigned times) const;
   bool all_tried(unsigned host, const std::set<unsigned>& others, const std::vector<unsigned>& hosts) const;
   unsigned failures_towards(unsigned host) const;
   unsigned failures_of(unsigned host) const;
   bool is_closed(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const;
+  bool is_closed_as(const std::set<unsigned>& closed, unsigned host, const std::vector<unsigned>& hosts) const;
+  std::size_t callers_that_fail(unsigned host) const;
+  bool lets_one_in(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const;
   bool cannot_call(unsigned host, const std::vector<unsigned>& hosts, unsigned times) const;
-  bool is_cut_off(unsigned host) const;
+  bool are_enough(const std::set<unsigned>& witnesses, unsigned host, const std::vector<unsigned>& hosts) const;
+  bool is_cut_off(unsigned host, const std::vector<unsigned>& hosts) const;
   const Ends& ends(unsigned host) const;
   ConnectionFault of_host(ConnectionFault::Kind kind, unsigned host) const;
   void add_paths(std::vector<ConnectionFault>& found, unsigned times) const;

@@ -8,6 +8,7 @@
 
 #include "harness/backends/loader.h"
 #include "harness/base/error.h"
+#include "harness/base/start_thread.h"
 #include "harness/base/utc.h"
 #include "harness/base/version.h"
 #include "harness/bringup/agents/facts.h"
@@ -54,6 +55,8 @@ Json with_other_host(Do act) {
     return act();
   } catch (const NotConnected& e) {
     return {{"error", e.what()}};
+  } catch (const NoThread&) {
+    throw;
   } catch (const std::exception& e) {
     return {{"error", e.what()}, {"connected", true}};
   }

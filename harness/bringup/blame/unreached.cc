@@ -30,6 +30,12 @@ constexpr const char* kCompareMtu =
 constexpr const char* kLookAtAddress = "correct its address, netmask and routes: ip addr, ip route";
 constexpr const char* kLookAtHosts =
     "correct the hosts file, or the hosts: rail=, port=, and the interfaces of ip link";
+constexpr const char* kRaiseLimit =
+    "raise the limit for what the launcher starts: /etc/security/limits.d, TasksMax= or LimitNOFILE= of its service, "
+    "pids.max of its control group";
+
+/// Of a host that fails by itself.
+const char* mended_by(const std::string& why) { return why.find("ulimit") != why.npos ? kRaiseLimit : kLookAtHosts; }
 
 }  // namespace
 
@@ -153,7 +159,7 @@ Broken Unreached::dead(unsigned rail, const std::vector<unsigned>& there) const 
   one.why = lossy   ? fmt::format("{} between most hosts", kFullPacketsLost)
             : alone ? fmt::format("every host fails by itself: {}", why)
                     : fmt::format("no host can connect to any other: {}", why);
-  one.fix = lossy ? kCompareMtu : is_rdma(record_, rail) ? kLookAtRdma : alone ? kLookAtHosts : kOpenFirewalls;
+  one.fix = lossy ? kCompareMtu : is_rdma(record_, rail) ? kLookAtRdma : alone ? mended_by(why) : kOpenFirewalls;
   return one;
 }
 
@@ -165,7 +171,7 @@ std::vector<Unreached::End> Unreached::ends_of(unsigned rail, const std::vector<
     if (own == own_.end() || own->second.count < kTwice) continue;
     Broken one{{Finding::Scope::nic, node, 0, rail, 0, {}}, "it fails by itself: " + own->second.why};
     one.brief = kFailsByItself;
-    one.fix = fmt::format("{}; then --retest {}", kLookAtHosts, record_.nodes[node].host.name);
+    one.fix = fmt::format("{}; then --retest {}", mended_by(own->second.why), record_.nodes[node].host.name);
     all.push_back({node, rail, std::move(one)});
   }
   for (const ConnectionFault& fault : rails_[rail].faults(with_rail(there, rail), kTwice))

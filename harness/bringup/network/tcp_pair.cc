@@ -18,6 +18,7 @@
 
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
+#include "harness/base/start_thread.h"
 #include "harness/base/system/socket.h"
 #include "harness/machine/tcp_counts.h"
 
@@ -57,13 +58,13 @@ void on_all(Streams& streams, const std::function<void(std::size_t)>& body) {
   {
     std::vector<std::jthread> threads;
     for (std::size_t i = 0; i < streams.size(); ++i)
-      threads.emplace_back([&, i] {
+      threads.push_back(start_thread([&, i] {
         try {
           body(i);
         } catch (...) {
           wrong[i] = std::current_exception();
         }
-      });
+      }));
   }
   for (const std::exception_ptr& one : wrong)
     if (one) std::rethrow_exception(one);
@@ -202,6 +203,8 @@ auto full_packets(const Streams& streams, const std::string& interface, std::uin
       wait_acknowledged(streams);
       return sent;
     }
+  } catch (const NoThread&) {
+    throw;
   } catch (const RunError&) {
     if (!to || !only_small_packets_pass(streams, *to, interface)) throw;
     throw RunError(std::string(kFullPacketsLost) +
@@ -215,7 +218,7 @@ double receive_fast(Streams& streams, double time_s, const Deadline& end) {
   const std::uint64_t nothing = arrived(streams);
   std::exception_ptr wrong;
   std::atomic<bool> done{false};
-  std::jthread taking([&] {
+  std::jthread taking = start_thread([&] {
     try {
       on_all(streams, [&](std::size_t i) { receive(streams[i].get(), kBlock, end); });
     } catch (...) {
@@ -268,7 +271,7 @@ TcpPairListener::TcpPairListener(const TcpPairPlan& plan) : plan_(plan) {
 }
 
 void TcpPairListener::await_call_back(int fd) const {
-  std::jthread welcoming([this](const std::stop_token& stop) {
+  const std::jthread welcoming = start_thread([this](const std::stop_token& stop) {
     TcpCallers callers(listener_.get(), door_.token);
     while (!stop.stop_requested())
       if (const TcpCaller caller = callers.next(Deadline(kLookAgain_s))) welcome(caller.socket.get());

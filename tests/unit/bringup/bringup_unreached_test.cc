@@ -100,6 +100,21 @@ TEST(BringUpUnreached, AClosedHostIsANodeFaultWhereverItIsInTheHostsFile) {
     }
 }
 
+/// As where all nodes have the same firewall, which lets the head node in.
+TEST(BringUpUnreached, NodesThatOnlyTheHeadNodeCanCallGetTheSameWordAndNoneOfCables) {
+  for (const auto& [nodes, open] : {std::pair(4u, 1u), {6u, 1u}, {5u, 2u}}) {
+    Cluster of = cluster(nodes);
+    of.reaches = [open = open](unsigned from, unsigned to, unsigned) { return from == 0 || to < open; };
+    Titles expected;
+    for (unsigned node = open; node < nodes; ++node) expected.push_back(fmt::format("node n{}", node));
+    EXPECT_EQ(titles(of), expected) << nodes;
+    for (const Broken& one : found(of)) {
+      EXPECT_EQ(one.brief, "incoming connections are blocked") << one.why;
+      EXPECT_NE(one.fix.find("firewall"), std::string::npos) << one.fix;
+    }
+  }
+}
+
 TEST(BringUpUnreached, IfAllAreClosedTheNetworkIsNamedAndNoNode) {
   for (unsigned nodes = 2; nodes <= 8; ++nodes) {
     Cluster of = cluster(nodes);
@@ -152,6 +167,16 @@ TEST(BringUpUnreached, AnAgentThatFailsByItselfIsNamedAndNoLink) {
   Cluster all = cluster(4);
   for (unsigned node = 0; node < 4; ++node) all.broken_agents.emplace(node, 0);
   EXPECT_EQ(titles(all), Titles{"network TCP"});
+}
+
+TEST(BringUpUnreached, ALimitOfAHostIsRaisedAndTheHostsFileIsRight) {
+  for (const std::size_t failing : {1, 4}) {
+    Cluster of = cluster(4);
+    of.why = "n0: start a thread: " + errno_text(EAGAIN) + "; look at the limits on processes (ulimit -u)";
+    for (unsigned node = 0; node < failing; ++node) of.broken_agents.emplace(node, 0);
+    EXPECT_NE(found(of).at(0).fix.find("TasksMax="), std::string::npos) << found(of).at(0).fix;
+    EXPECT_EQ(found(of).at(0).fix.find("hosts file"), std::string::npos);
+  }
 }
 
 TEST(BringUpUnreached, AWrongSubnetIsNoMatterOfCables) {

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
+#include <random>
+#include <set>
 
 namespace headrace::connections_test {
 namespace {
@@ -161,6 +165,105 @@ TEST(Connections, AHostThatOneOfManyCanCallIsClosed) {
   for (unsigned bad = 1; bad < 6; ++bad)
     EXPECT_EQ(explained(6, [&](unsigned from, unsigned to) { return to != bad || from == 0; }),
               Words{fmt::format("{} is closed", bad)});
+}
+
+/// One call, and one back.
+void call(Connections& all, unsigned caller, unsigned called, const Reaches& reaches) {
+  const bool there = reaches(caller, called), back = there && reaches(called, caller);
+  if (!there) all.failed(caller, called, "timed out");
+  if (there) all.worked(caller, called);
+  if (back) all.worked(called, caller);
+  if (there && !back) all.failed(called, caller, "timed out");
+}
+
+/// As a bring-up's rounds: pairs that failed once first, then new pairs in random order. Hosts that are named meet nobody
+/// else. All words that were ever given of hosts, and the last of pairs.
+Words named_in_rounds(unsigned hosts, const Reaches& reaches, unsigned seed) {
+  std::mt19937 random(seed);
+  Connections all;
+  std::vector<unsigned> numbers(hosts);
+  std::iota(numbers.begin(), numbers.end(), 0u);
+  std::vector<std::pair<unsigned, unsigned>> pairs;
+  for (unsigned a = 0; a < hosts; ++a)
+    for (unsigned b = a + 1; b < hosts; ++b) pairs.emplace_back(a, b);
+  std::shuffle(pairs.begin(), pairs.end(), random);
+  std::set<std::string> words;
+  std::set<unsigned> given_up;
+  while (!pairs.empty()) {
+    std::set<unsigned> taken = given_up;
+    std::vector<std::pair<unsigned, unsigned>> again, later;
+    for (const auto& [a, b] : pairs) {
+      if (given_up.contains(a) || given_up.contains(b)) continue;
+      if (taken.contains(a) || taken.contains(b)) {
+        later.emplace_back(a, b);
+        continue;
+      }
+      taken.insert({a, b});
+      const bool swapped = all.fails(a, b);
+      call(all, swapped ? b : a, swapped ? a : b, reaches);
+      if (all.failures(a, b) == 1) again.emplace_back(a, b);
+    }
+    for (const ConnectionFault& fault : all.faults(numbers, kTwice)) {
+      if (fault.kind == Kind::path || fault.kind == Kind::nobody) continue;
+      given_up.insert(fault.a);
+      words.insert(word(fault));
+    }
+    again.insert(again.end(), later.begin(), later.end());
+    pairs = std::move(again);
+  }
+  for (const ConnectionFault& fault : all.faults(numbers, kTwice)) words.insert(word(fault));
+  return {words.begin(), words.end()};
+}
+
+constexpr unsigned kOrders = 200;
+
+/// A firewall of the whole cluster is no fault of single hosts' cables, in whatever order they meet.
+TEST(Connections, HostsThatOnlyTheHeadNodeCanCallAreAllClosed) {
+  for (const auto& [hosts, open] : {std::pair(4u, 1u), {6u, 1u}, {5u, 2u}, {9u, 1u}, {9u, 4u}}) {
+    Words closed;
+    for (unsigned host = open; host < hosts; ++host) closed.push_back(fmt::format("{} is closed", host));
+    const Reaches reaches = [open = open](unsigned from, unsigned to) { return from == 0 || to < open; };
+    EXPECT_EQ(explained(hosts, reaches), closed) << hosts << " hosts, " << open << " open";
+    for (unsigned seed = 0; seed < kOrders; ++seed)
+      EXPECT_EQ(named_in_rounds(hosts, reaches, seed), closed) << hosts << " hosts, " << open << " open, " << seed;
+  }
+}
+
+/// Calls are no matter where data stop, as those of RDMA do.
+TEST(Connections, ACallThatFailedEitherWayClosesNoHost) {
+  Connections all;
+  for (unsigned host = 1; host < 4; ++host) meet(all, 0, host, [](unsigned, unsigned) { return true; });
+  for (unsigned a = 1; a < 4; ++a)
+    for (unsigned b = a + 1; b < 4; ++b) all.failed_both(a, b, "went silent", kTwice);
+  for (const ConnectionFault& one : all.faults({0, 1, 2, 3}, kTwice)) EXPECT_EQ(one.kind, Kind::path) << word(one);
+}
+
+TEST(Connections, AHostThatIsCutOffIsNamedInAnyOrderOfPairs) {
+  for (unsigned hosts = 3; hosts <= 9; ++hosts)
+    for (unsigned seed = 0; seed < kOrders; ++seed)
+      EXPECT_EQ(named_in_rounds(
+                    hosts, [](unsigned from, unsigned to) { return from != 1 && to != 1; }, seed),
+                Words{"1 is cut off"})
+          << hosts << " hosts, " << seed;
+}
+
+/// A closed host is given up before all have met it.
+TEST(Connections, ACutOffHostIsNamedNextToAClosedOne) {
+  for (unsigned hosts = 6; hosts <= 9; ++hosts)
+    for (unsigned seed = 0; seed < kOrders; ++seed) {
+      const Reaches in = [](unsigned from, unsigned to) { return from != 1 && to != 1 && to != 2; };
+      EXPECT_EQ(named_in_rounds(hosts, in, seed), (Words{"1 is cut off", "2 is closed"})) << hosts << ", " << seed;
+      const Reaches out = [](unsigned from, unsigned to) { return from != 1 && to != 1 && from != 2; };
+      EXPECT_EQ(named_in_rounds(hosts, out, seed), (Words{"1 is cut off", "2 cannot call"})) << hosts << ", " << seed;
+    }
+}
+
+/// Two pairs in two subnets: nobody is closed, and each lets another one in.
+TEST(Connections, TwoSubnetsOfTwoHaveNoNamedHost) {
+  const Reaches reaches = [](unsigned from, unsigned to) { return from / 2 == to / 2; };
+  for (unsigned seed = 0; seed < kOrders; ++seed)
+    for (const std::string& one : named_in_rounds(4, reaches, seed))
+      EXPECT_NE(one.find(" and "), std::string::npos) << one << ", " << seed;
 }
 
 TEST(Connections, TwoHalvesHaveNoNamedHost) {
