@@ -18,6 +18,7 @@
 #include <string>
 
 #include "harness/base/system/kernel_files.h"
+#include "harness/base/system/own_addresses.h"
 #include "harness/base/system/unique_fd.h"
 #include "harness/machine/pci_path.h"
 #include "harness/machine/rdma_counters.h"
@@ -95,6 +96,7 @@ void read_device(const std::string& device, const std::string& number, NetworkLi
   std::error_code ignored;
   link.physical = fs::exists(device, ignored);
   if (!link.physical) return;
+  link.is_virtual = fs::exists(device + "/physfn", ignored);
   link.plug = plug_of(device, number);
   link.card = pci_function_in(link.plug);
   link.card.erase(std::min(link.card.rfind('.'), link.card.size()));
@@ -189,15 +191,64 @@ void read_legs(const std::string& net, NetworkLink& link) {
   link.rate *= link.carrying;
 }
 
+/// Their drivers give all cards of a host one GUID.
+bool has_guid_of_host(const std::string& driver) {
+  constexpr std::array<std::string_view, 3> kOmniPath{"hfi1", "ib_qib", "ib_ipath"};
+  return std::ranges::find(kOmniPath, driver) != kOmniPath.end();
+}
+
 /// A card with several attachments to the host shows each plug as several devices, whose functions have one number.
 void read_card(const std::string& device, const std::string& port, NetworkLink& link) {
   if (const std::string board = line(device + "/board_id"); !board.empty() && !link.model.empty())
     link.model += ", " + board;
   link.firmware = line(device + "/fw_ver");
   const std::string guid = line(device + "/sys_image_guid");
-  if (!link.physical || guid.find_first_not_of("0:") == guid.npos) return;
+  if (!link.physical || has_guid_of_host(link.driver) || guid.find_first_not_of("0:") == guid.npos) return;
   const std::string function = pci_function_in(link.plug);
   link.plug = fmt::format("{}#{}#{}", guid, function.substr(std::min(function.rfind('.'), function.size())), port);
+}
+
+/// "p1": a port's number at its card, by its interface's name or its driver. "" = neither.
+std::string port_of_card(const std::string& sys, const NetworkLink& link) {
+  const auto number_behind = [](const std::string& name, std::string_view before) {
+    const std::size_t digits = name.find_last_not_of("0123456789") + 1;
+    const bool fits = digits < name.size() && digits >= before.size() &&
+                      name.compare(digits - before.size(), before.size(), before) == 0;
+    return fits ? "p" + name.substr(digits) : "";
+  };
+  for (const std::string& own : link.interfaces) {
+    const std::string reported = line(sys + "/class/net/" + own + "/phys_port_name");
+    if (!reported.empty() && reported == number_behind(reported, "p")) return reported;
+    if (const std::string name = number_behind(own, "np"); !name.empty()) return name;
+  }
+  return "";
+}
+
+/// In a virtual machine each port of a card has an address of its own, with function 0.
+void part_ports_of_card(const std::string& sys, std::vector<NetworkLink>& links) {
+  std::vector<std::string> ports;
+  for (const NetworkLink& link : links) ports.push_back(link.rdma && !link.is_virtual ? port_of_card(sys, link) : "");
+  std::set<std::size_t> parted;
+  for (std::size_t a = 0; a < links.size(); ++a)
+    for (std::size_t b = 0; b < links.size(); ++b)
+      if (!ports[a].empty() && !ports[b].empty() && ports[a] != ports[b] && links[a].plug == links[b].plug &&
+          links[a].card != links[b].card)
+        parted.insert(a);
+  for (const std::size_t i : parted) links[i].plug += "#" + ports[i];
+}
+
+/// The card's product data have a mark, which root alone can read. Cards are slow to give them: those with few lanes alone
+/// are asked.
+bool manages_switches(const std::string& device, const NetworkLink& link) {
+  constexpr unsigned kFewLanes = 4;
+  return link.host_link && link.host_link->most_lanes <= kFewLanes &&
+         read_text(device + "/device/vpd").value_or("").find("SW_MNG") != std::string::npos;
+}
+
+/// "4: RNIC" is iWARP's.
+std::string kind_of_rdma(const std::string& device, const std::string& layer) {
+  if (layer != "Ethernet") return layer.empty() ? "RDMA" : layer;
+  return line(device + "/node_type").starts_with("4") ? "iWARP" : "RoCE";
 }
 
 /// Devices that programs can open, by the names of their folders in /sys/class/infiniband; empty where /sys lists none.
@@ -215,8 +266,7 @@ NetworkLink rdma_port(const std::string& sys, const std::string& name, const std
   NetworkLink link;
   link.name = name + "/" + port;
   link.rdma = true;
-  const std::string layer = line(folder + "/link_layer");
-  link.kind = layer == "Ethernet" ? "RoCE" : layer.empty() ? "RDMA" : layer;
+  link.kind = kind_of_rdma(device, line(folder + "/link_layer"));
   const std::string logical = behind_colon(line(folder + "/state"));
   const std::string physical = behind_colon(line(folder + "/phys_state"));
   link.state = logical + (physical.empty() ? "" : ", " + physical);
@@ -226,6 +276,7 @@ NetworkLink rdma_port(const std::string& sys, const std::string& name, const std
   if (const std::size_t open = rate.find('('); open != rate.npos)
     link.lanes = static_cast<unsigned>(leading_number(std::string_view(rate).substr(open + 1)));
   read_device(device + "/device", port, link);
+  if (manages_switches(device, link)) link.kind = kManagesSwitches;
   for (const std::string& own : entries(folder + "/gid_attrs/ndevs")) {
     const std::string with = line(folder + "/gid_attrs/ndevs/" + own);
     if (!with.empty() && std::find(link.interfaces.begin(), link.interfaces.end(), with) == link.interfaces.end())
@@ -274,9 +325,16 @@ Carrier carrier_of(const std::string& name, const std::string& sys) {
 
 std::vector<IpInterface> ip_interfaces(const std::string& sys) {
   std::vector<IpInterface> all;
+  const std::vector<InterfaceAddress> addresses = interface_addresses(true);
+  const auto has_address = [&](const std::string& name) {
+    // Nothing is known of those that /sys shows of another machine or network namespace.
+    return sys != "/sys" || ::if_nametoindex(name.c_str()) == 0 ||
+           std::ranges::any_of(addresses, [&](const InterfaceAddress& one) { return one.interface == name; });
+  };
   for (const std::string& name : entries(sys + "/class/net")) {
     const std::string state = line(sys + "/class/net/" + name + "/operstate");
-    if (!state.empty()) all.push_back({name, state == "up" || state == "unknown"});  // which tunnels do not know
+    const bool up = state == "up" || state == "unknown";  // which tunnels do not know
+    if (!state.empty()) all.push_back({name, up, !up || has_address(name)});
   }
   return all;
 }
@@ -304,6 +362,7 @@ std::vector<NetworkLink> network_links(const std::string& sys) {
       links.push_back(std::move(link));
     }
   }
+  part_ports_of_card(sys, links);
   return links;
 }
 

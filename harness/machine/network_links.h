@@ -32,11 +32,15 @@ enum class Carrier {
   stays_inside  // a bridge without a card (docker0, virbr0), a dummy
 };
 
+/// A function of a card that manages a node's NVSwitches (B200): no traffic goes by it.
+inline constexpr const char* kManagesSwitches = "NVSwitch management";
+
 struct NetworkLink {
   std::string name;  // "eth0", "mlx5_0/1" (RDMA device and port)
-  std::string kind;  // "Ethernet", "InfiniBand", "RoCE"
+  std::string kind;  // "Ethernet", "InfiniBand", "RoCE", "iWARP", "RDMA" (EFA), kManagesSwitches
   bool rdma = false;
-  bool physical = false;  // there is a device behind it
+  bool physical = false;    // there is a device behind it
+  bool is_virtual = false;  // a virtual function, whose physical one is here, too
   Carrier carrier = Carrier::other;
   bool member = false;  // of a bond, team or bridge, which has the address
   bool up = false;
@@ -67,6 +71,7 @@ Carrier carrier_of(const std::string& interface, const std::string& sys = "/sys"
 struct IpInterface {
   std::string name;
   bool up = false;
+  bool has_address = true;
 };
 /// By name. Never throws.
 std::vector<IpInterface> ip_interfaces(const std::string& sys = "/sys");

@@ -68,6 +68,12 @@ void locate(const std::string& device, RdmaPort& port) {
   std::error_code ignored;
   const std::string last = fs::canonical(folder, ignored).filename().string();
   if (last.size() == 12 && last[4] == ':' && last[7] == ':') port.pci_address = last;
+  // The functions that manage NVSwitches have few lanes, and a mark that root alone can read.
+  constexpr unsigned kFewLanes = 4;
+  std::ifstream lanes(folder / "max_link_width"), product(folder / "vpd", std::ios::binary);
+  if (unsigned width = 0; lanes >> width && width <= kFewLanes)
+    if (std::string{std::istreambuf_iterator(product), {}}.find("SW_MNG") != std::string::npos)
+      port.unusable = "it manages NVSwitches";
   std::ifstream node(folder / "numa_node");
   if (int number = -1; node >> number) port.numa_node = number;
 }

@@ -7,7 +7,7 @@
 
 namespace headrace::system {
 
-std::vector<InterfaceAddress> interface_addresses() {
+std::vector<InterfaceAddress> interface_addresses(bool link_local) {
   std::vector<InterfaceAddress> found;
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return {};
@@ -19,7 +19,7 @@ std::vector<InterfaceAddress> interface_addresses() {
     const void* from = &reinterpret_cast<const sockaddr_in*>(i->ifa_addr)->sin_addr;
     if (family == AF_INET6) {
       const in6_addr& six = reinterpret_cast<const sockaddr_in6*>(i->ifa_addr)->sin6_addr;
-      if (IN6_IS_ADDR_LINKLOCAL(&six)) continue;
+      if (IN6_IS_ADDR_LINKLOCAL(&six) && !link_local) continue;
       from = &six;
     }
     ::inet_ntop(family, from, text, sizeof text);

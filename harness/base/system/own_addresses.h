@@ -12,8 +12,8 @@ struct InterfaceAddress {
   bool operator==(const InterfaceAddress&) const = default;
 };
 
-/// Numeric, of interfaces that are up, without IPv6 addresses that mean something on their own link only.
-std::vector<InterfaceAddress> interface_addresses();
+/// Numeric, of interfaces that are up. `link_local`: also IPv6 addresses that mean something on their own link only.
+std::vector<InterfaceAddress> interface_addresses(bool link_local = false);
 
 /// The same, loopback last. `interface`: of that one alone.
 std::vector<std::string> own_addresses(const std::string& interface = "");

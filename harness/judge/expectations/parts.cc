@@ -110,6 +110,7 @@ void add_gpus(std::vector<Part>& parts, Node& node) {
 void add_ports(std::vector<Part>& parts, const std::string& root) {
   const std::vector<system::NetworkLink> all = system::network_links(root + "/sys");
   for (const system::NetworkLink& link : all) {
+    if (link.kind == system::kManagesSwitches) continue;
     Part part{.kind = link.rdma ? "rdma_port" : "ethernet_port", .name = link.name, .model = link.driver};
     part.up = link.up;
     part.link = link.kind;
@@ -117,6 +118,8 @@ void add_ports(std::vector<Part>& parts, const std::string& root) {
       part.how = link.carrier == system::Carrier::over_card || link.carrier == system::Carrier::bridge
                      ? "its cards have lines of their own"
                      : "no card behind it";
+    } else if (link.kind == "iWARP") {
+      part.how = "iWARP, which headrace does not measure";
     } else if (link.rdma && link.kind != "InfiniBand" && link.kind != "RoCE") {
       part.how = "neither InfiniBand nor RoCE: it has no reliable connections";
     } else if (link.rate == 0) {

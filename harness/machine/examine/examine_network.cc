@@ -93,8 +93,23 @@ Level level_of_down(const NetworkLink& link, const std::vector<NetworkLink>& all
   return others && !rail ? Level::note : Level::warning;
 }
 
+/// A virtual function without an address is down, whatever its cable.
+bool lacks_guid(const NetworkLink& link, const std::vector<NetworkLink>& all) {
+  return link.is_virtual && link.kind == "InfiniBand" && link.state == "DOWN, LinkUp" &&
+         std::ranges::any_of(all, [&](const NetworkLink& other) {
+           const bool same_card = other.plug == link.plug || (!link.card.empty() && other.card == link.card);
+           return other.rdma && other.up && !other.is_virtual && same_card;
+         });
+}
+
 void port(PortSection& section, const NetworkLink& link, const std::vector<NetworkLink>& all) {
   const std::string text = in_words(link);
+  if (link.kind == kManagesSwitches)
+    return section.add(Level::note, link.name, fmt::format("{}: manages NVSwitches, and is no rail", text));
+  if (lacks_guid(link, all))
+    return section.add(Level::note, link.name,
+                       fmt::format("{}: {}, a virtual function without a GUID", text, link.state),
+                       "where it is to be used: ip link set PF vf N node_guid GUID, then port_guid GUID");
   if (!link.up) {
     const bool half_up = link.state.find("LinkUp") != std::string::npos;
     const std::string interface = link.interfaces.empty() ? "NAME" : link.interfaces.front();
@@ -229,9 +244,35 @@ void list_setting(PortSection& section, const NcclSetting& s, const std::vector<
   section.add(Level::good, "NCCL", text);
 }
 
+/// NCCL takes interfaces with an IP address alone, and loopback like any other.
+void interface_setting(PortSection& section, const NcclSetting& s, const std::vector<IpInterface>& interfaces) {
+  const NcclList list(s.value);  // of no entry: not set
+  std::vector<std::string> selected, bare;
+  std::vector<Usable> all;
+  for (const IpInterface& one : interfaces) {
+    all.push_back(
+        {one.has_address ? one.name : one.name + " (no IP address)", one.name, -1, one.up && one.has_address});
+    if (one.up && !list.entries.empty() && list.selects(one.name))
+      (one.has_address ? selected : bare).push_back(one.name);
+  }
+  if (std::ranges::find(selected, "lo") != selected.end())
+    return section.add(Level::warning, "NCCL",
+                       fmt::format("{}: {}; lo reaches this host alone", s.in_words(), join(selected)),
+                       list.all_but ? fmt::format("write {}={},lo", s.name, s.value)
+                                    : "for several hosts, name an interface that the others reach");
+  if (selected.empty() && !bare.empty())
+    return section.add(Level::warning, "NCCL", fmt::format("{}: no IP address on {}", s.in_words(), join(bare)),
+                       "NCCL will find no network interface: give it an address, or name the bond or bridge above it");
+  list_setting(section, s, all, "network interface");
+}
+
 void setting(PortSection& section, const NcclSetting& s, const std::vector<NetworkLink>& links,
              const std::vector<IpInterface>& interfaces) {
-  const bool on = !s.value.empty() && s.value != "0";
+  char* end = nullptr;
+  const bool on = std::strtoll(s.value.c_str(), &end, 0) != 0;  // as NCCL reads it
+  const bool is_switch = s.name == "NCCL_IB_DISABLE" || s.name == "NCCL_P2P_DISABLE" || s.name == "NCCL_SHM_DISABLE";
+  if (is_switch && !s.value.empty() && end == s.value.c_str())
+    return section.add(Level::note, "NCCL", s.in_words() + ": NCCL takes numbers only; this is read as 0");
   const bool has_rdma = std::any_of(links.begin(), links.end(), [](const NetworkLink& l) { return l.rdma && l.up; });
   if (s.name == "NCCL_IB_DISABLE" && on && has_rdma)
     return section.add(Level::warning, "NCCL", s.in_words() + ": NCCL will use TCP although RDMA ports are up",
@@ -248,10 +289,7 @@ void setting(PortSection& section, const NcclSetting& s, const std::vector<Netwo
     }
     return list_setting(section, s, all, "RDMA port");
   }
-  if (s.name == "NCCL_SOCKET_IFNAME") {
-    for (const IpInterface& one : interfaces) all.push_back({one.name, one.name, -1, one.up});
-    return list_setting(section, s, all, "network interface");
-  }
+  if (s.name == "NCCL_SOCKET_IFNAME") return interface_setting(section, s, interfaces);
   section.add(Level::note, "NCCL", s.in_words());
 }
 

@@ -7,6 +7,7 @@
 #include <cctype>
 #include <filesystem>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "harness/base/diagnostics.h"
 #include "harness/base/escape.h"
@@ -47,6 +48,16 @@ constexpr const char* kOfSsh =
     "awk 'tolower($1) == \"host\" {{for (i = 2; i <= NF; ++i) if ($i !~ /[*?!]/) print $i}}' {}";
 const std::vector<std::string> kOfSshConfig{
     "host", "hostname", "user", "port", "match", "include", "identityfile", "proxyjump", "stricthostkeychecking"};
+
+// The hosts of a JSON document: a list below "hosts", or a list of objects with this key.
+constexpr const char
+    *kOfJsonHosts = "python3 -c 'import json, sys; print(*json.load(open(sys.argv[1]))[\"hosts\"], sep=\"\\n\")' {}",
+    *kOfJsonObjects =
+        "python3 -c 'import json, sys; print(*(one[\"KEY\"] for one in json.load(open(sys.argv[1]))), "
+        "sep=\"\\n\")' {}";
+
+const std::vector<std::string> kHeadings{"name", "nodelist", "node",      "nodename",
+                                         "host", "hostname", "hostnames", "host_name"};
 
 constexpr std::string_view kHostAlone = "write the host alone";
 constexpr const char* kNames = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-:";
@@ -201,6 +212,8 @@ class Reader {
   /// What another program wrote, by its first line, and the command that converts it; "" = none that is known.
   std::string foreign(const std::vector<Word>& words) const {
     const std::string& first = words.front().text;
+    if (first.starts_with('{') || first.starts_with("[{") || (first == "[" && whole_.find('{') != whole_.npos))
+      return of_json();
     if (first == "-" || first == "---" ||
         (words.size() == 1 && first.size() > 1 && first.find(':') == first.size() - 1))
       return of_yaml();
@@ -208,13 +221,32 @@ class Reader {
       return "a JSON list" + converted(path_, "grep -o '\"[^\"]*\"' {} | tr -d '\"'");
     if (first.starts_with("node/") || first.starts_with("nodes/"))
       return "names as kubectl prints them" + converted(path_, "cut -d/ -f2 {}");
-    if (const std::size_t slash = first.find('/');
-        slash != first.npos && first.find('[') > slash &&
+    const std::size_t slash = first.find('/');
+    if (slash != first.npos && is_address(first.substr(0, slash)) &&
+        first.find_first_not_of("0123456789", slash + 1) == first.npos)
+      return "a network, and no host; write a line for each host";
+    if (slash != first.npos && first.find('[') > slash &&
         std::isdigit(static_cast<unsigned char>(first.c_str()[slash + 1])) != 0)
       return "PBS's exec_host" + converted(path_, "tr '+' '\\n' <{} | cut -d/ -f1");
     if (words.size() > 1 && plain_name(first) == "host" && is_ssh_config())
       return "a configuration of ssh" + converted(path_, kOfSsh);
     return of_table(words);
+  }
+  std::string of_json() const {
+    const auto json = nlohmann::json::parse(whole_, nullptr, false);
+    const auto has_text = [](const nlohmann::json& in, const std::string& key) {
+      return in.is_object() && in.contains(key) && in.at(key).is_string();
+    };
+    const auto is_text = [](const nlohmann::json& one) { return one.is_string(); };
+    if (json.is_object() && json.contains("hosts") && json.at("hosts").is_array() &&
+        std::ranges::all_of(json.at("hosts"), is_text))
+      return "JSON" + converted(path_, kOfJsonHosts);
+    for (const std::string& key : kHeadings)
+      if (json.is_array() && std::ranges::all_of(json, [&](const auto& one) { return has_text(one, key); })) {
+        std::string command = kOfJsonObjects;
+        return "JSON" + converted(path_, command.replace(command.find("KEY"), 3, key).c_str());
+      }
+    return "JSON; write a line for each host";
   }
   /// Its lines have keywords of ssh_config, or there is but one.
   bool is_ssh_config() const {
@@ -246,9 +278,17 @@ class Reader {
     if (map) return "an Ansible inventory" + converted(path_, kOfMap);
     return list ? "a YAML list" + converted(path_, "sed -n 's/^ *-  *//p' {}") : "YAML; write a line for each host";
   }
+  /// Of a table of one column, as of sinfo -o %N: a word in capitals, and lines below it.
+  bool is_heading_alone(const std::string& word) const {
+    const bool capitals = std::ranges::none_of(word, [](unsigned char c) { return std::islower(c) != 0; });
+    return capitals && std::ranges::find(kHeadings, plain_name(word)) != kHeadings.end() &&
+           whole_.find_first_not_of(" \t\r\n", whole_.find(word) + word.size()) != whole_.npos;
+  }
   /// By its heading, in capitals or with the hosts first: words, or fields of a CSV.
   std::string of_table(const std::vector<Word>& words) const {
     const std::string& first = words.front().text;
+    if (words.size() == 1 && is_heading_alone(first))
+      return "a table with a heading" + converted(path_, fmt::format("tail -n +{} {{}}", number_ + 1).c_str());
     const std::size_t cut = path_ == kNoFile ? first.npos : first.find_first_of(",;");
     const char separator = cut == first.npos ? ' ' : first[cut];
     std::string line;
@@ -265,8 +305,8 @@ class Reader {
       if (column > 1 && !capitals && name != "hostname" && name != "nodename") continue;
       const char* split = separator == ' ' ? "" : separator == ',' ? "-F, " : "-F';' ";
       const std::string take = fmt::format("awk {}'NR > {} {{{{print ${}}}}}' {{}}", split, number_, column);
-      for (const char* heading : {"name", "nodelist", "node", "nodename", "host", "hostname", "hostnames", "host_name"})
-        if (name == heading) return "a table with a heading" + converted(path_, take.c_str());
+      if (std::ranges::find(kHeadings, name) != kHeadings.end())
+        return "a table with a heading" + converted(path_, take.c_str());
     }
     return "";
   }
@@ -299,7 +339,8 @@ class Reader {
   /// Lines that are alike are of one host: some launchers want a line for each process.
   void add(const std::string& login, Host host, const std::string& line, const Word& word) {
     if (const std::string wrong = set_login(host, login); !wrong.empty())
-      return problem(word, wrong + (wrong.starts_with(kHostAlone) ? converted(path_, "sed 's/:[0-9][^ ]*//' {}") : ""));
+      return problem(word,
+                     wrong + (wrong.starts_with(kHostAlone) ? converted(path_, "sed 's/:[0-9][^ ,]*//g' {}") : ""));
     const auto [at, fresh] = places_.emplace(plain_name(host.name), Place{number_, word.column, line});
     if (!fresh && at->second.text == line) return;
     if (!fresh)

@@ -21,7 +21,7 @@ std::string gbit(double bytes_per_s) { return fmt::format("{:g} Gbit/s", bytes_p
 
 std::vector<NetworkPort> network_ports(const std::string& sys) {
   std::vector<NetworkLink> links = system::network_links(sys);
-  std::erase_if(links, [](const NetworkLink& l) { return !l.physical; });
+  std::erase_if(links, [](const NetworkLink& l) { return !l.physical || l.kind == system::kManagesSwitches; });
   if (std::any_of(links.begin(), links.end(), [](const NetworkLink& l) { return l.rdma; }))
     std::erase_if(links, [](const NetworkLink& l) { return !l.rdma; });
   std::vector<const NetworkLink*> one_of_each;

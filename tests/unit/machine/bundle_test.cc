@@ -63,6 +63,7 @@ TEST(KernelBundle, ReportsTopologyCountersAndTheLogOfDevices) {
 
 TEST(Archive, IsAGzippedTar) {
   const std::string packed = archive({{"a.txt", std::string(1000, 'a')}, {"b.txt", "b"}}, "folder");
+  EXPECT_EQ(packed.substr(10, 11), std::string("folder.tar", 11)) << "the name in the header, with its end";
   std::string tar(1 << 16, '\0');
   z_stream stream{};
   ASSERT_EQ(inflateInit2(&stream, 15 + 16), Z_OK);

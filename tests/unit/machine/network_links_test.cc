@@ -190,5 +190,84 @@ TEST_F(NetworkLinks, SettingsOfNccl) {
   EXPECT_EQ(about("NCCL", {{"NCCL_DEBUG", "INFO"}}).level, Level::note);
 }
 
+TEST_F(NetworkLinks, NcclTakesInterfacesWithAnAddressAndNotLoopbackForSeveralHosts) {
+  using Level = Finding::Level;
+  const auto finding = [](const std::string& value) {
+    const std::vector<IpInterface> all{{"eth0", true}, {"eth1", true, false}, {"lo", true}};
+    return examine_network({}, {{"NCCL_SOCKET_IFNAME", value}}, all).back();
+  };
+  for (const char* const leg : {"eth1", "=eth1", "^eth0,lo"}) {
+    EXPECT_EQ(finding(leg).level, Level::warning) << leg;
+    EXPECT_NE(finding(leg).text.find("no IP address on eth1"), std::string::npos) << finding(leg).text;
+  }
+  for (const char* const loopback : {"lo", "=lo,eth0", "^eth0", "^docker"}) {
+    EXPECT_EQ(finding(loopback).level, Level::warning) << loopback;
+    EXPECT_NE(finding(loopback).text.find("lo reaches this host alone"), std::string::npos) << finding(loopback).text;
+  }
+  EXPECT_EQ(finding("^eth0").advice, "write NCCL_SOCKET_IFNAME=^eth0,lo");
+  EXPECT_EQ(finding("eth0").level, Level::good);
+  EXPECT_EQ(finding("^lo,eth1").level, Level::good);
+  EXPECT_EQ(finding("eth").level, Level::note) << "eth1 serves for nothing";
+}
+
+TEST_F(NetworkLinks, SwitchesOfNcclAreNumbers) {
+  rdma("mlx5_0");
+  using Level = Finding::Level;
+  for (const char* word : {"false", "no", "true"}) {
+    const Finding f = about("NCCL", {{"NCCL_IB_DISABLE", word}});
+    EXPECT_EQ(f.level, Level::note) << word;
+    EXPECT_NE(f.text.find("NCCL takes numbers only; this is read as 0"), std::string::npos) << f.text;
+  }
+  for (const char* zero : {"00", "0x0", "0 "}) {
+    const Finding f = about("NCCL", {{"NCCL_P2P_DISABLE", zero}});
+    EXPECT_EQ(f.level, Level::note) << zero;
+    EXPECT_EQ(f.text.find("numbers only"), std::string::npos) << f.text;
+  }
+  EXPECT_EQ(about("NCCL", {{"NCCL_IB_DISABLE", "0x1"}}).level, Level::warning);
+  EXPECT_EQ(about("NCCL", {{"NCCL_SHM_DISABLE", "1"}}).level, Level::warning);
+}
+
+TEST_F(NetworkLinks, AVirtualFunctionWithoutAGuidIsNoted) {
+  rdma("mlx5_0");
+  rdma("mlx5_10", "400 Gb/sec (4X NDR)", "1: DOWN");
+  const std::string device = "class/infiniband/mlx5_10/device/";
+  EXPECT_EQ(about("mlx5_10/1").level, Finding::Level::warning) << "a card of its own: its subnet manager is missing";
+  std::filesystem::create_directory_symlink("../../mlx5_0/device", sys() + "/" + device + "physfn");
+  EXPECT_EQ(about("mlx5_10/1").level, Finding::Level::note);
+  EXPECT_NE(about("mlx5_10/1").text.find("without a GUID"), std::string::npos) << about("mlx5_10/1").text;
+  EXPECT_NE(about("mlx5_10/1").advice.find("node_guid"), std::string::npos);
+  put("class/infiniband/mlx5_10/ports/1/state", "2: INIT");
+  EXPECT_EQ(about("mlx5_10/1").level, Finding::Level::warning) << "it has one, and waits for the subnet manager";
+  put("class/infiniband/mlx5_10/ports/1/state", "1: DOWN");
+  put("class/infiniband/mlx5_0/ports/1/state", "2: INIT");
+  EXPECT_EQ(about("mlx5_10/1").level, Finding::Level::warning) << "nor is the card's port up";
+}
+
+TEST_F(NetworkLinks, IwarpIsNoRoce) {
+  ethernet("eth0", "100000", "1500");
+  rdma("rocep49s0", "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet");
+  put("class/infiniband/rocep49s0/ports/1/gid_attrs/ndevs/0", "eth0");
+  put("class/infiniband/rocep49s0/node_type", "1: CA");
+  EXPECT_EQ(network_links(sys()).back().kind, "RoCE");
+  put("class/infiniband/rocep49s0/node_type", "4: RNIC");
+  EXPECT_EQ(network_links(sys()).back().kind, "iWARP");
+  for (const Finding& f : findings()) EXPECT_EQ(f.text.find("RoCE"), std::string::npos) << f.text;
+}
+
+TEST_F(NetworkLinks, AFunctionThatManagesSwitchesIsNoRail) {
+  rdma("mlx5_0");
+  rdma("mlx5_1");
+  const std::string vpd = std::string("\x82\x01", 2) + std::string(1, '\0') + "CX7 V0:PCIeGen5 x2 SW_MNG";
+  put("class/infiniband/mlx5_0/device/vpd", "CX7 V0:PCIeGen5 x2");
+  put("class/infiniband/mlx5_0/device/max_link_width", "2");
+  EXPECT_EQ(network_links(sys())[0].kind, "InfiniBand");
+  put("class/infiniband/mlx5_0/device/vpd", vpd);
+  put("class/infiniband/mlx5_0/device/current_link_width", "2");
+  EXPECT_EQ(network_links(sys())[0].kind, kManagesSwitches);
+  EXPECT_EQ(about("mlx5_0/1").level, Finding::Level::note);
+  EXPECT_NE(about("mlx5_0/1").text.find("manages NVSwitches"), std::string::npos);
+  EXPECT_EQ(about("mlx5_1/1").level, Finding::Level::good);
+}
+
 }  // namespace
 }  // namespace headrace::system::network_links_test

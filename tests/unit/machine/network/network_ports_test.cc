@@ -82,6 +82,50 @@ TEST_F(NetworkPorts, TheActiveInterfaceOfAPlugReports) {
   EXPECT_EQ(names(), "eth1");
 }
 
+/// Drivers of Omni-Path give all cards of a host one GUID.
+TEST_F(NetworkPorts, CardsOfOmniPathCountByTheirPlaces) {
+  for (const char* const driver : {"hfi1", "ib_qib"}) {
+    for (const std::string i : {"0", "1"}) {
+      card("devices/0000:1" + i + ":00.0");
+      link("devices/0000:1" + i + ":00.0/driver", std::string("drivers/") + driver);
+      rdma("hfi1_" + i);
+      link("class/infiniband/hfi1_" + i + "/device", "devices/0000:1" + i + ":00.0");
+      put("class/infiniband/hfi1_" + i + "/sys_image_guid", "0011:7501:0171:b0c5");
+    }
+    EXPECT_EQ(names(), "hfi1_0/1 hfi1_1/1") << driver;
+  }
+}
+
+/// Both ports of a card that is passed to a virtual machine are function 0 there; so is one port with two attachments.
+TEST_F(NetworkPorts, NumbersTellPortsOfOneCardApart) {
+  for (const std::string i : {"0", "1"}) {
+    card("devices/0000:0" + i + ":00.0");
+    ethernet("enp" + i + "s0np" + i);
+    link("class/net/enp" + i + "s0np" + i + "/device", "devices/0000:0" + i + ":00.0");
+    rdma("mlx5_" + i, "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet");
+    link("class/infiniband/mlx5_" + i + "/device", "devices/0000:0" + i + ":00.0");
+    put("class/infiniband/mlx5_" + i + "/sys_image_guid", "b83f:d203:00aa:1234");
+    put("class/infiniband/mlx5_" + i + "/ports/1/gid_attrs/ndevs/0", "enp" + i + "s0np" + i);
+  }
+  EXPECT_EQ(names(), "mlx5_0/1 mlx5_1/1");
+  put("class/net/enp1s0np1/phys_port_name", "p0");
+  EXPECT_EQ(names(), "mlx5_0/1");
+  put("class/net/enp0s0np0/phys_port_name", "p1");
+  EXPECT_EQ(names(), "mlx5_0/1 mlx5_1/1");
+  put("class/net/enp1s0np1/phys_port_name", "pf0vf3");  // a representor's
+  put("class/net/enp0s0np0/phys_port_name", "p1");
+  EXPECT_EQ(names(), "mlx5_0/1") << "its name ends in np1";
+}
+
+TEST_F(NetworkPorts, FunctionsThatManageSwitchesDoNotCount) {
+  rdma("mlx5_0");
+  rdma("mlx5_1");
+  put("class/infiniband/mlx5_0/device/max_link_width", "2");
+  EXPECT_EQ(names(), "mlx5_0/1 mlx5_1/1");
+  put("class/infiniband/mlx5_0/device/vpd", "SW_MNG");
+  EXPECT_EQ(names(), "mlx5_1/1");
+}
+
 const NetworkPort kFast{"mlx5_0/1", true, true, 50e9}, kSlow{"mlx5_1/1", true, true, 12.5e9},
     kDown{"mlx5_2/1", true, false, 50e9}, kVirtual{"eth0", false, true, 0};
 
