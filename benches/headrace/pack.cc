@@ -89,11 +89,12 @@ pack::Options options_of(const PackArguments& given) {
 }
 
 void report_plan(const pack::Plan& plan) {
-  std::uint64_t files = 0;
-  for (const auto& sample : plan.from.samples) files += sample.count;
+  std::uint64_t files = 0, size = 0;
+  for (const auto& sample : plan.from.samples) files += sample.count, size += plan.from.bytes(sample);
   print_line(Text::format("{}: {} samples of {} classes in {} files, {}", plan.options.source, plan.order.size(),
-                          plan.from.classes.size(), files, bytes(plan.from.files.total_bytes())));
+                          plan.from.classes.size(), files, bytes(size)));
   for (const auto& [why, count] : plan.from.left_out) print_line(Text::format("  left out: {} ({})", count, why));
+  if (plan.as.own_classes) print_line("  classes: the numbers in the .cls files, not those of the folders");
   for (const std::string& name : plan.from.empty_files)
     print_line(Text::format("  0 bytes, packed as it is: {}", name));
   if (!plan.from.no_image.empty()) print_line(Text::format("  no image, packed as it is: {}", plan.from.no_image));
@@ -122,7 +123,12 @@ int pack(const Shared& shared, const PackArguments& given) {
   report_plan(plan);
   if (given.dry_run) return 0;
   if (given.rehearse) {
-    const pack::Gain gain = pack::rehearse_gain(std::move(plan), {}, reported);
+    pack::GainOptions rehearsal;
+    rehearsal.stays = [&](const std::string& why) {
+      progress.clear();
+      print_stderr_line(Text::format("warning: the packed sample was not removed: {}", why));
+    };
+    const pack::Gain gain = pack::rehearse_gain(std::move(plan), rehearsal, reported);
     progress.clear();
     for (const std::string& line : pack::describe(gain)) print_line(line);
     return 0;

@@ -10,9 +10,11 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <fstream>
 #include <string_view>
 
 #include "harness/base/error.h"
+#include "harness/base/escape.h"
 #include "harness/base/system/kernel_files.h"
 #include "harness/base/system/spawn.h"
 
@@ -62,6 +64,23 @@ void restore() {
   ::sigaction(SIGCHLD, &child_before, nullptr);
 }
 
+/// A shell runs a text without a first line of #!, and the kernel does not.
+std::string why_not_started(const std::vector<std::string>& words, int code) {
+  const std::string& program = words.front();
+  if (code == ENOEXEC && program.find('/') != program.npos) {
+    std::string beginning(4096, '\0');
+    std::ifstream file(program, std::ios::binary);
+    file.read(beginning.data(), static_cast<std::streamsize>(beginning.size()));
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    if (file.is_open() && beginning.find('\0') == beginning.npos && !beginning.starts_with("#!")) {
+      std::string command = "headrace observe -- sh";
+      for (const std::string& word : words) command += ' ' + shell_word(word);
+      return fmt::format("{}: has no #! line: {}", program, command);
+    }
+  }
+  return fmt::format("{}: {}", program, errno_text(code));
+}
+
 }  // namespace
 
 Command::Command(const std::vector<std::string>& words, const Environment& environment) {
@@ -80,8 +99,7 @@ Command::Command(const std::vector<std::string>& words, const Environment& envir
   const int code = system::spawn({.words = words, .environment = std::move(settings), .heeded = {SIGXFSZ}}, pid_);
   if (code != 0) {
     restore();
-    throw CannotStart{.exit_code = code == ENOENT ? 127 : 126,
-                      .why = fmt::format("{}: {}", words.front(), errno_text(code))};
+    throw CannotStart{.exit_code = code == ENOENT ? 127 : 126, .why = why_not_started(words, code)};
   }
   hand_to = pid_;
   if (const int early = kept.exchange(0); early != 0) ::kill(pid_, early);

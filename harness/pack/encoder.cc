@@ -130,13 +130,32 @@ void encode_mds(const Source& source, const Sample& sample, const Encoding& as, 
   }
 }
 
+std::string name_of(const ImageFolder& from, const Sample& sample) {
+  return from.files.full_path(from.order[sample.first]);
+}
+
+/// Has each sample a .cls file? Some alone would mix the user's numbers with those of the folders.
+bool has_own_classes(const ImageFolder& from) {
+  const auto has_own = [&](const Sample& sample) {
+    for (std::uint32_t i = 0; i < sample.count; ++i)
+      if (part_of(from, sample, i) == "cls") return true;
+    return false;
+  };
+  const auto without = std::ranges::find_if_not(from.samples, has_own);
+  if (from.classes.empty() || without == from.samples.end()) return !from.classes.empty();
+  if (std::ranges::none_of(from.samples, has_own)) return false;
+  throw UsageError(
+      fmt::format("pack: {} has no .cls of the same name, which others have: their numbers would be mixed with those "
+                  "of the folders; give every image one, or move them away",
+                  name_of(from, *without)));
+}
+
 }  // namespace
 
 Encoding encoding_of(const ImageFolder& from, Format format) {
-  Encoding as{.format = format, .columns = {}};
+  Encoding as{.format = format, .columns = {}, .own_classes = format == Format::tar && has_own_classes(from)};
   if (format != Format::mds) return as;
   std::map<std::string, std::set<std::string>> columns;  // and the endings of their files
-  const auto name_of = [&](const Sample& sample) { return from.files.full_path(from.order[sample.first]); };
   for (const Sample& sample : from.samples)
     for (std::uint32_t i = 0; i < sample.count; ++i) {
       const std::string part = part_of(from, sample, i);
@@ -148,7 +167,7 @@ Encoding encoding_of(const ImageFolder& from, Format format) {
     const auto& parts = columns.begin()->second;
     throw UsageError(
         fmt::format("pack: {} has no .{} of the same name, which others have: all samples of MDS have the same columns",
-                    name_of(sample), *parts.begin()));
+                    name_of(from, sample), *parts.begin()));
   }
   for (const auto& [name, parts] : columns) {
     // Named anew: clang 14 lets no lambda capture a structured binding.

@@ -16,10 +16,12 @@ namespace headrace::pack {
 struct Encoding {
   formats::Format format = formats::Format::tar;
   std::vector<formats::MdsColumn> columns;
+  bool own_classes = false;  // of tar: each sample has a .cls file, which is packed instead of its folder's number
 };
 
 /// For the samples of `from`. MDS: x is the image and y its class, as in streaming's vision data sets. Files next to
-/// an image go by their extension. Throws UsageError where a sample lacks a part that others have.
+/// an image go by their extension. Throws UsageError where a sample lacks a part that others have. Of tar that part is
+/// the .cls file, where folders are classes.
 Encoding encoding_of(const ImageFolder& from, formats::Format format);
 
 /// The samples, and what reads them on this thread where they are objects.

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/files/marked_folder.h"
 #include "harness/base/random.h"
@@ -29,19 +30,38 @@ namespace {
 constexpr std::uint64_t kOrderSeed = 2;
 constexpr std::size_t kWholeFile = 1 << 20, kTarRead = 10 << 10, kRecordRead = 256 << 10;  // bytes of a read
 
-/// The sample's shards, and the mark in their folder. Changed files stay.
-void take_away(const Plan& sample) {
+/// The sample's shards, and the mark in their folder. Changed files stay. Returns what stays; "" = nothing.
+std::string take_away(const Plan& sample) {
   const auto folder = MarkedFolder::find(sample.options.target);
-  if (!folder || folder->kind() != kRehearsalKind) return;
+  if (!folder || folder->kind() != kRehearsalKind) return "";
   const files::Folder& there = folder->folder();
   for (const std::string& name : there.entries()) {
     const auto status = there.look(name);
     if (status && S_ISREG(status->st_mode) && (known_shard(*folder, name, *status) || files::bears_mark(*status)) &&
-        name != MarkedFolder::kMark && (!name.ends_with(".json") || name == "index.json"))
+        name != MarkedFolder::kMark && !files::is_kept_open(name) && (!name.ends_with(".json") || name == "index.json"))
       there.remove(name, *status);
   }
-  folder->remove();
+  return join(folder->remove().left);
 }
+
+/// Removes the sample when it is destroyed. One that stays is marked, for the next rehearsal.
+class Away {
+ public:
+  Away(const Plan& sample, const GainOptions& options) : sample_(sample), options_(options) {}
+  ~Away() {
+    std::string stays;
+    try {
+      stays = take_away(sample_);
+    } catch (const std::exception& e) {
+      stays = e.what();
+    }
+    if (!stays.empty() && options_.stays) options_.stays(sample_.options.target + ": " + stays);
+  }
+
+ private:
+  const Plan& sample_;
+  const GainOptions& options_;
+};
 
 Plan sample_of(Plan plan, const GainOptions& options) {
   Random random(kOrderSeed);
@@ -138,16 +158,7 @@ Gain rehearse_gain(Plan whole, const GainOptions& options, const DataProgress& p
   gain.workers = options.workers;
   const Plan sample = sample_of(std::move(whole), options);
   take_away(sample);  // of a rehearsal that was stopped
-  struct Away {
-    const Plan& sample;
-    ~Away() {
-      try {
-        take_away(sample);
-      } catch (const std::exception&) {
-        // It stays, marked, for the next rehearsal.
-      }
-    }
-  } const away{sample};
+  const Away away(sample, options);
   pack(sample, progress);
   gain.samples = sample.order.size();
   gain.shards = sample.shards.size();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@ struct GainOptions {
   std::uint64_t bytes = 256 << 20;  // of the sample, at most; one sample for each worker at least [B]
   unsigned workers = 8;             // threads that read, each a file or a shard at a time
   unsigned turns = statistics::kFirstLook;
+  std::function<void(const std::string& why)> stays = {};  // called where the sample cannot be removed
 };
 
 struct Gain {

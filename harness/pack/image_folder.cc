@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <unordered_map>
@@ -86,6 +87,25 @@ void look_at_all(ImageFolder& from, const DataProgress& progress) {
   if (progress) progress(files.count(), files.count(), "listing files");
 }
 
+/// Captions and the like without an image are no samples of a folder of images: torchvision's ImageFolder skips them.
+void leave_out_imageless(ImageFolder& from) {
+  const auto file_of = [&](const Sample& sample, std::uint32_t i) { return from.order[sample.first + i]; };
+  const auto imageless = [&](const Sample& sample) {
+    for (std::uint32_t i = 0; i < sample.count; ++i)
+      if (formats::is_image(cut_extension(from.files.name(file_of(sample, i))).second)) return false;
+    return true;
+  };
+  const auto others = std::stable_partition(from.samples.begin(), from.samples.end(), std::not_fn(imageless));
+  if (others == from.samples.begin() || others == from.samples.end()) return;
+  std::uint64_t count = 0;
+  for (auto sample = others; sample != from.samples.end(); count += sample->count, ++sample)
+    for (std::uint32_t i = 0; i < sample->count; ++i)
+      std::erase(from.empty_files, from.files.name(file_of(*sample, i)));
+  from.left_out.emplace_back(
+      fmt::format("no image of the same name, such as {}", from.files.name(from.order[others->first])), count);
+  from.samples.erase(others, from.samples.end());
+}
+
 /// Which files are of which sample.
 void group(ImageFolder& from) {
   const FileTable& files = from.files;
@@ -98,18 +118,20 @@ void group(ImageFolder& from) {
   });
   std::unordered_map<std::uint64_t, std::uint32_t> keys;  // hash of a key -> its first file
   for (std::uint32_t i = 0; i < from.order.size(); ++i) {
-    if (i > 0 && stem(from.order[i]) == stem(from.order[i - 1])) {
+    if (i > 0 && stem(from.order[i]) == stem(from.order[i - 1]))
       ++from.samples.back().count;
-      continue;
-    }
-    from.samples.push_back({.first = i, .count = 1});
-    const auto [other, is_new] = keys.emplace(data_set_key(key_of(stem(from.order[i]))), from.order[i]);
+    else
+      from.samples.push_back({.first = i, .count = 1});
+  }
+  leave_out_imageless(from);
+  for (const Sample& sample : from.samples) {
+    const std::uint32_t file = from.order[sample.first];
+    const auto [other, is_new] = keys.emplace(data_set_key(key_of(stem(file))), file);
     if (!is_new)
       throw UsageError(fmt::format("pack: {} and {} would be one sample for loaders ({}): rename one",
-                                   files.full_path(other->second), files.full_path(from.order[i]),
-                                   key_of(stem(from.order[i]))));
+                                   files.full_path(other->second), files.full_path(file), key_of(stem(file))));
+    check_parts(from, sample);
   }
-  for (const Sample& sample : from.samples) check_parts(from, sample);
 }
 
 /// torchvision's ImageFolder numbers all folders by their names as Python sorts them.
@@ -143,15 +165,21 @@ std::string other_content(const FileTable& files, std::uint32_t file) {
   return std::string(fd ? formats::foreign_format("", formats::bytes_of_file(fd.get())).name : "");
 }
 
-/// The first file that surely is no image: shards by their names, others by the first bytes of some images.
-std::string find_no_image(const FileTable& files) {
+/// The first packed file that is no image: shards by name, others by the first bytes of some images.
+std::string find_no_image(const ImageFolder& from) {
   constexpr std::uint32_t kLooks = 256;
-  const std::uint32_t step = files.count() / kLooks + 1;
-  for (std::uint32_t file = 0; file < files.count(); ++file) {
+  const FileTable& files = from.files;
+  std::vector<std::uint32_t> packed;
+  for (const Sample& sample : from.samples)
+    packed.insert(packed.end(), from.order.begin() + sample.first, from.order.begin() + sample.first + sample.count);
+  std::sort(packed.begin(), packed.end());
+  const auto step = static_cast<std::uint32_t>(packed.size() / kLooks + 1);
+  for (std::uint32_t i = 0; i < packed.size(); ++i) {
+    const std::uint32_t file = packed[i];
     std::string what;
     if (const formats::Format format = formats::format_by_name(files.name(file)); format != formats::Format::none)
       what = fmt::format("a shard, {}", to_string(format));
-    else if (file % step == 0 && !files.holds_objects() && formats::has_image_extension(files.name(file)))
+    else if (i % step == 0 && !files.holds_objects() && formats::has_image_extension(files.name(file)))
       what = other_content(files, file);
     if (!what.empty()) return fmt::format("{} ({})", files.name(file), what);
   }
@@ -204,8 +232,8 @@ ImageFolder list_images(const std::string& path, const DataProgress& progress, b
   from.left_out = std::move(walked.left_out);
   from.empty_files = std::move(walked.empty);
   look_at_all(from, progress);
-  from.no_image = find_no_image(from.files);
   group(from);
+  from.no_image = find_no_image(from);
   classify(from, walked.folders);
   return from;
 }

@@ -27,7 +27,7 @@ struct ImageFolder {
   ObjectStore* store = nullptr;      // of the files, where they are objects
   std::vector<std::int64_t> stamps;  // of each file: when it was modified [ns]; of an object its version
   std::vector<std::uint32_t> order;  // of files, those of a sample together
-  std::vector<Sample> samples;       // by their names
+  std::vector<Sample> samples;       // by their names; if any has an image, only those with one
   std::vector<std::string>
       classes;  // all folders at the top, in the order in which torchvision's ImageFolder numbers them
   std::vector<std::pair<std::string, std::uint64_t>> left_out;  // a reason, and how many

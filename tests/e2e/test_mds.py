@@ -54,6 +54,17 @@ def test_a_missing_index_is_reported(headrace, own):
     assert outcome.code == 1 and words in " ".join((outcome.out + outcome.err).split()), outcome
 
 
+def test_an_index_without_a_byte_is_reported(headrace, own):
+    mds(own)
+    (own / "index.json").write_bytes(b"")
+    words = "own/index.json: the index is empty (0 bytes), and StreamingDataset cannot open it"
+    outcome, point = read(headrace, "skip")
+    assert outcome.code == 0 and operations(point) == 2 * SAMPLES and metric(point, "bad_samples") == 1, (outcome, point)
+    assert any(words in n for n in point["notes"]), point["notes"]
+    outcome, point = read(headrace, "fail")
+    assert outcome.code == 1 and words in " ".join((outcome.out + outcome.err).split()), outcome
+
+
 def test_the_shard_an_unpacked_one_came_of_is_not_read(headrace, own):
     """StreamingDataset with keep_zip leaves both in its folder."""
     mds(own)

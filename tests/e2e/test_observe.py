@@ -259,6 +259,12 @@ def test_a_command_that_fails_at_once_is_reported_as_a_shell_does(headrace):
     headrace.write("plain", "text")
     refused = headrace("observe", "--no-store", "--", "./plain")
     assert refused.code == 126 and "Permission denied" in refused.err
+    for name, content, says in (("train", "exit 7\n", "./train: has no #! line: headrace observe -- sh ./train 'a b'\n"), ("binary", "\0\1", "(ENOEXEC)")):
+        headrace.write(name, content)
+        headrace.path(name).chmod(0o755)
+        refused = headrace("observe", "--no-store", "--", f"./{name}", "a b")
+        assert refused.code == 126 and says in refused.err, refused
+    assert headrace("observe", "--no-store", "--", "sh", "./train", "a b").code == 7
     failed = headrace("observe", "--no-store", "--", "false")
     said = " ".join(failed.err.split())
     assert failed.code == 1 and re.search(r"The command ended after \S+ s with exit code 1: too short to judge. .*Next: run it so that it trains", said), failed

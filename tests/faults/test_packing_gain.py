@@ -31,3 +31,19 @@ def test_without_byte_counts_no_gain_is_named(faults):
     assert done.returncode == 0, done
     words = " ".join(done.stdout.split())
     assert "whether packing gains is not known" in words and "packing gains:" not in words, words
+
+
+def test_a_sample_that_cannot_be_removed_is_reported(faults):
+    folder = faults.backing / "images/a"
+    folder.mkdir(parents=True)
+    for number in range(20):
+        (folder / f"{number}.jpg").write_bytes(os.urandom(4000))
+    words = [BINARY, "pack", str(faults.mount / "images"), "--to", str(faults.mount / "shards"), "--rehearse"]
+    faults.set("error *.tar op=unlink errno=1")
+    refused = subprocess.run(words, capture_output=True, text=True, timeout=170)
+    assert refused.returncode == 0 and "warning: the packed sample was not removed: " in refused.stderr, refused
+    assert "shards.rehearsal" in refused.stderr and "EPERM" in refused.stderr, refused
+    faults.set()
+    removed = subprocess.run(words, capture_output=True, text=True, timeout=170)
+    assert removed.returncode == 0 and "warning" not in removed.stderr, removed
+    assert [p.name for p in faults.backing.iterdir()] == ["images"], (list(faults.backing.iterdir()), removed)

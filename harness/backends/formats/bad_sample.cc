@@ -40,6 +40,9 @@ std::string_view to_string(Flaw flaw) {
       return "sizes of a sample's columns that do not add up to the sample's";
     case Flaw::cannot_unpack:
       return "the compressed shard cannot be unpacked; all of it is lost";
+    case Flaw::apple_double:
+      return "an AppleDouble file of macOS's tar (._NAME in a folder), which WebDataset takes for a sample: pack with "
+             "COPYFILE_DISABLE=1 tar";
     case Flaw::webp:
       return "WebP images are not decoded";
     case Flaw::gif:

@@ -24,6 +24,7 @@ enum class Flaw : std::uint8_t {
   bad_table,          // of where the samples of an MDS shard begin
   column_sizes,       // of an MDS sample: they do not add up to its size
   cannot_unpack,      // a compressed shard
+  apple_double,       // a file that macOS's tar adds for each sample
   webp,               // from here on: a format of images that is not decoded here
   gif,
   bmp,

@@ -86,6 +86,12 @@ std::size_t cut_of(std::string_view name) {
   return std::string_view::npos;
 }
 
+/// Has the last folder of "a/b/" a dot in its name?
+bool has_dot_in_folder(std::string_view folders) noexcept {
+  const std::string_view path = folders.substr(0, folders.size() - 1);
+  return path.substr(path.rfind('/') + 1).find('.') != std::string_view::npos;
+}
+
 }  // namespace
 
 std::optional<TarHeader> tar_header(TarBlock block) noexcept {
@@ -139,10 +145,14 @@ SampleName sample_name(std::string_view path) noexcept {
   const std::size_t slash = path.rfind('/');
   const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   const std::size_t dot = path.find('.', base);
-  if (dot == std::string_view::npos || dot == base) return {};
+  if (dot == std::string_view::npos) return {};
+  // WebDataset's pattern then needs a folder's name without a dot before it: "./.a" is no sample either.
+  if (dot == base && (base == 0 || has_dot_in_folder(path.substr(0, base)))) return {};
   if (path.substr(base).starts_with("__") && path.ends_with("__")) return {};  // about the shard, not of a sample
   return {path.substr(0, dot), path.substr(dot + 1)};
 }
+
+bool is_apple_double(const SampleName& name) noexcept { return name.key.ends_with('/') && name.part.starts_with('_'); }
 
 bool is_image(std::string_view part) noexcept {
   constexpr std::string_view kImages[] = {"jpg",  "jpeg", "png", "webp", "bmp", "gif", "tif",
@@ -187,7 +197,7 @@ std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64
         std::from_chars(reported->data(), reported->data() + reported->size(), bytes);
       long_name.clear();
       records.clear();
-      if (const SampleName sample = sample_name(name); !sample.key.empty()) {
+      if (const SampleName sample = sample_name(name); !sample.key.empty() && !is_apple_double(sample)) {
         if (sample.key != key) {
           if (samples == kMost) break;
           ++samples;

@@ -43,7 +43,10 @@ inline constexpr std::size_t kSparseGoesOn = 482, kMapGoesOn = 504;
 struct SampleName {
   std::string_view key, part;  // "n01/a", "seg.png"; an empty key: no sample has it
 };
+/// Of a hidden file in a folder, as in "n01/.a", the key is "n01/".
 SampleName sample_name(std::string_view path) noexcept;
+/// Is it of a file "._NAME" in a folder? macOS's tar adds one to each file.
+bool is_apple_double(const SampleName& name) noexcept;
 /// Images of any format are one part: a data set may mix them.
 bool is_image(std::string_view part) noexcept;
 

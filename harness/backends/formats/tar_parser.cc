@@ -147,6 +147,7 @@ class TarParser final : public SampleParser {
       part_at_ = at_;
       if (keeps_ && !kept_one_) keep_->begin_part(at_);
       sample_bytes_ += size;
+      apple_ = apple_ || is_apple_double(sample);
       add(sample.part);
     }
     forget_names();
@@ -223,6 +224,7 @@ class TarParser final : public SampleParser {
   }
 
   Flaw flaw() const noexcept {
+    if (apple_) return Flaw::apple_double;
     if (doubled_) return Flaw::duplicate_part;
     return there_ == (1u << parts_.size()) - 1 ? Flaw::none : Flaw::missing_part;
   }
@@ -237,7 +239,7 @@ class TarParser final : public SampleParser {
   void forget_sample() noexcept {
     key_length_ = 0;
     sample_bytes_ = count_ = there_ = 0;
-    doubled_ = false;
+    doubled_ = apple_ = false;
   }
   /// A whole sample before the lost bytes comes first.
   Found give_up(Flaw why, std::uint64_t begin) noexcept {
@@ -269,12 +271,13 @@ class TarParser final : public SampleParser {
   std::uint64_t sample_at_ = 0, sample_bytes_ = 0, samples_ = 0;
   std::array<std::uint64_t, kMostParts> hashes_{};
   std::size_t count_ = 0;
-  unsigned there_ = 0;         // a bit for each of parts_
-  Found lost_;                 // to be reported next
-  std::uint64_t part_at_ = 0;  // of the member at hand, in the shard
-  bool keeps_ = false;         // its bytes are for keep_
-  bool kept_one_ = false;      // which still has the sample before
-  bool doubled_ = false, ended_ = false, reported_ = false;
+  unsigned there_ = 0;                    // a bit for each of parts_
+  Found lost_;                            // to be reported next
+  std::uint64_t part_at_ = 0;             // of the member at hand, in the shard
+  bool keeps_ = false;                    // its bytes are for keep_
+  bool kept_one_ = false;                 // which still has the sample before
+  bool doubled_ = false, apple_ = false;  // of the sample at hand
+  bool ended_ = false, reported_ = false;
   bool any_ = false;  // member of the archive
 };
 

@@ -80,6 +80,7 @@ class Points {
     share_time();
     FromJob made;
     made.remarks = std::move(remarks_);
+    made.no_room = std::move(no_room_);
     made.workloads.kind = Value::Kind::list;
     for (Entry& entry : entries_) {
       made.workloads.items.push_back(std::move(entry.value));
@@ -92,6 +93,14 @@ class Points {
   template <typename... T>
   void remark(fmt::format_string<T...> text, T&&... values) {
     remarks_.push_back(fmt::format(text, std::forward<T>(values)...));
+  }
+
+  /// The job's own reads have no point. `least`: bytes of data that would give them one.
+  void lack_room(const std::string& what, double least) {
+    no_room_ =
+        fmt::format("{}, as {} may be written: give --max-write {}, and a folder with as much free space (--at FOLDER)",
+                    what, bytes(double(means_.space)), as_option(2.2 * least));
+    remarks_.push_back(no_room_);
   }
 
   /// Does the job need what this workload measures?
@@ -156,11 +165,7 @@ class Points {
       const std::uint64_t fit = std::min(data_space_ / size, kMostFiles);
       const double all = data.samples ? std::ceil(*data.samples / data.samples_per_file) : 1e15;
       const auto files = static_cast<std::uint64_t>(std::min(double(fit), all));
-      if (files == 0) {
-        remark("no file of {} is made, as {} may be written: its reads are not measured; --max-write {} would do",
-               bytes(double(size)), bytes(double(means_.space)), as_option(2.2 * double(size)));
-        return;
-      }
+      if (files == 0) return lack_room(fmt::format("no file of {} is made to read", bytes(double(size))), double(size));
       if (double(files) < all)
         set.open("{} files of {} instead of {}: the cost of larger folders is not measured", files, bytes(double(size)),
                  data.samples ? fmt::format("the job's {:.0f}", all) : "a data set of unknown size");
@@ -223,6 +228,8 @@ class Points {
       std::uint64_t each = size, files = workers_;
       if (each * files > space) each = std::max(space / files, std::min(kLeastShard, size));
       files = std::min(files, space / std::max<std::uint64_t>(each, 1));
+      if (files == 0 && own)
+        return lack_room(fmt::format("no shard of {} is made to read", bytes(double(each))), double(each));
       if (files == 0) {
         remark("no shard of {} is made, as {} may be written: reads of shards are not measured", bytes(double(each)),
                bytes(double(means_.space)));
@@ -283,11 +290,9 @@ class Points {
     } else {
       const std::uint64_t size = std::min(kFile, data_space_);
       const std::uint64_t files = size == 0 ? 0 : std::min<std::uint64_t>(data_space_ / size, 4);
-      if (size < request()) {
-        remark("no request of {} fits what may be written, {}: reads of tokens are not measured",
-               bytes(double(request())), bytes(double(means_.space)));
-        return;
-      }
+      if (size < request())
+        return lack_room(fmt::format("no token file of {}, a request, is made to read", bytes(double(request()))),
+                         double(request()));
       set.open("{} files of {} instead of the job's tokens: the cost of a larger index is not measured", files,
                bytes(double(size)));
       set.count("files", files).size("file_size", size);
@@ -417,6 +422,7 @@ class Points {
   std::uint64_t data_space_ = 0, save_space_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::string> remarks_;
+  std::string no_room_;
 };
 
 }  // namespace

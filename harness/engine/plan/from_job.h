@@ -38,6 +38,7 @@ struct FromJob {
   /// For each of them, the parts smaller than the job's, and what that leaves unproven; a sentence each.
   std::vector<std::vector<std::string>> unproven;
   std::vector<std::string> remarks;  // the parts left out, and why
+  std::string no_room;               // one of them: the job's own reads, for lack of room; "" = they have a point
   std::vector<RuleCheck> rules;      // of a rehearsal by a benchmark's rules: those that the plan keeps
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <filesystem>
 #include <string_view>
 
 #include "harness/backends/engines.h"
@@ -13,6 +14,7 @@
 #include "harness/base/units.h"
 #include "harness/machine/node.h"
 #include "harness/workload/data/data_set/walk.h"
+#include "harness/workload/data/mds_index.h"
 #include "harness/workload/data/some_samples.h"
 
 namespace headrace {
@@ -83,10 +85,23 @@ bool reads_images(const job::Job& job) {
   return image && data.layout == Layout::files && data.samples_per_file == 1;
 }
 
+/// Reading by an index needs one with bytes; codecs or none, StreamingDataset opens no folder without.
+void check_index(const job::Job& job, const FileTable& files, const std::string& path) {
+  if (job.dataset.read_profile != job::ReadProfile::mds || job.loader.skips_bad_samples) return;
+  if (files.holds_objects() || !std::filesystem::is_directory(path)) return;
+  for (std::uint32_t file = 0; file < files.count(); ++file)
+    if (is_mds_index(files.name(file))) return;
+  throw UsageError(
+      fmt::format("{}: no index.json that has bytes: StreamingDataset opens no MDS shards without one; write the "
+                  "shards anew, or set dataset.read_profile",
+                  path));
+}
+
 }  // namespace
 
 std::vector<std::string> check_own_data(job::Job& job, const std::string& path) {
   const FileTable files = walked(path, {.images = reads_images(job)});
+  check_index(job, files, path);
   std::vector<std::string> remarks;
   if (std::string added = count_overhead(job, files); !added.empty()) remarks.push_back(std::move(added));
   const auto& data = job.dataset;

@@ -82,6 +82,7 @@ class Planner {
     }
     ask_needs(root.find("needs"), plan_, problems_);
     if (options_.rehearse && problems_.empty()) judge_rehearsal(plan_);
+    check_own_reads();
     select_points();
     problems_.throw_if_any();
     if (of_job) {
@@ -161,6 +162,7 @@ class Planner {
     FromJob made =
         options_.rehearse ? rehearsal_from_job(*plan_.job, std::move(means)) : points_from_job(*plan_.job, means);
     plan_.remarks = std::move(made.remarks);
+    no_room_ = std::move(made.no_room);
     plan_.rehearsal = options_.rehearse;
     plan_.rules = options_.rules;
     plan_.rule_checks = std::move(made.rules);
@@ -180,6 +182,14 @@ class Planner {
           point.unproven.insert(point.unproven.end(), of_data.begin(), of_data.end());
       }
     }
+  }
+
+  /// A verdict on storage whose reads have no room would be of other needs alone, and could pass.
+  void check_own_reads() {
+    const bool asked =
+        std::ranges::any_of(plan_.needs, [](const job::Need& need) { return need.id.starts_with("ingest."); });
+    if (!no_room_.empty() && asked && options_.only.empty())
+      problems_.error({plan_.config_file, 0, 0}, "target: " + no_room_);
   }
 
   /// The time of making data, by the bytes of each set; of points that share one, the first makes it.
@@ -352,6 +362,7 @@ class Planner {
   const PlanOptions& options_;
   Diagnostics problems_;
   std::set<std::string> ids_;
+  std::string no_room_;  // of the job's own reads
   Plan plan_;
 };
 

@@ -78,13 +78,6 @@ void check_sectors(const Plan& plan, const Point& point, Diagnostics& problems) 
                     point.info->name, at.string(), unit, kPage));
 }
 
-/// The place that links lead to. Folders that do not exist yet keep their names.
-fs::path place_of(const std::string& path) {
-  std::error_code error;
-  const fs::path whole = fs::absolute(path, error), place = fs::weakly_canonical(whole, error);
-  return error ? whole.lexically_normal() : place;
-}
-
 /// The user's data are only read: neither generated data nor results come to lie among them.
 void check_apart(const Plan& plan, const std::string& run_folder, Diagnostics& problems) {
   const bool writes = bytes_to_write(plan) > 0 && !is_object_path(plan.target_path);

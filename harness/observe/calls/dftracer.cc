@@ -156,7 +156,7 @@ class EventReader {
     if (unnamed > 0)
       log.notes.push_back(
           fmt::format("{} files have a number alone: the trace of the process that named them is missing", unnamed));
-    if (!log.waits_known) log.notes.push_back("what threads did between their calls on files was not written down");
+    if (!log.waits_known) log.notes.push_back("the log has no work of threads between their calls on files");
     return builder_.take();
   }
 

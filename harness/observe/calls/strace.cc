@@ -11,6 +11,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "harness/base/diagnostics.h"
 #include "harness/observe/calls/call_log.h"
@@ -125,11 +126,35 @@ bool polls_gpu(std::string_view list) {
   return false;
 }
 
+/// The thread of a file that `strace -ff -o PREFIX` names PREFIX.TID; 0: its name has none.
+int thread_of_name(std::string_view path) {
+  constexpr int kMostPids = 1 << 22;  // Linux's PID_MAX_LIMIT
+  if (path.ends_with(".gz")) path.remove_suffix(3);
+  const std::size_t dot = path.rfind('.');
+  int tid = 0;
+  const char* const end = path.data() + path.size();
+  if (dot == path.npos) return 0;
+  const auto [last, error] = std::from_chars(path.data() + dot + 1, end, tid);
+  return error == std::errc() && last == end && tid > 0 && tid <= kMostPids ? tid : 0;
+}
+
+/// Does any line begin with its thread?
+bool numbers_threads(const std::string& path) {
+  Lines lines(path);
+  std::string_view line;
+  while (lines.next(line))
+    if (const auto head = parse_strace_head(line); head && head->tid != 0) return true;
+  return false;
+}
+
 class LineReader {
  public:
   explicit LineReader(std::string folder) : folder_(std::move(folder)) {}
 
-  void read(const std::string& path) {
+  /// `tid`: of the lines without one; 0 = the first process
+  void read(const std::string& path, int tid) {
+    file_tid_ = tid;
+    before_s_ = 0;
     Lines lines(path);
     std::string_view line;
     std::string torn;
@@ -159,6 +184,9 @@ class LineReader {
       throw UsageError("--from: no call of strace's was found in it" +
                        (bad_.count() > 0 ? "; " + bad_.text() : std::string()) +
                        " (as 'strace -f -ttt -T -y -o FILE' writes them)");
+    if (falls_ >= kFewFalls && falls_ * kRelative > heads_ && latest_s_ < kDay_s)
+      throw UsageError(
+          "--from: its times fall again and again, as relative ones of strace -r do: trace with strace -f -ttt -T -y");
     log.waits_known = waits_ > 0;
     log.durations_known = timed_ * 2 > calls_;
     if (bad_.count() > 0) log.notes.push_back(bad_.text());
@@ -179,6 +207,9 @@ class LineReader {
   }
 
  private:
+  static constexpr std::uint64_t kFewFalls = 3, kRelative = 5;  // of relative times far more than a fifth fall
+  static constexpr double kDay_s = 86'400;                      // times of -ttt are since 1970
+
   struct Unfinished {
     double begin_s;
     std::string text;
@@ -195,8 +226,12 @@ class LineReader {
       if (!line.starts_with("strace: ")) bad_.add(where, "no time with parts of a second (strace -ttt) begins it");
       return;
     }
+    ++heads_;
+    if (head->time_s < before_s_) ++falls_;
+    before_s_ = head->time_s;
+    latest_s_ = std::max(latest_s_, head->time_s);
     // Without -o the first process has no number until there is a second.
-    if (head->tid == 0) head->tid = first_tid_;
+    if (head->tid == 0) head->tid = file_tid_ != 0 ? file_tid_ : first_tid_;
     if (first_tid_ == 0 && head->tid != 0 && attached_.count(head->tid) == 0 &&
         (builder_.knows(0) || unfinished_.count(0) > 0)) {
       builder_.renumber(0, head->tid);
@@ -413,7 +448,9 @@ class LineReader {
   std::map<int, Unfinished> unfinished_;  // by thread
   std::map<int, Table> tables_;           // by process
   std::set<int> attached_;
-  int first_tid_ = 0;
+  int first_tid_ = 0, file_tid_ = 0;
+  double before_s_ = 0, latest_s_ = 0;  // the last line's time in this file; the latest of all
+  std::uint64_t heads_ = 0, falls_ = 0;
   std::size_t inherited_ = 0;
   std::uint64_t calls_ = 0, timed_ = 0, waits_ = 0, unknown_fds_ = 0;
 };
@@ -421,8 +458,22 @@ class LineReader {
 }  // namespace
 
 Log read_strace(const std::vector<std::string>& files, const std::string& folder) {
+  std::vector<std::pair<int, std::string>> parts;  // by their threads: one that starts another comes first
+  std::vector<std::string> nameless;
+  for (const std::string& file : files) {
+    const int named = thread_of_name(file);
+    const bool numbered = (files.size() == 1 && named == 0) || numbers_threads(file);
+    if (!numbered && named == 0) nameless.push_back(file);
+    parts.emplace_back(numbered ? 0 : named, file);
+  }
+  if (nameless.size() > 1)
+    throw UsageError(
+        fmt::format("--from: {} and {} do not say whose calls they hold: trace with strace -f -ttt -T -y -o FILE, or "
+                    "leave files of strace -ff the names PREFIX.PID",
+                    nameless[0], nameless[1]));
+  std::ranges::stable_sort(parts, {}, &std::pair<int, std::string>::first);
   LineReader reader(folder);
-  for (const std::string& file : files) reader.read(file);
+  for (const auto& [tid, file] : parts) reader.read(file, tid);
   return reader.finish();
 }
 

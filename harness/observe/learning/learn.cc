@@ -153,7 +153,7 @@ class Learner {
     // Those that are open, and were not found being read, may be anything: a lock, a log, a mapped file.
     if (!data.read) {
       word("dataset.layout", "files", Confidence::guess,
-           what + "; they were open, and none was found being read: --trace sees what memory serves at once");
+           what + "; they were open, and none was found being read: --trace sees reads that memory serves at once");
       guess_size(1e5, "no file was found being read");
       return;
     }
@@ -287,7 +287,7 @@ class Learner {
                        samples > 0 ? "" : fmt::format(" sample of {}", format_quantity(size, Dimension::bytes)),
                        samples > 0 ? format_quantity(rate, Dimension::per_second)
                                    : format_quantity(rate * size, Dimension::bytes_per_second),
-                       share < 1 ? ", had nothing waited" : ""));
+                       share < 1 ? "; the time of waits is left out" : ""));
     number("step.micro_batch", kGuessedBatch, 0, Dimension::count, Confidence::guess,
            "steps could not be counted: see step.time");
   }

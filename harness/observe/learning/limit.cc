@@ -182,7 +182,7 @@ Limit makers_limit(const Recording& recording, const std::vector<const Slice*>& 
         .sentence = fmt::format("The loader's {} are the limit: most of the time they pause by themselves", makers.who),
         .proof = {fmt::format("{} paused {:.0f} % of the time, and no worker waited for room", makers.who,
                               pause * 100)},
-        .advice = {"no pauses in the loader: what they wait for is not seen", makers.more()},
+        .advice = {"no pauses in the loader: the cause of their waits is not seen", makers.more()},
         .command = "headrace rehearse job.yaml --tune"};
   else if (lock_decides(seen, cpu, lock) && cpu + lock > storage)
     limit = lock_limit(makers);
@@ -255,7 +255,7 @@ Limit find_limit(const Recording& recording, const std::vector<const Slice*>& sl
   if (!recording.waits_known) {
     Limit limit{
         .id = "unknown",
-        .sentence = "The limit is unknown: this trace does not show what threads did between their calls on files",
+        .sentence = "The limit is unknown: this trace does not show the work of threads between their calls on files",
         .advice = {"watch the job itself (headrace observe --pid), or trace all its calls (strace -f -ttt -T -y)"}};
     if (!seen.workers.empty())
       limit.proof = {

@@ -120,7 +120,7 @@ Steps by_pauses(const std::map<std::uint32_t, std::uint32_t>& jumps,
                           : many && lost == 0 && agreeing >= kSure ? Confidence::high
                                                                    : Confidence::medium,
             .evidence = fmt::format(
-                "{:.0f} batches were taken: between pauses of the main thread, reads of what workers hand over "
+                "{:.0f} batches were taken: between pauses of the main thread, reads of batches from workers "
                 "grew by {} or a multiple in {:.0f} % of {:.0f} cases{}",
                 by_calls, calls, agreeing * 100, seen.takes,
                 most > 1 ? fmt::format("; but it paused {:.0f} times, as where several are taken together", seen.pauses)

@@ -169,7 +169,7 @@ void count_samples(const TracedFile& sum, double guessed_size, Observation& seen
         guessed_size > 0 ? known(seen, "step.time").value * ratio(seen.bytes_per_s, guessed_size * gpus) : 1;
     put(seen, "step.time", share * gpus * seconds / opens, Dimension::seconds,
         fmt::format("steps could not be counted; with a batch of 1 this gives {}{}", what,
-                    share < 1 ? ", had nothing waited" : ""));
+                    share < 1 ? "; the time of waits is left out" : ""));
     known(seen, "step.time").confidence = Confidence::guess;
     put(seen, "step.micro_batch", 1, Dimension::count, "steps could not be counted: see step.time");
     known(seen, "step.micro_batch").confidence = Confidence::guess;

@@ -50,7 +50,9 @@ class Check {
       any = true;
       index(file, std::string(path.substr(0, path.size() - kIndex.size())));
     }
-    if (!any && !empty_.contains(std::string(kIndex)))
+    for (const std::string& name : empty_)
+      if (is_mds_index(name)) add(name, "the index is empty (0 bytes), and StreamingDataset cannot open it");
+    if (!any && faults_.empty())
       faults_.push_back({files_.root() + ": no index.json: StreamingDataset opens no MDS shards without one", {}});
     for (const auto& [path, file] : shards_)
       if (any && !named_.contains(file)) add(path, "no index.json names this shard", file);

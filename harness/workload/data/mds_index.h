@@ -23,7 +23,7 @@ struct MdsIndexFault {
 
 /// Where the index.json of a data set are not as StreamingDataset needs them: there is none. Or one names a shard that
 /// is not there, of another size or with another count of samples. Or none names a shard. Untimed: opens `shards` (in
-/// `files`), each once. `empty`: names of files of no bytes, which are not in `files` and are reported by others.
+/// `files`), each once. `empty`: names of files of no bytes, which are not in `files`; others report shards of them.
 std::vector<MdsIndexFault> mds_index_faults(const FileTable& files, std::span<const std::uint32_t> shards,
                                             std::span<const std::string> empty);
 

@@ -742,6 +742,8 @@ TEST(Learn, WithoutCountedStepsABatchOfOneIsGuessed) {
   EXPECT_EQ(confidence(guessed, "step.time"), "guess");
   within(guessed, "step.time", 0.3 / 80, 0.9 / 80);
   is_just(guessed, "step.micro_batch", 1);
+  EXPECT_TRUE(is_evident(guessed, "step.time", "; the time of waits is left out"));
+  EXPECT_FALSE(is_evident(uncounted(99), "step.time", "left out")) << "all of the time is taken as step";
   EXPECT_NEAR(value(uncounted(40, 2), "step.time"), 1.2 / 80, 1e-9) << "of two GPUs each takes one sample";
   EXPECT_NEAR(value(uncounted(97), "step.time"), 0.03 / 80, 1e-9);
   EXPECT_NEAR(value(uncounted(99), "step.time"), 1.0 / 80, 1e-9) << "a hundredth of the time is no step";

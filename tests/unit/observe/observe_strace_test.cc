@@ -66,9 +66,17 @@ TEST(ParseStraceString, UndoesEscapes) {
 
 struct ReadStrace : ::testing::Test {
   testing::TemporaryFolder folder;
-  std::string write(const std::string& text) {
-    std::ofstream(folder.path() + "/trace") << text;
-    return folder.path() + "/trace";
+  std::string write(const std::string& text, const std::string& name = "trace") {
+    std::ofstream(folder.path() + "/" + name) << text;
+    return folder.path() + "/" + name;
+  }
+  static std::string refusal_of(const std::vector<std::string>& files) {
+    try {
+      read_strace(files, "/");
+    } catch (const UsageError& e) {
+      return e.what();
+    }
+    return "";
   }
 };
 
@@ -230,6 +238,38 @@ TEST_F(ReadStrace, ManyProcessesHaveAFewLongSlices) {
   EXPECT_LE(parts, 1'010'000u);
   EXPECT_GE(recording.slices.size(), 400u);
   EXPECT_EQ(find_roles(recording).consumers.size(), 2000u);
+}
+
+TEST_F(ReadStrace, FilesOfSeparateThreadsNameThem) {
+  const std::string child = write("100.2 read(3</data/b>, \"\"..., 10) = 10 <0.1>\n", "calls.11");
+  const std::string parent =
+      write("100.0 fork() = 11 <0.1>\n100.4 read(3</data/a>, \"\"..., 10) = 10 <0.1>\n", "calls.9");
+  const Log log = read_strace({child, parent}, "/");
+  ASSERT_EQ(log.processes.size(), 2u);
+  EXPECT_EQ(log.processes[0].pid, 9);
+  EXPECT_EQ(log.processes[1].pid, 11);
+  EXPECT_EQ(log.processes[1].parent, 0);
+  const Log numbered = read_strace({write("10  100.0 close(3) = 0 <0.1>\n", "calls.7")}, "/");
+  ASSERT_EQ(numbered.processes.size(), 1u);
+  EXPECT_EQ(numbered.processes[0].pid, 10) << "lines know better than names";
+}
+
+TEST_F(ReadStrace, RefusesSeveralFilesWithoutThreadNumbers) {
+  const std::string call = "100.0 close(3) = 0 <0.1>\n";
+  EXPECT_NE(refusal_of({write(call, "one"), write(call, "two.20240131")}).find("strace -ff"), std::string::npos);
+  EXPECT_EQ(read_strace({write(call, "one")}, "/").calls.size(), 1u);
+  EXPECT_EQ(read_strace({write(call, "one"), write("7 " + call, "two")}, "/").calls.size(), 2u);
+}
+
+TEST_F(ReadStrace, RefusesRelativeTimes) {
+  std::string relative, by_day;
+  for (int i = 0; i < 12; ++i) {
+    relative += fmt::format("10       0.000{} close(3) = 0 <0.000010>\n", i % 2 == 0 ? 250 : 120);
+    by_day += fmt::format("10  {}.5 close(3) = 0 <0.000010>\n",
+                          i < 6 ? fmt::format("23:59:5{}", i) : fmt::format("00:00:0{}", i - 6));
+  }
+  EXPECT_NE(refusal_of({write(relative)}).find("-ttt"), std::string::npos);
+  EXPECT_EQ(read_strace({write(by_day)}, "/").calls.size(), 12u) << "midnight is no fall again and again";
 }
 
 TEST_F(ReadStrace, RefusesFilesWithoutCalls) {

@@ -25,7 +25,7 @@ class Remover {
         const std::size_t left_before = report_.left.size();
         for (const std::string& file : folder.entries()) remove_file(folder, *number, file);
         if (report_.left.size() == left_before && !root_.remove_folder(name))
-          leave(folder.path(), "not made by headrace");
+          leave(folder.path(), files::bears_mark(folder.status()) ? "not empty" : "not made by headrace");
       }
     }
   }
@@ -53,7 +53,8 @@ class Remover {
 void remove_data_set(const files::Folder& parent, const std::string& name, CleanReport& report) {
   const auto set = MarkedFolder::find(parent, name);
   if (!set || set->kind() != kSetKind) {
-    if (!remove_marked(parent, name).gone) report.left.push_back(parent.path_of(name) + ": not made by headrace");
+    if (!remove_marked(parent, name).gone)
+      report.left.push_back(parent.path_of(name) + (set ? ": not empty" : ": not made by headrace"));
     return;
   }
   if (!set->try_hold()) {

@@ -248,6 +248,43 @@ TEST(TarParserTest, APartThatIsThereTwiceIsReported) {
   EXPECT_EQ(found[0].flaw, Flaw::duplicate_part);
 }
 
+/// webdataset 1.0, tariterators.base_plus_ext: r"^((?:.*[/]|)[^.]+)[.]([^/]*)$".
+TEST(TarParserTest, NamesAreCutAsWebDatasetCutsThem) {
+  const struct {
+    const char *path, *key, *part;
+  } kCases[] = {{"a.jpg", "a", "jpg"},
+                {"d.1/a.seg.png", "d.1/a", "seg.png"},
+                {".a.jpg", "", ""},
+                {"._a.jpg", "", ""},
+                {"d/._a.jpg", "d/", "_a.jpg"},
+                {"./._a.jpg", "", ""},
+                {"./d/._a.jpg", "./d/", "_a.jpg"},
+                {"d.1/._a.jpg", "", ""},
+                {"d.1/e/.a", "d.1/e/", "a"},
+                {"README", "", ""},
+                {"d.1/README", "", ""}};
+  for (const auto& one : kCases) {
+    EXPECT_EQ(sample_name(one.path).key, one.key) << one.path;
+    EXPECT_EQ(sample_name(one.path).part, one.part) << one.path;
+  }
+}
+
+TEST(TarParserTest, FilesThatMacOsAddsInAFolderAreNamedAndAtTheTopPassedBy) {
+  for (const std::string folder : {"", "./", "d/"}) {
+    std::string tar;
+    for (const char* name : {"1.jpg", "1.cls", "2.jpg", "2.cls"}) {
+      add(tar, folder + "._" + name, 163);
+      add(tar, folder + name, 10);
+    }
+    const std::string whole = ended(tar);
+    EXPECT_EQ(in_file(whole, [&](int fd) { return parts_of_first_samples(bytes_of_file(fd), whole.size()); }), kParts);
+    const auto found = found_in(*tar_parser(kParts), whole);
+    EXPECT_EQ(samples_of(found), folder == "d/" ? 0u : 2u) << folder;
+    EXPECT_EQ(found[0].flaw, folder == "d/" ? Flaw::apple_double : Flaw::none) << folder;
+  }
+  EXPECT_NE(to_string(Flaw::apple_double).find("COPYFILE_DISABLE=1 tar"), std::string_view::npos);
+}
+
 TEST(TarParserTest, OtherMembersAreNoSamples) {
   std::string tar;
   add(tar, "__about__", 10);

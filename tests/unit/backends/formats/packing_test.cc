@@ -517,6 +517,35 @@ TEST_F(PackingTest, TheRestOfAStoppedRehearsalGoesAndForeignFilesStay) {
   EXPECT_TRUE(fs::exists(target_ + ".rehearsal/shard-000000.tar"));
 }
 
+/// The user writes a file into its folder.
+TEST_F(PackingTest, ARehearsalThatCannotBeRemovedIsReported) {
+  for (int i = 0; i < 50; ++i) put("a/" + std::to_string(i) + ".jpg", 20'000);
+  const std::string notes = target_ + ".rehearsal/notes";
+  std::vector<std::string> stayed;
+  const GainOptions little{
+      .bytes = 1 << 18, .workers = 2, .turns = 2, .stays = [&](const std::string& why) { stayed.push_back(why); }};
+  const auto annoyed = [&](bool fails) {
+    return [&, fails](std::uint64_t, std::uint64_t, std::string_view what) {
+      if (what != "reading by turns") return;
+      std::ofstream(notes) << "mine";
+      if (fails) throw RunError("stopped");
+    };
+  };
+  const std::vector<std::string> once{target_ + ".rehearsal: notes: not made by headrace"};
+  EXPECT_EQ(rehearse_gain(plan(options(1 << 20), {}), little, annoyed(false)).as_shards.size(), 2u);
+  EXPECT_EQ(stayed, once);
+  EXPECT_EQ(read(notes), "mine");
+  EXPECT_FALSE(fs::exists(target_ + ".rehearsal/shard-000000.tar"));
+  stayed.clear();
+  EXPECT_THROW(rehearse_gain(plan(options(1 << 20), {}), little, annoyed(true)), RunError);
+  EXPECT_EQ(stayed, once) << "after an error, too";
+  stayed.clear();
+  fs::remove(notes);
+  rehearse_gain(plan(options(1 << 20), {}), little, {});
+  EXPECT_EQ(stayed, std::vector<std::string>{});
+  EXPECT_FALSE(fs::exists(target_ + ".rehearsal"));
+}
+
 TEST_F(PackingTest, AChangedShardOfAStoppedRehearsalStays) {
   for (int i = 0; i < 50; ++i) put("a/" + std::to_string(i) + ".jpg", 20'000);
   Options stopped = options(1 << 20);
