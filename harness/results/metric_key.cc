@@ -4,6 +4,8 @@
 #include <cctype>
 
 #include "harness/base/units.h"
+#include "harness/job/need_kinds.h"
+#include "harness/record/cache_state.h"
 #include "harness/record/highest_rate.h"
 
 namespace headrace::results {
@@ -42,6 +44,14 @@ std::string_view left_out_for(const StoredPoint& point) {
   constexpr double kMostDisturbed = 1.0 / 3;
   if (point.cache_unproven_share > 0) return "cache-unproven";
   return point.disturbed_share > kMostDisturbed ? "disturbed" : "";
+}
+
+std::optional<bool> names_are_cold(const StoredPoint& point) {
+  const auto opens = [&](const StoredMetric& metric) { return job::is_of_names(point.workload + "." + metric.name); };
+  if (point.cache != to_string(CacheState::cold) || point.each.empty()) return std::nullopt;
+  if (std::ranges::none_of(point.metrics, opens)) return std::nullopt;
+  return std::ranges::none_of(point.each,
+                              [](const StoredRepetition& r) { return r.counted && r.ok && !r.warm_names.empty(); });
 }
 
 }  // namespace headrace::results

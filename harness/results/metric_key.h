@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -42,5 +43,9 @@ double value_of(const StoredMetric& metric);
 /// Why the point's values do not show the usual state of the system. It is "cache-unproven" when a counting repetition
 /// is, "disturbed" when more than a third are. "" where they do.
 std::string_view left_out_for(const StoredPoint& point);
+
+/// Were names and inodes dropped from memory, too, before cold files were read? Nothing where the point is not cold,
+/// has no rate of opens, or does not report it.
+std::optional<bool> names_are_cold(const StoredPoint& point);
 
 }  // namespace headrace::results

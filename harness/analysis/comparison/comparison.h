@@ -86,6 +86,7 @@ struct Row {
   std::string explanation, next_step;
   std::optional<double> noise_floor;  // of this system compared with itself
   bool within_noise = false;          // a change, had it not been for that
+  bool names_differ = false;          // one side dropped names from memory, and the other did not
   std::string says_same_as;           // the metric of its point whose finding this is; "" = its own
   Values base, other;
   std::vector<Block> blocks;

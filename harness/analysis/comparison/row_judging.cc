@@ -40,6 +40,7 @@ struct Gathered {
   bool too_few_operations = false;
   double disturbed_share = 0;  // of all its repetitions
   double unproven_share = 0;   // the worst of its runs
+  std::set<bool> cold_names;   // results::names_are_cold() of its runs
 };
 
 Gathered gather(const Side& side, const std::vector<Found>& points, const std::string& metric, const Design& design) {
@@ -62,6 +63,7 @@ Gathered gather(const Side& side, const std::vector<Found>& points, const std::s
     disturbed += point->disturbed_share * point->repetitions;
     repetitions += point->repetitions;
     g.unproven_share = std::max(g.unproven_share, point->cache_unproven_share);
+    if (const std::optional<bool> cold = results::names_are_cold(*point)) g.cold_names.insert(*cold);
   }
   if (repetitions > 0) g.disturbed_share = disturbed / repetitions;
   return g;
@@ -86,10 +88,15 @@ double geometric_mean(std::span<const double> values) {
   return std::exp(logs);
 }
 
+/// Names that were in memory may be all of the difference from a run that dropped them.
+bool names_differ(const Gathered& a, const Gathered& b) {
+  return !a.cold_names.empty() && !b.cold_names.empty() && (a.cold_names != b.cold_names || a.cold_names.size() > 1);
+}
+
 /// Why the metric allows no conclusion, regardless of its values. A disturbance of both sides of interleaved blocks is
 /// part of their conditions: their spread reports it.
 Reason doubt(const Gathered& a, const Gathered& b, const Design& design) {
-  if (std::max(a.unproven_share, b.unproven_share) > 0) return Reason::cache_unproven;
+  if (std::max(a.unproven_share, b.unproven_share) > 0 || names_differ(a, b)) return Reason::cache_unproven;
   if (a.too_few_operations || b.too_few_operations) return Reason::few_ops;
   const double disturbed = design.interleaved ? std::abs(a.disturbed_share - b.disturbed_share)
                                               : std::max(a.disturbed_share, b.disturbed_share);
@@ -252,6 +259,7 @@ JudgedRow judge_row(const Joined& joined, const Side& base, const Side& other, c
     return {std::move(row), "", ""};
   }
   row.noise_floor = context.noise_floor;
+  row.names_differ = names_differ(a, b);
   if (least(a, b) < 0) return {{}, "", "a value below 0 has no ratio"};
   if (least(a, b) == 0) {
     judge_without_ratio(a, b, design, row);

@@ -60,7 +60,8 @@ std::string verdict(const Comparison& all, const Row& row) {
     case Reason::few_ops:
       return "too few operations for this percentile";
     case Reason::cache_unproven:
-      return "the cache state was not proven in every repetition";
+      return row.names_differ ? "names were dropped from memory on one side only, which changes how fast files open"
+                              : "the cache state was not proven in every repetition";
     case Reason::disturbed:
       return all.design.interleaved ? "one side was disturbed more often than the other"
                                     : "more than a third of the repetitions were disturbed";
@@ -90,6 +91,8 @@ std::string next_step(const Comparison& all, const Row& row) {
     case Reason::few_ops:
       return "measure with more operations per repetition";
     case Reason::cache_unproven:
+      if (row.names_differ) return "measure both sides as root, outside of containers: that drops names from memory";
+      [[fallthrough]];
     case Reason::disturbed:
       return "measure again; headrace doctor names the obstacle";
     default:

@@ -322,10 +322,12 @@ Series series_of(const StoredRun& run, const StoredPoint& point, const StoredMet
   return s;
 }
 
-/// Puts a run's value where it belongs: a rate of 0 is no level, but a finding of its own.
-void take(Series& s, std::size_t run, const StoredPoint& point, const StoredMetric& metric) {
+/// Puts a run's value where it belongs: a rate of 0 is no level, but a finding of its own. `names_dropped`: by runs of
+/// this series. Those that did not may be faster for that alone.
+void take(Series& s, std::size_t run, const StoredPoint& point, const StoredMetric& metric, bool names_dropped) {
   const double ratio = results::unit_ratio(metric.unit, s.unit), value = results::value_of(metric);
   std::string why(results::left_out_for(point));
+  if (why.empty() && names_dropped && !results::names_are_cold(point).value_or(true)) why = "names-in-memory";
   if (why.empty() && s.better == Better::higher && value <= 0) why = "zero";
   if (!why.empty()) {
     s.left_out.push_back({run, why, value * ratio});
@@ -348,9 +350,10 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& o
     const bool of_all = !results::is_pair_metric(metric.name);
     return SeriesKey{runs[run].node, configuration[run], of_all ? point.nodes : 1u, results::metric_key(point, metric)};
   };
-  std::set<SeriesKey> followed;
+  std::set<SeriesKey> followed, names_dropped;
   for (std::size_t i = 0; i < runs.size(); ++i)
     each_metric(runs[i], [&](const StoredPoint& point, const StoredMetric& metric) {
+      if (results::names_are_cold(point).value_or(false)) names_dropped.insert(key_of(i, point, metric));
       if (options.metrics.selects(runs[i], point, metric.name) ||
           (options.metrics.globs().empty() && results::is_pair_metric(metric.name)))
         followed.insert(key_of(i, point, metric));
@@ -371,7 +374,8 @@ std::vector<Series> collect(const std::vector<StoredRun>& runs, const Options& o
         all.back().config_hash = configuration[i];
         known.push_back(found->second);
       }
-      if (reported.insert(found->second).second) take(all[found->second], i, point, metric);
+      if (reported.insert(found->second).second)
+        take(all[found->second], i, point, metric, names_dropped.contains(key));
     });
     for (const std::size_t s : known)
       if (!reported.contains(s) && !is_partial(run) && !results::is_pair_metric(all[s].metric))

@@ -52,7 +52,8 @@ struct TwoLevels {
   std::string explanation;
 };
 
-/// A run that is no part of the levels, and why: "missing", "zero", "cache-unproven", "disturbed".
+/// A run that is no part of the levels, and why: "missing", "zero", "cache-unproven", "disturbed", "names-in-memory".
+/// The last is for cold files where only other runs dropped names.
 struct LeftOut {
   std::size_t run = 0;
   std::string why;

@@ -61,5 +61,27 @@ TEST(PairsJson, RefusesContradictions) {
   refused(R"([{"metric": "bandwidth"}])");
 }
 
+TEST(MetricKeys, NamesMatterWhereColdFilesAreOpened) {
+  const auto point = [](const char* cache, const char* metric, const char* warm) {
+    StoredPoint p;
+    p.workload = "small_file_read";
+    p.cache = cache;
+    p.metrics.resize(1);
+    p.metrics[0].name = metric;
+    p.each.resize(2);
+    p.each[1].warm_names = warm;
+    return p;
+  };
+  EXPECT_EQ(names_are_cold(point("cold", "open_rate", "")), true);
+  EXPECT_EQ(names_are_cold(point("cold", "open_rate", "only root can drop them")), false);
+  EXPECT_EQ(names_are_cold(point("warm", "open_rate", "")), std::nullopt);
+  EXPECT_EQ(names_are_cold(point("cold", "read_bandwidth", "only root can drop them")), std::nullopt);
+  StoredPoint retaken = point("cold", "open_rate", "only root can drop them");
+  retaken.each[1].counted = false;
+  EXPECT_EQ(names_are_cold(retaken), true);
+  retaken.each.clear();
+  EXPECT_EQ(names_are_cold(retaken), std::nullopt) << "nobody knows";
+}
+
 }  // namespace
 }  // namespace headrace::results::metric_key_test

@@ -522,6 +522,45 @@ TEST(RunComparison, DoubtsComeBeforeNumbers) {
   EXPECT_EQ(row(compare_two(run(1), b), "read_bandwidth").reason, Reason::few_reps);
 }
 
+/// Small files whose bytes are cold; `warm_names` as CacheProof has it.
+StoredRun of_small_files(double scale, const char* warm_names, const char* cache = "cold") {
+  StoredRun r = run(scale);
+  results::StoredPoint& p = r.points[0];
+  p.id = p.workload = "small_file_read";
+  p.cache = p.params["cache"] = cache;
+  p.metrics[0].name = "sample_rate";
+  p.metrics[1] = metric("open_rate", p.metrics[0].values, Better::higher, "1/s");
+  p.each.resize(p.repetitions);
+  for (results::StoredRepetition& one : p.each) one.warm_names = warm_names;
+  return r;
+}
+
+TEST(RunComparison, NamesInMemoryOnOneSideAreNoChangeOfTheStorage) {
+  const char *dropped = "", *stay = "names and inodes may be in memory: only root can drop them";
+  for (const auto& [base, other] : {std::pair(dropped, stay), std::pair(stay, dropped)}) {
+    const Comparison c = compare_two(of_small_files(1, base), of_small_files(0.5, other));
+    EXPECT_EQ(c.word, Outcome::inconclusive);
+    for (const char* name : {"sample_rate", "open_rate"}) {
+      const Row& r = row(c, name);
+      EXPECT_EQ(r.change, Change::inconclusive) << name;
+      EXPECT_EQ(r.reason, Reason::cache_unproven) << name;
+      EXPECT_NE(r.explanation.find("names were dropped from memory on one side only"), std::string::npos)
+          << r.explanation;
+      EXPECT_NE(r.next_step.find("as root"), std::string::npos) << r.next_step;
+    }
+  }
+  for (const char* both : {dropped, stay}) {  // alike on both sides
+    const Comparison c = compare_two(of_small_files(1, both), of_small_files(0.5, both));
+    EXPECT_EQ(c.word, Outcome::fail);
+    EXPECT_EQ(row(c, "open_rate").change, Change::worse);
+  }
+  EXPECT_EQ(compare_two(of_small_files(1, dropped, "warm"), of_small_files(0.5, stay, "warm")).word, Outcome::fail);
+  Comparison mixed = compare({{"A", "a", {of_small_files(1, dropped), of_small_files(1, stay)}, {}},
+                              {"B", "b", {of_small_files(0.5, dropped), of_small_files(0.5, stay)}, {}}},
+                             {});
+  EXPECT_EQ(row(mixed, "open_rate").reason, Reason::cache_unproven);
+}
+
 TEST(RunComparison, BlocksAreJudgedAtTheirLooks) {
   const auto sides = [](unsigned blocks, double scale) {
     std::vector<Side> both{{"A", "a", {}, {}}, {"B", "b", {}, {}}};

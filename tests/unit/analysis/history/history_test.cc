@@ -409,6 +409,31 @@ TEST(History, UnprovenAndDisturbedRunsMakeNoLevels) {
   EXPECT_EQ(unknown.word, Outcome::inconclusive);
 }
 
+TEST(History, RunsWithNamesInMemoryMakeNoLevelAmongThoseThatDroppedThem) {
+  const auto with = [](std::size_t from, std::size_t to) {
+    auto runs = runs_of(series(30, 6, from, 2));
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      results::StoredPoint& point = runs[i].points[0];
+      point.workload = "small_file_read";
+      point.cache = "cold";
+      point.metrics[0].name = "open_rate";
+      point.each.resize(1);
+      if (i >= from && i < to) point.each[0].warm_names = "only root can drop them";
+    }
+    return judge(runs, {});
+  };
+  const History some = with(15, 30);
+  EXPECT_EQ(some.changes, 0u) << some.sentence;
+  EXPECT_EQ(some.word, Outcome::inconclusive);  // nobody knows what the newest would have given
+  EXPECT_EQ(some.series[0].left_out.size(), 15u);
+  EXPECT_EQ(some.series[0].newest.left_out_for, "names-in-memory");
+  for (const auto& [from, to] : {std::pair(0u, 30u), std::pair(15u, 15u)}) {  // all alike: a change is one
+    const History alike = with(from, to);
+    EXPECT_TRUE(alike.series[0].left_out.empty());
+    EXPECT_EQ(alike.changes, from == 0 ? 0u : 1u) << alike.sentence;
+  }
+}
+
 TEST(History, UnitsAreConvertedOrKeptApart) {
   auto runs = runs_of(series(30, 6));
   for (std::size_t i = 15; i < 30; ++i) {
