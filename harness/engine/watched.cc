@@ -3,23 +3,21 @@
 #include <fmt/format.h>
 
 #include <atomic>
-#include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <utility>
 
-#include "harness/base/deadline.h"
 #include "harness/base/start_thread.h"
 #include "harness/engine/engine.h"
+#include "harness/engine/watch_time.h"
 #include "harness/engine/worker_threads.h"
 
 namespace headrace::engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 /// Shared with the thread, which may outlive the wait.
 struct WatchedStep {
@@ -27,8 +25,8 @@ struct WatchedStep {
   std::mutex mutex;
   std::condition_variable changed;
   bool ended = false, left = false;  // under the mutex
+  bool alive = false;                // a sign of life since the last look
   std::exception_ptr failure;
-  Clock::time_point alive = Clock::now();
 };
 
 /// Passes on what it gets; news is a sign of life.
@@ -43,7 +41,7 @@ DataProgress listening(const std::shared_ptr<WatchedStep>& step, const DataProgr
     if (step->left) throw RunError("left behind");  // the caller is gone
     if (done != last->done || what != last->what) {
       *last = {done, std::string(what)};
-      step->alive = Clock::now();
+      step->alive = true;
     }
     if (progress) progress(done, total, what);
   };
@@ -70,22 +68,25 @@ WatchedEnd run_watched(const std::string& what, const EngineLimits& limits, cons
   const auto step = std::make_shared<WatchedStep>();
   step->body = std::move(body);
   std::thread thread = start_thread<std::thread>(run, step, listening(step, progress));
-  Clock::time_point signalled{};
-  std::optional<Clock::time_point> lost_since;
+  WatchTime time(WatchTime::Clock::now());
+  double alive_s = 0;
+  std::optional<double> signalled_s, lost_s;
   std::unique_lock lock(step->mutex);
-  while (!step->changed.wait_for(lock, std::chrono::milliseconds(50), [&] { return step->ended; })) {
-    if (stop_signal.load() != 0 && signalled == Clock::time_point{}) signalled = Clock::now();
-    const bool stopping = signalled != Clock::time_point{};
+  while (!step->changed.wait_for(lock, WatchTime::kLook, [&] { return step->ended; })) {
+    time.look(WatchTime::Clock::now());
+    const double now_s = time.seconds();
+    if (std::exchange(step->alive, false)) alive_s = now_s;
+    if (stop_signal.load() != 0 && !signalled_s) signalled_s = now_s;
     std::string why;
     const std::string gone = limits.lost ? limits.lost() : "";
-    if (!gone.empty() && seconds_since(lost_since.value_or(Clock::now())) > limits.lost_grace_s) {
+    if (!gone.empty() && now_s - lost_s.value_or(now_s) > limits.lost_grace_s) {
       why = fmt::format("was given up because {}", gone);
-    } else if (stopping && seconds_since(signalled) > limits.grace_s) {
+    } else if (signalled_s && now_s - *signalled_s > limits.grace_s) {
       why = fmt::format("did not end within {:g} s of a signal", limits.grace_s);
-    } else if (seconds_since(step->alive) > limits.stall_s) {
+    } else if (now_s - alive_s > limits.stall_s) {
       why = fmt::format("did not go on for {:g} s", limits.stall_s);
     }
-    if (!gone.empty() && !lost_since) lost_since = Clock::now();
+    if (!gone.empty() && !lost_s) lost_s = now_s;
     if (why.empty()) continue;
     step->left = true;
     lock.unlock();

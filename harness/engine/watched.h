@@ -18,8 +18,8 @@ struct WatchedEnd {
 /// Runs `step` on a thread of its own and waits for it. `what` describes it ("preparing"). The step gets a progress
 /// callback. Each call with other numbers or words than the last is a sign of life. It is passed on to `progress`,
 /// which may throw to end the step. Without a sign of life for limits.stall_s, or for limits.grace_s after a signal,
-/// the thread is left behind (see abandoned_threads()). So the step must own everything it touches, or touch only data
-/// that lives until the program ends.
+/// the thread is left behind (see abandoned_threads()). While the whole process is stopped, neither counts. So the step
+/// must own everything it touches, or touch only data that lives until the program ends.
 WatchedEnd run_watched(const std::string& what, const EngineLimits& limits, const DataProgress& progress,
                        std::function<void(const DataProgress&)> step);
 

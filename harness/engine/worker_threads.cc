@@ -9,11 +9,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
 
 #include "harness/base/deadline.h"
 #include "harness/engine/engine.h"
+#include "harness/engine/watch_time.h"
 #include "harness/machine/near_cpus.h"
 #include "harness/workload/workload.h"
 
@@ -129,39 +131,41 @@ class Watch {
   /// False: it hung; why() has the reason.
   bool until(unsigned Workers::*counter, double expected_s) {
     const Clock::time_point start = Clock::now();
-    Clock::time_point moved = start, reported = start, asked{}, looked = start;
+    Clock::time_point reported = start;
+    WatchTime time(start);
+    double moved_s = 0;
+    std::optional<double> asked_s;
     std::uint64_t last_operations = 0, reported_bytes = 0;
     for (;;) {
       bool all = false;
       {
         std::unique_lock lock(workers_.mutex);
-        all = workers_.changed.wait_for(lock, kLook, [&] { return workers_.*counter == workers_.size(); });
+        all = workers_.changed.wait_for(lock, WatchTime::kLook, [&] { return workers_.*counter == workers_.size(); });
       }
       // From look to look, not only the sleep between: a process may be stopped while it shows how it goes.
-      if (const double since = seconds_since(looked); since > kStandstill_s) stood_still_s_ += since;
-      looked = Clock::now();
+      if (const double since = time.look(Clock::now()); since > kStandstill_s) stood_still_s_ += since;
       if (all) return true;
       std::uint64_t bytes = 0, operations = 0;
       for (const auto& r : workers_.recorders) {
         bytes += r->progress_bytes();
         operations += r->progress_operations();
       }
-      if (operations != last_operations) moved = Clock::now();
+      if (operations != last_operations) moved_s = time.seconds();
       last_operations = operations;
       if (const double since = seconds_since(reported); hooks_.live && since >= limits_.live_s) {
         hooks_.live(static_cast<double>(bytes - reported_bytes) / since, seconds_since(start));
         reported = Clock::now();
         reported_bytes = bytes;
       }
-      if (asked == Clock::time_point{}) {
+      if (!asked_s) {
         // A repetition without one operation has no rate: the first is waited for, unless nothing moves at all.
         const bool is_over = expected_s > 0 && seconds_since(start) > expected_s && operations > 0;
-        why_ = reason_to_stop(is_over, seconds_since(moved));
+        why_ = reason_to_stop(is_over, time.seconds() - moved_s);
         if (!why_.empty()) {
-          asked = Clock::now();
+          asked_s = time.seconds();
           workers_.stop = true;
         }
-      } else if (seconds_since(asked) > (gone().empty() ? limits_.grace_s : limits_.lost_grace_s)) {
+      } else if (time.seconds() - *asked_s > (gone().empty() ? limits_.grace_s : limits_.lost_grace_s)) {
         return false;
       }
     }
@@ -171,7 +175,6 @@ class Watch {
   bool interrupted() const { return interrupted_; }
 
  private:
-  static constexpr std::chrono::milliseconds kLook{50};
   static constexpr double kStandstill_s = 0.25;  // a look this late was not the scheduler's
 
   std::string reason_to_stop(bool is_over, double still_s) {
