@@ -38,7 +38,8 @@ void print_cleaned(const std::string& folder, const CleanReport& report) {
   print_line(Text::format("{}: removed {} files, {}{}", folder, report.files,
                           format_quantity(static_cast<double>(report.bytes), Dimension::bytes),
                           report.gone ? ", and the folder" : ""));
-  for (const std::string& left : report.left) print_line(Text::format("  left: {}", left));
+  for (const std::string& left : report.left)
+    print_line(Text::format("  left: {}", (fs::absolute(folder).lexically_normal() / left).string()));
 }
 
 /// The rest of a killed run.

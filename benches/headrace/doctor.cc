@@ -15,6 +15,7 @@
 #include "benches/headrace/terminal.h"
 #include "benches/headrace/version.h"
 #include "harness/backends/loader.h"
+#include "harness/base/escape.h"
 #include "harness/base/files/output.h"
 #include "harness/base/version.h"
 #include "harness/judge/expectations/parts.h"
@@ -201,6 +202,9 @@ nlohmann::ordered_json figures_of(const std::string& path) {
   return {{"version", run.version}, {"revision", run.revision}, {"points", std::move(points)}};
 }
 
+constexpr const char* kBundle = "headrace-bundle";
+constexpr std::string_view kBundleSign{"headrace-bundle.tar\0", 20};  // in its gzip header
+
 /// Packs the machine's description into one archive, to be sent. Prints its content.
 int bundle(const std::string& file, const std::string& path, const std::string& run,
            const std::vector<Finding>& findings, Node& node) {
@@ -217,13 +221,13 @@ int bundle(const std::string& file, const std::string& path, const std::string& 
   for (system::BundleFile& one : files) one.text = system::scrubbed(one.text);
   files.push_back({"environment.txt", system::reported_environment()});
   for (system::BundleFile& one : system::kernel_bundle()) files.push_back(std::move(one));
-  files::write_output(file, system::archive(files, "headrace-bundle"), files::Readers::owner);
+  files::write_output(file, system::archive(files, kBundle), files::Readers::owner);
   print_line(Text::format("bundle  {}", file));
   for (const system::BundleFile& one : files) print_line(Text::format("  {:<18} {} bytes", one.name, one.text.size()));
   print_line(
       Text::format("it has no host name and none of your paths, and only the variables of GPUs and networks; "
                    "read it before you send it: tar -xzf {}",
-                   file));
+                   shell_word(file)));
   return 0;
 }
 
@@ -252,7 +256,7 @@ int doctor(const DoctorArguments& arguments, const Shared& shared) {
   check_place(path);
   if (!arguments.run.empty() && arguments.bundle.empty())
     throw UsageError("doctor: --run goes into a bundle: with --bundle");
-  if (!arguments.bundle.empty()) files::check_output(arguments.bundle, arguments.run);
+  if (!arguments.bundle.empty()) files::check_output(arguments.bundle, arguments.run, kBundleSign);
   Node node(path);
   std::vector<Finding> findings = system::examine(path, node);
   const auto append = [&findings](const std::vector<Finding>& more) {

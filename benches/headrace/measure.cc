@@ -39,6 +39,7 @@ struct MeasureArguments {
   std::size_t max_points = 200;
   std::string budget;
   bool print_config = false, dry_run = false, no_store = false, no_report = false;
+  bool in_data = false;  // the default run folder would lie in the data, which are only read: nothing is stored
   std::map<std::string, std::string> params;  // by name, "" = not given
 };
 
@@ -253,6 +254,8 @@ class Shown final : public TerminalAudience {
     if (!arguments_.markdown.empty()) files::write_output(arguments_.markdown, scan_markdown(scan));
     if (!arguments_.csv.empty()) files::write_output(arguments_.csv, scan_csv(scan));
     if (!arguments_.json.empty()) files::write_output(arguments_.json, scan_json(scan));
+    if (arguments_.in_data && shared_.verbosity >= 0)
+      print_line("Not stored: the current folder is inside the data set; --out DIR stores the run.");
     if (folder == nullptr) return exit_code_of(run, scan);
     if (!arguments_.no_report) {
       const Drawn drawn = draw_into(*folder, "run.json");
@@ -271,6 +274,11 @@ class Shown final : public TerminalAudience {
   const Shared& shared_;
 };
 
+bool starts_in_data(const MeasureArguments& arguments) {
+  const std::string path = arguments.path.empty() ? "" : data_path(arguments.path);
+  return !path.empty() && !is_object_path(path) && lies_in(place_of(session::kRuns), place_of(path));
+}
+
 int measure(MeasureArguments arguments, const Shared& shared) {
   choose_workload(arguments, shared);
   files::check_output(arguments.markdown, arguments.path, "|:---|");
@@ -284,9 +292,11 @@ int measure(MeasureArguments arguments, const Shared& shared) {
   options.max_points = arguments.max_points;
   Value asked = configuration(arguments, 0);
   if (!says_how_long(arguments)) asked = configuration(arguments, make_plan(asked, options).points.size());
+  arguments.in_data = !arguments.no_store && arguments.out.empty() && starts_in_data(arguments);
+  const bool store = !arguments.no_store && !arguments.in_data;
   const auto plan = [&] {
     Plan made = make_plan(asked, options);
-    check_room(made, arguments.no_store ? "" : arguments.out.empty() ? session::kRuns : arguments.out);
+    check_room(made, !store ? "" : arguments.out.empty() ? session::kRuns : arguments.out);
     require_metric(*made.points.front().info, arguments.metric, *made.points.front().workload);
     return made;
   };
@@ -302,7 +312,7 @@ int measure(MeasureArguments arguments, const Shared& shared) {
   Shown audience(arguments, shared);
   return session::measure(plan,
                           {.out = arguments.out,
-                           .store = !arguments.no_store,
+                           .store = store,
                            .peer = arguments.peer,
                            .token = arguments.token,
                            .command = shared.command},

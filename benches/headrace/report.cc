@@ -76,6 +76,16 @@ int draw(const ReportArguments& arguments) {
   return 0;
 }
 
+/// Why a run gives nothing to a format of figures: the reason of its first point.
+std::string without_figures(const results::StoredRun& run) {
+  if (run.points.empty()) return "it measured no point";
+  const results::StoredPoint& point = run.points.front();
+  const std::string state = point.status == "ok"            ? "gave no value"
+                            : point.status == "not_reached" ? "was not reached"
+                                                            : point.status;
+  return fmt::format("{} {}{}{}", point.id, state, point.reason.empty() ? "" : ": ", point.reason);
+}
+
 /// In the format of another tool.
 int write_run(const ReportArguments& arguments) {
   if (arguments.paper == "full") throw UsageError("--print: is for a page, and --format selects another output");
@@ -84,7 +94,11 @@ int write_run(const ReportArguments& arguments) {
                     : arguments.inconclusive == "skipped" ? Word::skipped
                                                           : Word::error;
   const results::ExportFormat& format = results::export_format(arguments.format);
-  const std::string text = format.text(results::read_run_file(arguments.run), {.inconclusive = word});
+  const results::StoredRun run = results::read_run_file(arguments.run);
+  const std::string text = format.text(run, {.inconclusive = word});
+  if (text.find(format.sign) == text.npos)  // only texts without a figure lack it
+    print_stderr_line(
+        Text::format("report: {} has no figures for {}: {}", arguments.run, format.word, without_figures(run)));
   if (arguments.out.empty() || arguments.out == kStandardOutput) {
     print_document(text);
   } else {

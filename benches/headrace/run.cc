@@ -34,7 +34,7 @@
 #include "harness/engine/launch.h"
 #include "harness/engine/plan/benchmark/rules.h"
 #include "harness/engine/plan/room.h"
-#include "harness/judge/verdict/word.h"
+#include "harness/judge/verdict/verdict.h"
 #include "harness/machine/node.h"
 #include "harness/results/result_store.h"
 #include "harness/results/trace_json.h"
@@ -180,7 +180,7 @@ class RunShown final : public TerminalAudience {
     const Help help = help_of(run, asked.job.empty() ? asked.file : asked.job, folder);
     const Written written = write_more(run, help, folder, std::move(files));
     RunResult shown = run;
-    if (written.lost) shown.summary.exit_code = exit_code_when_lost(run.summary.exit_code);
+    if (written.lost) shown.summary = when_lost(run.summary);
     if (arguments_.json)
       print_document(results::verdict_json(shown) + "\n");
     else

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <initializer_list>
 
 #include "harness/base/data_path.h"
 #include "harness/base/diagnostics.h"
@@ -33,14 +34,22 @@ std::string names_of(const OptionDescription& option) {
   return option.positional() ? option.value : join(option.names, ",");
 }
 
-/// Names of files, folders and hosts are never empty; a variable of the shell may be. Paths become those of
-/// data_path().
-CLI::Option* with_names_checked(CLI::Option* added, const OptionDescription& option) {
-  constexpr const char* kPlaces[] = {"PATH", "DIR", "FILE", "JOB", "RUN", "OTHER", "VALUES", "NODE"};
-  const bool host = option.value == "HOST" || option.value == "ADDRESS";
-  if (!host && std::find(std::begin(kPlaces), std::end(kPlaces), option.value) == std::end(kPlaces)) return added;
-  const std::string forms = host ? fmt::format("; allowed: {0}, {0}:PORT, [IPV6]:PORT", option.value) : "";
-  const bool place = !host && option.value != "VALUES" && option.value != "NODE";
+bool is_one_of(const std::string& value, std::initializer_list<const char*> names) {
+  return std::find(names.begin(), names.end(), value) != names.end();
+}
+
+/// "[NAME]" may be left out; a command behind -- may have empty words.
+bool may_be_empty(const OptionDescription& option, bool place) {
+  return option.value.starts_with("[") || (option.positional() && !place);
+}
+
+/// A value is empty where a variable of the shell is not set. Paths become those of data_path().
+CLI::Option* with_values_checked(CLI::Option* added, const OptionDescription& option) {
+  const bool place = is_one_of(option.value, {"PATH", "DIR", "FILE", "JOB", "RUN", "OTHER"});
+  if (may_be_empty(option, place)) return added;
+  const std::string forms = is_one_of(option.value, {"HOST", "ADDRESS"})
+                                ? fmt::format("; allowed: {0}, {0}:PORT, [IPV6]:PORT", option.value)
+                                : "";
   return added->transform(CLI::Validator(
       [forms, place](std::string& given) {
         if (given.empty()) return "is empty; is a variable of the shell unset?" + forms;
@@ -138,28 +147,28 @@ void Verb::alone(const std::string& option, const std::vector<std::string>& othe
 
 Option Verb::option(const std::string& names, std::string& into, const std::string& help) {
   OptionDescription& option = add(names, help, "TEXT");
-  return grouped(with_names_checked(app_->add_option(names_of(option), into, help), option), option);
+  return grouped(with_values_checked(app_->add_option(names_of(option), into, help), option), option);
 }
 
 Option Verb::option(const std::string& names, std::vector<std::string>& into, const std::string& help) {
   OptionDescription& option = add(names, help, "TEXT");
   option.repeats = true;
-  return grouped(with_names_checked(app_->add_option(names_of(option), into, help), option), option);
+  return grouped(with_values_checked(app_->add_option(names_of(option), into, help), option), option);
 }
 
 Option Verb::option(const std::string& names, unsigned& into, const std::string& help) {
   OptionDescription& option = add(names, help, "N");
-  return grouped(app_->add_option(names_of(option), into, help), option);
+  return grouped(with_values_checked(app_->add_option(names_of(option), into, help), option), option);
 }
 
 Option Verb::option(const std::string& names, std::size_t& into, const std::string& help) {
   OptionDescription& option = add(names, help, "N");
-  return grouped(app_->add_option(names_of(option), into, help), option);
+  return grouped(with_values_checked(app_->add_option(names_of(option), into, help), option), option);
 }
 
 Option Verb::option(const std::string& names, std::optional<std::uint64_t>& into, const std::string& help) {
   OptionDescription& option = add(names, help, "N");
-  return grouped(app_->add_option(names_of(option), into, help), option);
+  return grouped(with_values_checked(app_->add_option(names_of(option), into, help), option), option);
 }
 
 void Verb::format(std::string& into, const std::vector<std::string>& words, const std::string& help) {

@@ -51,7 +51,7 @@ class Verb {
       : app_(app), run_(run), options_(options), examples_(examples) {}
 
   /// `names`: "-o,--out FILE", the names and its value, or "RUN" for one without dashes. FILE, DIR, JOB, RUN and PATH
-  /// are completed with names of files or folders.
+  /// are completed with names of files or folders. An option's empty value is a usage error, except of "[NAME]".
   Option option(const std::string& names, std::string& into, const std::string& help);
   Option option(const std::string& names, std::vector<std::string>& into, const std::string& help);
   Option option(const std::string& names, unsigned& into, const std::string& help);

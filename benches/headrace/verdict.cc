@@ -132,7 +132,17 @@ using results::StoredVerdict;
 
 constexpr int kUsage = 2, kDiffers = 1;
 constexpr double kClockSkew_s = 300;  // clocks of nodes that are this far apart are no reason
-constexpr const char* kFromTheFuture = "it is from the future: a clock is wrong";
+
+/// Why what ended then has no age; "" = it has one. `ended_s`: since 1970, 0 = unknown.
+std::string why_no_age(double ended_s, double age_s) {
+  if (ended_s == 0) return "the file does not say when it was reached";
+  return age_s < -kClockSkew_s ? "it is from the future: a clock is wrong" : "";
+}
+
+/// null = unknown.
+nlohmann::ordered_json age_json(double ended_s, double age_s) {
+  return ended_s == 0 ? nlohmann::ordered_json() : nlohmann::ordered_json(age_s);
+}
 
 struct VerdictArguments {
   std::string file, max_age, node, table;
@@ -145,7 +155,7 @@ struct Reported {
   StoredVerdict verdict;             // with the word STALE and its code where it is too old; a FAIL stays a FAIL
   Outcome last = Outcome::measured;  // the word that the file has
   double age_s = 0, max_age_s = 0;
-  std::string stale_why;
+  std::string no_age, stale_why;
 };
 
 double max_age(const std::string& text) {
@@ -167,11 +177,10 @@ Reported read(const VerdictArguments& arguments) {
   reported.last = reported.verdict.summary.word;
   const double ended = reported.verdict.ended_s();
   reported.age_s = static_cast<double>(std::time(nullptr)) - ended;
+  reported.no_age = why_no_age(ended, reported.age_s);
   if (reported.max_age_s == 0) return reported;
-  if (ended == 0) {
-    reported.stale_why = "the file does not say when it was reached";
-  } else if (reported.age_s < -kClockSkew_s) {
-    reported.stale_why = kFromTheFuture;
+  if (!reported.no_age.empty()) {
+    reported.stale_why = reported.no_age;
   } else if (reported.age_s > reported.max_age_s) {
     reported.stale_why = fmt::format("{} old, and --max-age is {}", format_duration(reported.age_s),
                                      format_duration(reported.max_age_s));
@@ -192,8 +201,9 @@ std::string sentence(const Reported& reported) {
   else if (v.judgements.empty())
     out += "no verdict, as the run had no needs to judge";
   else
-    out += fmt::format("{} of {} needs met, {} old", v.count(Outcome::pass), v.judgements.size(),
-                       format_duration(std::max(0.0, reported.age_s)));
+    out += fmt::format(
+        "{} of {} needs met, {}", v.count(Outcome::pass), v.judgements.size(),
+        reported.no_age.empty() ? format_duration(std::max(0.0, reported.age_s)) + " old" : reported.no_age);
   for (const Judgement& j : v.judgements)
     if (v.summary.word == Outcome::fail && j.outcome == Outcome::fail)
       out += judging::of_a_part(j) ? fmt::format("; {} is bad", j.scope) : fmt::format("; {} missed", j.id);
@@ -208,7 +218,7 @@ std::string reported_json(const Reported& reported) {
                              {"stale", !reported.stale_why.empty()},
                              {"why", reported.stale_why},
                              {"last", reported.last},
-                             {"age_s", reported.age_s},
+                             {"age_s", age_json(v.ended_s(), reported.age_s)},
                              {"run", v.id},
                              {"node", v.node},
                              {"path", v.path},
@@ -291,16 +301,16 @@ int verdict_of_bringup(const VerdictArguments& arguments, const std::string& fil
   NodeVerdict reported = arguments.node.empty() ? NodeVerdict{record.word, record.sentence}
                                                 : verdict_on(record, node_called(record, arguments.node, file));
   const bringup::SessionRecord* const last = record.sessions.empty() ? nullptr : &record.sessions.back();
-  double age_s = last == nullptr ? 0
-                                 : static_cast<double>(std::time(nullptr)) -
-                                       results::unix_seconds(last->started_utc).value_or(0) - last->elapsed_s;
-  const bool early = age_s < -kClockSkew_s;
-  if (!early) age_s = std::max(0.0, age_s);
+  const auto started = last == nullptr ? std::nullopt : results::unix_seconds(last->started_utc);
+  const double ended_s = started ? *started + last->elapsed_s : 0;
+  double age_s = static_cast<double>(std::time(nullptr)) - ended_s;
+  const std::string no_age = why_no_age(ended_s, age_s);
+  if (no_age.empty()) age_s = std::max(0.0, age_s);
   const double most_s = max_age(arguments.max_age);
   // Time mends no node: one that is bad stays so until it is tested again.
-  const bool stale = most_s > 0 && (early || age_s > most_s);
-  if (stale && early)
-    reported.what += fmt::format("; {}", kFromTheFuture);
+  const bool stale = most_s > 0 && (!no_age.empty() || age_s > most_s);
+  if (stale && !no_age.empty())
+    reported.what += fmt::format("; {}", no_age);
   else if (stale)
     reported.what += fmt::format("; {} old, and --max-age is {}", format_duration(age_s), format_duration(most_s));
   if (stale && reported.word != Outcome::fail) reported.word = Outcome::stale;
@@ -309,7 +319,7 @@ int verdict_of_bringup(const VerdictArguments& arguments, const std::string& fil
     print_document(results::json_text({{"word", reported.word},
                                        {"exit_code", code},
                                        {"stale", stale},
-                                       {"age_s", age_s},
+                                       {"age_s", age_json(ended_s, age_s)},
                                        {"node", arguments.node},
                                        {"path", file},
                                        {"why", reported.what}}));

@@ -247,6 +247,13 @@ bool is_data_at(const std::string& path) {
   return exists(path) || (is_pattern(path) && !paths_of_pattern(path).empty());
 }
 
+std::filesystem::path place_of(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path whole = std::filesystem::absolute(path, error),
+                              place = std::filesystem::weakly_canonical(whole, error);
+  return error ? whole.lexically_normal() : place;
+}
+
 bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& outer) {
   const std::filesystem::path way = inner.lexically_relative(outer);
   return !way.empty() && *way.begin() != "..";

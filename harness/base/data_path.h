@@ -32,6 +32,9 @@ std::vector<std::string> paths_of_pattern(const std::string& pattern);
 /// Is a file, a folder, or something that a pattern names there? Throws RunError where a folder may not be entered.
 bool is_data_at(const std::string& path);
 
+/// The canonical place that links lead to. Folders that do not exist yet keep their names.
+std::filesystem::path place_of(const std::string& path);
+
 /// Is `inner` the folder `outer`, or below it? Both are canonical.
 bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& outer);
 

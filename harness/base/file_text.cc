@@ -26,9 +26,9 @@ class File {
  public:
   explicit File(const std::string& path) : fd_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)) {
     if (fd_ < 0) throw unreadable(errno);
-    if (!is_named_pipe()) return;
+    if (!is_named_pipe(fd_)) return;
     ::close(fd_);
-    throw UsageError("is a pipe or a device: write its output to a file and name that");
+    throw UsageError(kIsNamedPipe);
   }
   ~File() { ::close(fd_); }
   File(const File&) = delete;
@@ -53,18 +53,17 @@ class File {
   }
 
  private:
-  /// A pipe of the shell, as in <(command), has no name in a file system, and has a writer.
-  bool is_named_pipe() const {
-    struct stat status;
-    struct statfs system;
-    return ::fstat(fd_, &status) == 0 && S_ISFIFO(status.st_mode) && ::fstatfs(fd_, &system) == 0 &&
-           system.f_type != PIPEFS_MAGIC;
-  }
-
   const int fd_;
 };
 
 }  // namespace
+
+bool is_named_pipe(int fd) {
+  struct stat status;
+  struct statfs system;
+  return ::fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode) && ::fstatfs(fd, &system) == 0 &&
+         system.f_type != PIPEFS_MAGIC;
+}
 
 std::string file_text(const std::string& path, std::size_t most) {
   const File file(path);

@@ -13,4 +13,8 @@ inline constexpr std::size_t kMostText = std::size_t{256} << 20;  // [B]
 /// with a name in a file system is refused: it may never end.
 std::string file_text(const std::string& path, std::size_t most = kMostText);
 
+/// Is the open file such a pipe? One of the shell, as in <(command), has no name in a file system, and has a writer.
+bool is_named_pipe(int fd);
+inline constexpr const char* kIsNamedPipe = "is a pipe or a device: write its output to a file and name that";
+
 }  // namespace headrace

@@ -40,7 +40,7 @@ def test_no_secret_of_the_environment_or_of_a_path(headrace):
 @pytest.mark.parametrize("umask", [0o000, 0o022, 0o777])
 def test_is_read_by_its_owner_alone(headrace, umask):
     made = headrace.path("bundle.tar.gz")
-    made.write_text("of before")
+    bundled(headrace, ".")  # it is replaced
     made.chmod(0o666)
     before = os.umask(umask)
     try:
@@ -58,6 +58,11 @@ def test_reports_of_the_machine(headrace):
     assert "path" not in document["environment"].get("file_system", {}) and "name" not in document["environment"]["host"]
     assert {"disk", "memory"} <= {part["kind"] for part in json.loads(files["parts.json"])}
     assert "headrace" in files["version.txt"] and "MemTotal" in files["memory.txt"] and "processors.txt" in files
+
+
+def test_names_the_command_for_any_name(headrace):
+    done = headrace("doctor", ".", "--bundle", "a b;$(x).tar.gz")
+    assert done.code == 0 and "tar -xzf 'a b;$(x).tar.gz'" in " ".join(done.out.split()), done
 
 
 def test_impossible_bundles(headrace):

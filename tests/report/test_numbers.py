@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import sample_run
 import sample_sizing
+from matplotlib.collections import LineCollection
 
 from headrace_report import documents, units, words
 from headrace_report.histogram import Merged, Typical, bucket_value
@@ -152,6 +153,20 @@ def test_a_point_has_one_rate_and_one_tail():
     assert units.quantity(rate, "B/s") in timeline.draw(point, []).finding
     each = [Merged([r.phases[0].latency]).percentile(0.99) for r in counted]
     assert units.quantity(float(np.median(each)), "ns") in tail.draw(point, []).finding
+
+
+@pytest.mark.parametrize("count, lines", [(1, 0), (3, 2), (300, 299), (301, 0)])
+def test_repetitions_are_separated_unless_they_are_too_many(count, lines):
+    """A line of its own for each would take minutes."""
+    def repeated(point):
+        point["repetitions"] = [{**point["repetitions"][0], "index": index} for index in range(count)]
+
+    figure = timeline.draw(passing_point(repeated), [])
+    for axes in figure.drawing.axes:
+        separators = [one for one in axes.collections if isinstance(one, LineCollection)]
+        assert len(separators) <= 2 and sum(len(one.get_segments()) for one in separators) == lines
+    means = [line for line in figure.drawing.axes[0].lines if line.get_marker() == "o"]
+    assert len(means) <= 2 and sum(len(line.get_xdata()) for line in means) == count
 
 
 def test_a_tail_is_that_of_a_typical_repetition():

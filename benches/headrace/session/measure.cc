@@ -21,6 +21,7 @@
 #include "harness/engine/plan/room.h"
 #include "harness/engine/rank_sync.h"
 #include "harness/judge/expectations/parts.h"
+#include "harness/judge/verdict/verdict.h"
 #include "harness/judge/verdict/word.h"
 #include "harness/machine/examine/fingerprint.h"
 #include "harness/machine/mount.h"
@@ -104,7 +105,7 @@ double ports_to_storage(const std::string& path, std::span<const expectations::P
 
 /// A full disk loses the files, but not the figures on the terminal.
 int finished_unstored(RunResult& result, const RunError& why, Audience& audience) {
-  result.summary.exit_code = exit_code_when_lost(result.summary.exit_code);
+  result.summary = when_lost(result.summary);
   const int code = audience.finished(result, nullptr, {});
   audience.failed(RunError(fmt::format("headrace: the results could not be stored: {}", why.what())));
   return exit_code_when_lost(code);

@@ -5,6 +5,7 @@
 
 #include "harness/analysis/sizing/parts.h"
 #include "harness/base/escape.h"
+#include "harness/job/need_kinds.h"
 
 namespace headrace::sizing {
 namespace {
@@ -36,16 +37,18 @@ std::string Commands::measure(std::string_view phase) const {
                                : phase == "checkpoint_restore" ? "checkpoint_read"
                                : phase == "host_memory"        ? "memory_copy"
                                                                : reader_of(job_.dataset.layout);
-  return measure_points(workload, workload + "*");
+  return measure_points(workload, workload + "*", job::need_kind(kind_of(phase).need).cache);
 }
 
-std::string Commands::measure_points(const std::string& workload, const std::string& only) const {
-  // A configuration of the user's that has this workload measures it where the user wants it.
+std::string Commands::measure_points(const std::string& workload, const std::string& only,
+                                     std::string_view cache) const {
+  const auto answers = [&](const StoredPoint& p) {
+    return p.workload == workload && (cache.empty() || p.cache == cache);
+  };
+  // A configuration of the user's that has such a point measures it where the user wants it.
   for (const Session& session : sessions_)
     for (const StoredRun* run : session)
-      if (!run->config_file.empty() && std::any_of(run->points.begin(), run->points.end(),
-                                                   [&](const StoredPoint& p) { return p.workload == workload; }))
-        return measuring(*run, only);
+      if (!run->config_file.empty() && std::ranges::any_of(run->points, answers)) return measuring(*run, only);
   const auto& path = sessions_.empty() ? std::string() : sessions_.front().front()->target;
   return fmt::format("headrace run -c {} --job {}{} --only {}", kConfig, shell_word(job_file_),
                      path.empty() ? "" : " --set " + shell_word("target.path=" + path), shell_word(only));

@@ -235,7 +235,7 @@ class Fixes {
     const auto read = measured("shard_stream.read_bandwidth", "cold");
     if (read.empty()) {
       fix.explanation = "Shard reads were not measured here. " + opens;
-      fix.command = commands_.measure_points("shard_stream", "shard_stream*");
+      fix.command = commands_.measure_points("shard_stream", "shard_stream*", "cold");
       fix.set.clear();
       return add_unmeasured(std::move(fix), of);
     }

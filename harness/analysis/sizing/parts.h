@@ -53,9 +53,10 @@ class Commands {
  public:
   Commands(const job::Job& job, const std::string& job_file, std::span<const Session> sessions)
       : job_(job), job_file_(job_file), sessions_(sessions) {}
-  /// The points of a workload that the job's phase is measured by, or that a glob names.
+  /// The points of a workload that the job's phase is measured by, or that a glob names. `cache`: the state that they
+  /// must have, "" = any.
   std::string measure(std::string_view phase) const;
-  std::string measure_points(const std::string& workload, const std::string& only) const;
+  std::string measure_points(const std::string& workload, const std::string& only, std::string_view cache) const;
   /// The same point again, as its run measured it.
   std::string again(const Measurement& m) const;
   /// This sizing with the job changed.

@@ -19,6 +19,7 @@
 #include <map>
 #include <sstream>
 
+#include "harness/base/file_text.h"
 #include "harness/base/system/unique_fd.h"
 
 namespace headrace::config {
@@ -329,6 +330,7 @@ Value read_yaml(const std::string& path, Diagnostics& problems) {
   };
   // A pipe without a writer must not be waited for.
   const system::UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file && is_named_pipe(file.get())) return refuse(kIsNamedPipe);
   std::string text;
   char block[1 << 16];
   for (;;) {

@@ -208,8 +208,9 @@ void Folder::hand_over(const std::string& name) const {
 bool Folder::remove(const std::string& name, const struct stat& proven) const {
   const auto now = look(name);
   if (!now || !same(*now, proven)) return false;
-  if (::unlinkat(fd(), name.c_str(), 0) != 0) throw system_error("remove", path_of(name), errno);
-  return true;
+  if (::unlinkat(fd(), name.c_str(), 0) == 0) return true;
+  if (errno == ENOENT) return false;
+  throw system_error("remove", path_of(name), errno);
 }
 
 bool Folder::remove_folder(const std::string& name) const {
@@ -230,9 +231,9 @@ bool Folder::remove_itself() const {
   const auto found = parent.look(name);
   if (!found || !same(*found, status())) return false;
   // EBUSY: a mount point, which stays as an empty folder.
-  if (::unlinkat(parent.fd(), name.c_str(), AT_REMOVEDIR) != 0 && errno != EBUSY)
-    throw system_error("remove folder", path_, errno);
-  return true;
+  if (::unlinkat(parent.fd(), name.c_str(), AT_REMOVEDIR) == 0 || errno == EBUSY) return true;
+  if (errno == ENOTEMPTY || errno == EEXIST || errno == ENOENT) return false;
+  throw system_error("remove folder", path_, errno);
 }
 
 bool Folder::is_aside(const std::string& name) const {
@@ -244,6 +245,14 @@ bool Folder::is_aside(const std::string& name) const {
 }
 
 bool Folder::sync() const noexcept { return ::fsync(fd()) == 0; }
+
+bool is_kept_open(std::string_view name) noexcept {
+  const auto is = [name](std::string_view prefix, std::size_t digits) {
+    return name.size() == prefix.size() + digits && name.starts_with(prefix) &&
+           name.find_first_not_of("0123456789abcdef", prefix.size()) == name.npos;
+  };
+  return is(".nfs", 24) || is(".fuse_hidden", 16);
+}
 
 std::string random_name(const std::string& prefix) {
   std::string name = prefix + "-";

@@ -80,13 +80,13 @@ class Folder {
   bool publish(const char* from, const char* to, int fd) const noexcept;
   /// Takes the mark off a file that publish() gave its name before the process was killed. Throws RunError.
   void hand_over(const std::string& name) const;
-  /// Removes the very file that `proven` reports on; false when another has replaced it. Throws RunError when the
-  /// system refuses.
+  /// Removes the very file that `proven` reports on; false when it is gone or another has replaced it. Throws RunError
+  /// when the system refuses.
   bool remove(const std::string& name, const struct stat& proven) const;
   /// Removes an empty folder that headrace made; false when it is neither.
   bool remove_folder(const std::string& name) const;
-  /// Removes this folder, which is empty. False: it is not in its place any more; throws RunError
-  /// when the system refuses.
+  /// Removes this folder. False: it is not empty, or not in its place any more; throws RunError when the system
+  /// refuses.
   bool remove_itself() const;
   /// Is it something of headrace's that a put() which was cut short left?
   bool is_aside(const std::string& name) const;
@@ -99,6 +99,9 @@ class Folder {
   UniqueFd fd_;
   std::string path_;
 };
+
+/// Is it a name that NFS or FUSE give a removed file until it is closed everywhere?
+bool is_kept_open(std::string_view name) noexcept;
 
 /// "headrace-agent-0123456789abcdef0123456789abcdef": a name with 128 random bits, for folders where others can make some,
 /// too. Throws RunError.

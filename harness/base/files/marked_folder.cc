@@ -99,6 +99,14 @@ bool is_own(const Folder& folder, const Mark& mark, const std::string& name) {
   return !own_digest(folder, mark, name).empty();
 }
 
+/// Why removal leaves an entry that is not as headrace wrote it. Content of others keeps a folder of headrace's.
+const char* why_left(const Folder& folder, const Mark& mark, const std::string& name) {
+  if (mark.files.contains(name)) return ": changed since headrace wrote it";
+  const Folder inner = folder.inner(name);
+  const bool own = inner && (files::bears_mark(inner.status()) || mark_of(inner));
+  return own && !inner.entries().empty() ? ": not empty" : ": not made by headrace";
+}
+
 [[noreturn]] void refuse(const std::string& path, int code) {
   struct stat status;
   if (::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
@@ -115,6 +123,25 @@ Folder make_or_open(const std::string& path, mode_t mode) {
   return folder;
 }
 
+/// Removed files that a program still has open after 3 s. NFS and FUSE close files later than programs do.
+std::vector<std::string> files_kept_open(const Folder& folder) {
+  constexpr int kTries = 60;
+  for (int tries = 0;; ++tries) {
+    std::vector<std::string> names = folder.entries();
+    std::erase_if(names, [](const std::string& name) { return !files::is_kept_open(name); });
+    if (names.empty() || tries >= kTries) return names;
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  }
+}
+
+/// Of a folder whose mark is removed. Files that others make at the same time stay.
+void remove_emptied(const Folder& folder, CleanReport& report) {
+  files_kept_open(folder);  // the mark, say
+  report.gone = folder.remove_itself();
+  if (report.gone || !folder.in_place()) return;
+  for (const std::string& name : folder.entries()) report.left.push_back(name + ": was made during the removal");
+}
+
 CleanReport remove_found(const Folder& folder, const std::optional<MarkedFolder>& marked) {
   if (marked) return marked->remove();
   CleanReport report;
@@ -122,7 +149,7 @@ CleanReport remove_found(const Folder& folder, const std::optional<MarkedFolder>
     report.left.push_back(folder.path() + ": not headrace's folder (no mark)");
   } else {
     remove_asides(folder);
-    report.gone = folder.remove_itself();
+    remove_emptied(folder, report);
   }
   return report;
 }
@@ -135,11 +162,11 @@ CleanReport remove_files_if(const files::Folder& folder,
   CleanReport report;
   for (const std::string& name : folder.entries()) {
     const auto status = folder.look(name);
-    if (!status || name == MarkedFolder::kMark || folder.is_aside(name)) continue;
+    if (!status || name == MarkedFolder::kMark || folder.is_aside(name) || files::is_kept_open(name)) continue;
     if (ours(name, *status) && folder.remove(name, *status)) {
       ++report.files;
       report.bytes += static_cast<std::uint64_t>(status->st_size);
-    } else {
+    } else if (folder.look(name)) {
       report.left.push_back(reported(name));
     }
   }
@@ -342,13 +369,12 @@ CleanReport MarkedFolder::remove() const {
   const auto mark = mark_of(folder_);
   if (!mark) return report;  // another process removed it
   for (const std::string& name : folder_.entries()) {
-    if (name == kMark) continue;
+    if (name == kMark || files::is_kept_open(name)) continue;
     const auto found = folder_.look(name);
     if (!found) continue;
     const bool aside = folder_.is_aside(name);
     if (!aside && !is_own(folder_, *mark, name)) {
-      report.left.push_back(
-          name + (mark->files.contains(name) ? ": changed since headrace wrote it" : ": not made by headrace"));
+      report.left.push_back(name + why_left(folder_, *mark, name));
       continue;
     }
     if (folder_.remove(name, *found) && !aside) {
@@ -357,9 +383,14 @@ CleanReport MarkedFolder::remove() const {
     }
   }
   if (!report.left.empty()) return report;
+  for (const std::string& name : files_kept_open(folder_))
+    report.left.push_back(name + ": was removed, and a program has it open");
+  if (!report.left.empty()) return report;
   // The mark goes last, so that a removal that was cut short can be taken up again.
   if (const auto found = folder_.look(kMarkFile)) folder_.remove(kMarkFile, *found);
-  report.gone = !mark->made || folder_.remove_itself();
+  report.gone = !mark->made;
+  if (!report.gone) remove_emptied(folder_, report);
+  if (!report.left.empty()) folder_.put_new(kMarkFile, files::mark_text(*mark));
   return report;
 }
 

@@ -53,7 +53,8 @@ void replace(const std::string& path, std::string_view text, mode_t mode, Reader
   const std::filesystem::path parent = whole.parent_path().empty() ? std::filesystem::path(".") : whole.parent_path();
   std::uint64_t number = 0;
   if (::getrandom(&number, sizeof number, 0) != sizeof number) throw system_error("draw", "a random number", errno);
-  const std::string aside = (parent / fmt::format(".{}.{:016x}.new", whole.filename().string(), number)).string();
+  // Without the file's name, which may be as long as names can be.
+  const std::string aside = (parent / fmt::format(".headrace.{:016x}.new", number)).string();
   const UniqueFd fd = nameless_or(parent.string(), aside, mode);
   if (!fd) throw system_error("create", path, errno);
   try {
@@ -85,6 +86,7 @@ std::string beginning(const std::string& path) {
 
 void check_output(const std::string& path, const std::string& input, std::string_view sign) {
   namespace fs = std::filesystem;
+  if (path == "-") throw UsageError("-: is not supported here: give a file, or /dev/stdout");
   std::error_code none;
   if (path.empty() || names_open_file(path) || (fs::exists(path, none) && !fs::is_regular_file(path, none))) return;
   if (fs::equivalent(path, input, none))

@@ -17,8 +17,8 @@ enum class Readers {
 /// to nothing, or a folder.
 void write_output(const std::string& path, std::string_view text, Readers readers = Readers::usual);
 
-/// Before anything runs: throws UsageError where `path` is a file that must stay. That is `input`, a file in a folder
-/// of headrace's, or one without `sign` in its first 4 KiB. Earlier outputs have that; "" = any other may be replaced.
-void check_output(const std::string& path, const std::string& input, std::string_view sign = "");
+/// Before anything runs: throws UsageError where `path` is "-", or a file that must stay. That is `input`, a file in a
+/// folder of headrace's, or one without `sign` in its first 4 KiB. Earlier outputs have that.
+void check_output(const std::string& path, const std::string& input, std::string_view sign);
 
 }  // namespace headrace::files

@@ -417,4 +417,11 @@ Summary summarize(std::span<const Judgement> judgements, int signal, const Point
   return summarize(outcomes, signal, points);
 }
 
+Summary when_lost(Summary summary) {
+  const int code = exit_code_when_lost(summary.exit_code);
+  if (code != summary.exit_code) summary.word = Outcome::error;
+  summary.exit_code = code;
+  return summary;
+}
+
 }  // namespace headrace

@@ -103,4 +103,7 @@ void sort_worst_first(std::vector<Judgement>& judgements);
 Summary summarize(std::span<const Outcome> outcomes, int signal, const PointCounts& points = {});
 Summary summarize(std::span<const Judgement> judgements, int signal, const PointCounts& points = {});
 
+/// The summary of a run without stored files, as on a full disk: ERROR. FAIL and signals stay.
+Summary when_lost(Summary summary);
+
 }  // namespace headrace

@@ -274,6 +274,10 @@ std::string archive(const std::vector<BundleFile>& files, std::string_view folde
   constexpr int kMemory = 8;
   if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, kGzip, kMemory, Z_DEFAULT_STRATEGY) != Z_OK)
     throw RunError("zlib does not start");
+  std::string name = fmt::format("{}.tar", folder);
+  gz_header header{};
+  header.name = reinterpret_cast<unsigned char*>(name.data());
+  deflateSetHeader(&stream, &header);
   std::string packed(deflateBound(&stream, tar.size()), '\0');
   stream.next_in = reinterpret_cast<unsigned char*>(tar.data());
   stream.avail_in = static_cast<unsigned>(tar.size());

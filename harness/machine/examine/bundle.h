@@ -24,7 +24,7 @@ std::string reported_environment();
 /// "<removed>", the host's name "<host>". Those of six letters or more.
 std::string scrubbed(std::string_view text);
 
-/// A gzipped tar archive of `files`, below `folder`.
+/// A gzipped tar archive of `files`, below `folder`. Its header has the name `folder`.tar, as gzip writes it.
 std::string archive(const std::vector<BundleFile>& files, std::string_view folder);
 
 }  // namespace headrace::system

@@ -212,6 +212,17 @@ TEST(MarkedFolder, RefusesForeignFiles) {
             (tmp / "run") + ": is headrace's folder of another kind (run, not scratch); give a new or empty one");
 }
 
+TEST(Folder, RemovesNeitherAFileThatIsGoneNorAFullFolder) {
+  const TemporaryFolder tmp;
+  const files::Folder folder = files::Folder::at(tmp.path()).make("full");
+  tmp.write("full/a", "1");
+  const auto status = folder.look("a");
+  EXPECT_FALSE(folder.remove_itself());
+  EXPECT_TRUE(folder.remove("a", *status));
+  EXPECT_FALSE(folder.remove("a", *status));
+  EXPECT_TRUE(folder.remove_itself());
+}
+
 TEST(MarkedFolder, FollowsNoSymbolicLink) {
   const TemporaryFolder tmp;
   MarkedFolder::make(tmp / "real", "scratch");
@@ -242,6 +253,74 @@ TEST(RemoveMarked, TakesOwnFilesAndLeavesTheRest) {
   EXPECT_TRUE(remove_marked(tmp / "run").gone);
   EXPECT_FALSE(fs::exists(tmp / "run"));
   EXPECT_TRUE(fs::exists(tmp / "outside"));
+}
+
+TEST(RemoveMarked, AFolderOfItsOwnThatHoldsAForeignFileIsNotForeign) {
+  const TemporaryFolder tmp;
+  {
+    const MarkedFolder outer = MarkedFolder::make(tmp / "run", "scratch");
+    MarkedFolder::make(outer.folder(), "data", "data");
+    fs::create_directory(tmp / "run/hers");
+  }
+  tmp.write("run/data/mine.txt", "mine");
+  tmp.write("run/hers/mine.txt", "mine");
+  EXPECT_EQ(remove_marked(tmp / "run").left,
+            (std::vector<std::string>{"data: not empty", "hers: not made by headrace"}));
+}
+
+const char* const kKeptOpen[] = {".nfs0123456789abcdef01234567", ".fuse_hidden0000000a0000000b"};
+
+TEST(RemoveMarked, WaitsForRemovedFilesThatAreClosedLate) {
+  for (const char* name : kKeptOpen) {
+    const TemporaryFolder tmp;
+    MarkedFolder::make(tmp / "run", "run").write("run.json", "1");
+    tmp.write(std::string("run/") + name, "removed");
+    std::jthread closing([&] {
+      while (fs::exists(tmp / "run/run.json")) std::this_thread::yield();
+      fs::remove(tmp.path() + "/run/" + name);
+    });
+    const CleanReport report = remove_marked(tmp / "run");
+    EXPECT_TRUE(report.gone) << name;
+    EXPECT_EQ(report.left, std::vector<std::string>{});
+  }
+}
+
+TEST(RemoveMarked, LeavesRemovedFilesThatStayOpen) {
+  const TemporaryFolder tmp;
+  MarkedFolder::make(tmp / "run", "run");
+  tmp.write(std::string("run/") + kKeptOpen[0], "removed");
+  const CleanReport report = remove_marked(tmp / "run");
+  EXPECT_FALSE(report.gone);
+  EXPECT_EQ(report.left, std::vector{std::string(kKeptOpen[0]) + ": was removed, and a program has it open"});
+  EXPECT_TRUE(MarkedFolder::is_marked(tmp / "run")) << "the next removal can go on";
+}
+
+TEST(RemoveMarked, WaitsForNoFileOfTheUser) {
+  for (const char* name : {".nfs", ".nfs-notes", ".nfs0123456789abcdef0123456x", ".fuse_hidden1"}) {
+    const TemporaryFolder tmp;
+    MarkedFolder::make(tmp / "run", "run");
+    tmp.write(std::string("run/") + name, "mine");
+    EXPECT_EQ(remove_marked(tmp / "run").left, std::vector{std::string(name) + ": not made by headrace"});
+  }
+}
+
+/// Whichever is first: the folder is gone, or it is marked and has the new file.
+TEST(RemoveMarked, KeepsTheMarkOfAFolderThatGetsAFile) {
+  for (int i = 0; i < 50; ++i) {
+    const TemporaryFolder tmp;
+    MarkedFolder::make(tmp / "run", "run");
+    std::jthread user([&] {
+      while (fs::exists(tmp / "run/.headrace")) std::this_thread::yield();
+      std::ofstream(tmp / "run/notes") << "mine";
+    });
+    const CleanReport report = remove_marked(tmp / "run");
+    user.join();
+    EXPECT_EQ(report.gone, !fs::exists(tmp / "run"));
+    if (report.gone) continue;
+    EXPECT_EQ(report.left, std::vector<std::string>{"notes: was made during the removal"});
+    EXPECT_TRUE(MarkedFolder::is_marked(tmp / "run"));
+    EXPECT_EQ(tmp.read("run/notes"), "mine");
+  }
 }
 
 TEST(RemoveMarked, LeavesUnmarkedFoldersAlone) {

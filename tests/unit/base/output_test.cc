@@ -25,6 +25,16 @@ TEST(Output, IsReplacedWhole) {
   for (const auto& entry : fs::directory_iterator(tmp.path())) EXPECT_EQ(entry.path().filename(), "told");
 }
 
+TEST(Output, ANameMayBeAsLongAsTheFileSystemAllows) {
+  const TemporaryFolder tmp;
+  for (const char* const text : {"first", "second"}) {
+    write_output(tmp / std::string(255, 'n'), text);
+    EXPECT_EQ(tmp.read(std::string(255, 'n')), text);
+  }
+  EXPECT_THROW(write_output(tmp / std::string(256, 'n'), "x"), RunError);
+  EXPECT_EQ(std::distance(fs::directory_iterator(tmp.path()), fs::directory_iterator()), 1);
+}
+
 TEST(Output, ALinkLeadsToTheWrittenFile) {
   const TemporaryFolder tmp;
   tmp.write("real", "old");
@@ -86,7 +96,6 @@ TEST(Output, ForeignFilesAndTheInputAreNotReplaced) {
   EXPECT_EQ(obstacle(tmp / "earlier", tmp / "input", "head,"), "");
   EXPECT_EQ(obstacle(tmp / "empty", tmp / "input", "head,"), "");
   EXPECT_EQ(obstacle(tmp / "new", tmp / "input", "head,"), "");
-  EXPECT_EQ(obstacle(tmp / "other", tmp / "input", ""), "");
   EXPECT_NE(obstacle(tmp / "same", tmp / "input", "head,").find("it is read"), std::string::npos);
   EXPECT_NE(obstacle(tmp / "other", tmp / "input", "head,").find("did not make"), std::string::npos);
   EXPECT_NE(obstacle(tmp / "link", tmp / "input", "head,").find("did not make"), std::string::npos);
@@ -95,6 +104,8 @@ TEST(Output, ForeignFilesAndTheInputAreNotReplaced) {
   EXPECT_NE(obstacle(tmp / "run/results.csv", tmp / "input", "head,").find("headrace's own"), std::string::npos);
   EXPECT_NE(obstacle(tmp / "run/new.csv", tmp / "input", "head,").find("headrace's own"), std::string::npos);
   EXPECT_EQ(obstacle("", "", "head,"), "") << "no output is asked for";
+  EXPECT_NE(obstacle("-", "", "head,").find("give a file"), std::string::npos);
+  EXPECT_EQ(obstacle("/dev/stdout", "", "head,"), "");
 }
 
 TEST(Output, StandardStreamsAreNeverReplaced) {

@@ -117,6 +117,8 @@ TEST(FromJob, ASmallerSetHasFewerFilesOfTheSameSizes) {
   const Followed none(kFiles, little);
   EXPECT_FALSE(none.has("small_file_read", "job"));
   EXPECT_TRUE(none.remarks("no file of 100 kB is made"));
+  EXPECT_NE(none.made().no_room.find("--max-write 1MB"), std::string::npos) << none.made().no_room;
+  EXPECT_EQ(Followed(kFiles, means()).made().no_room, "");
 }
 
 TEST(FromJob, ASmallSetIsTheWholeOneAndLeavesNothingOpen) {

@@ -371,6 +371,21 @@ TEST(Sizing, ASufficientSystemIsReportedWithoutFixes) {
   }
 }
 
+TEST(Sizing, AConfigurationWithoutAColdPointIsNotNamedForAColdFigure) {
+  const job::Job planned = job();
+  const std::string file = "job.yaml";
+  for (const auto& [cache, config] : {std::pair{"cold", "mine.yaml"}, {"asis", "configs/sizing.yaml"}}) {
+    StoredRun run = run_of();
+    run.config_file = "mine.yaml";
+    add(run, "small_file_read", "read_bandwidth", 1e6, {}, cache);
+    add(run, "checkpoint_write", "durable_bandwidth", 1e6, {}, "asis");
+    const std::vector<Session> sessions{Session{&run}};
+    const Commands commands(planned, file, sessions);
+    EXPECT_EQ(commands.measure("cold_epoch").find(std::string("headrace run -c ") + config + " "), 0u) << cache;
+    EXPECT_EQ(commands.measure("checkpoint_save").find("headrace run -c mine.yaml "), 0u) << "any state answers";
+  }
+}
+
 TEST(Sizing, FailedMeasurementsHaveReasons) {
   std::vector<StoredRun> runs{run_of()};
   add(runs[0], "small_file_read", "read_bandwidth", 6e6);

@@ -576,6 +576,11 @@ TEST_F(LaidPorts, CarryTheReportedRateAndNoMoreThanTheirSlots) {
   put("class/infiniband/mlx5_3/device/current_link_speed", "Unknown");
   rdma("mlx5_2", "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet");
   rdma("iw0", "100 Gb/sec (4X EDR)", "4: ACTIVE", "");
+  rdma("iw1", "100 Gb/sec (4X EDR)", "4: ACTIVE", "Ethernet");
+  put("class/infiniband/iw1/node_type", "4: RNIC");
+  rdma("mlx5_4");
+  put("class/infiniband/mlx5_4/device/max_link_width", "2");
+  put("class/infiniband/mlx5_4/device/vpd", "SW_MNG");
   EXPECT_EQ(how(), (std::map<std::string, std::string>{
                        {"bond0", "ethernet_port 0.0 its cards have lines of their own"},
                        {"br0", "ethernet_port 0.0 its cards have lines of their own"},
@@ -583,6 +588,7 @@ TEST_F(LaidPorts, CarryTheReportedRateAndNoMoreThanTheirSlots) {
                        {"eth1", "ethernet_port 0.0 its rate is not reported, as with virtual cards"},
                        {"eth2", "ethernet_port 0.0 it is not up"},
                        {"iw0/1", "rdma_port 0.0 neither InfiniBand nor RoCE: it has no reliable connections"},
+                       {"iw1/1", "rdma_port 0.0 iWARP, which headrace does not measure"},
                        {"mlx5_0/1", "rdma_port 50.0 InfiniBand at 400 Gbit/s"},
                        {"mlx5_1/1",
                         "rdma_port 7.9 InfiniBand at 400 Gbit/s, of which PCIe gen 3 x8 of gen 5 x16 "

@@ -375,6 +375,15 @@ TEST(Verdict, CountsValuesWithoutANeed) {
   EXPECT_EQ(nothing_asked({.all = 2}).word, Outcome::measured);
 }
 
+TEST(Verdict, IsAnErrorWhereItsFilesAreLostUnlessItShowsMore) {
+  for (const Outcome word : {Outcome::pass, Outcome::measured, Outcome::inconclusive, Outcome::incomplete,
+                             Outcome::skipped, Outcome::error, Outcome::fail}) {
+    const Summary lost = when_lost({.word = word, .exit_code = exit_code(word)});
+    EXPECT_EQ(lost.word, word == Outcome::fail ? word : Outcome::error) << to_string(word);
+    EXPECT_EQ(lost.exit_code, exit_code(lost.word)) << to_string(word);
+  }
+}
+
 TEST(Verdict, Words) {
   EXPECT_EQ(to_string(Reason::cache_unproven), "cache-unproven");
   EXPECT_EQ(to_string(Outcome::inconclusive), "INCONCLUSIVE");
