@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import List, Optional
 
 import numpy as np
+from matplotlib.collections import LineCollection
 from matplotlib.ticker import MaxNLocator
 
 from ..histogram import Typical
@@ -15,6 +16,7 @@ from . import Figure, Key, Table, hover
 from .style import COLOUR, WIDTH, canvas, place, series, styled
 
 MOST_POINTS = 280  # of all repetitions together: more would not be distinguished
+MOST_SEPARATED = 300  # repetitions, or phases of them
 LEFT_PX, RIGHT_PX = 56, 10
 PLOT_PX = WIDTH - LEFT_PX - RIGHT_PX
 OFF_SCALE = 3.0  # a need above this multiple of the highest rate is reported, not drawn
@@ -39,6 +41,10 @@ class Segment:
     @property
     def end(self) -> float:
         return self.start + self.phase.elapsed_s
+
+    @property
+    def middle(self) -> float:
+        return (self.start + self.end) / 2
 
     @property
     def mean(self) -> float:
@@ -176,26 +182,34 @@ def _draw_repetitions(top, bottom, segments: List[Segment], scale: Scale) -> Non
     last_label = -total
     top.annotate("rep.", (0, 1.0), (-8, 12), xycoords="axes fraction", textcoords="offset points", ha="right")
     several_phases = len({segment.phase.name for segment in segments}) > 1
-    for segment in segments:
-        disturbed = segment.repetition.disturbance.disturbed
-        if segment.start > 0:
-            for axes in (top, bottom):
-                axes.axvline(segment.start, color=COLOUR["muted"], linewidth=1.0 if segment.first else 0.5,
-                             linestyle="-" if segment.first else (0, (1, 2)), zorder=1)
-        middle = (segment.start + segment.end) / 2
+    for axes in (top, bottom):
+        _separate(axes, segments)
+    for disturbed in (False, True):
+        some = [segment for segment in segments if segment.repetition.disturbance.disturbed == disturbed]
         fill, edge = (COLOUR["paper"], COLOUR["ink"]) if disturbed else (COLOUR["ink"], COLOUR["paper"])
-        top.plot([middle], [segment.mean / scale.factor], marker="o", markersize=7, markerfacecolor=fill,
-                 markeredgecolor=edge, markeredgewidth=1.6 if disturbed else 1, zorder=6, linestyle="none")
+        top.plot([segment.middle for segment in some], [segment.mean / scale.factor for segment in some], marker="o", markersize=7,
+                 markerfacecolor=fill, markeredgecolor=edge, markeredgewidth=1.6 if disturbed else 1, zorder=6, linestyle="none")
+    marked = [segment.middle for segment in segments if segment.first and segment.repetition.disturbance.disturbed]
+    top.plot(marked, [1.03] * len(marked), marker="v", markersize=7, color=COLOUR["fail"], transform=above, clip_on=False,
+             linestyle="none", zorder=6)
+    for segment in segments:
         number = f"{segment.repetition.index + 1}" if segment.repetition.counted else f"({segment.repetition.index + 1})"
         label = number if segment.first else ""
-        at = middle if not several_phases else segment.start
+        at = segment.middle if not several_phases else segment.start
         if label and (at - last_label) / total * PLOT_PX > 7 * len(label) + 5:
             last_label = at
             top.annotate(label, (at, 1.0), (3 if several_phases else 0, 12), xycoords=above,
                          textcoords="offset points", ha="left" if several_phases else "center")
-        if disturbed and segment.first:
-            top.plot([middle], [1.03], marker="v", markersize=7, color=COLOUR["fail"], transform=above, clip_on=False,
-                     linestyle="none", zorder=6)
+
+
+def _separate(axes, segments: List[Segment]) -> None:
+    """A line before each segment but the first; none if they would hide the rates."""
+    if len(segments) > MOST_SEPARATED:
+        return
+    for first, width, style in ((True, 1.0, "-"), (False, 0.5, (0, (1, 2)))):
+        lines = [[(one.start, 0), (one.start, 1)] for one in segments if one.start > 0 and one.first == first]
+        axes.add_collection(LineCollection(lines, colors=COLOUR["muted"], linewidths=width, linestyles=[style], zorder=1,
+                                           transform=axes.get_xaxis_transform()), autolim=False)
 
 
 def _draw_need(axes, judgements: List[Judgement], segments: List[Segment], scale: Scale) -> bool:
