@@ -1,6 +1,7 @@
 // The text of a failed system call.
 #include "harness/base/error.h"
 
+#include <dlfcn.h>
 #include <sys/resource.h>
 
 #include <cerrno>
@@ -26,9 +27,9 @@ std::string limit_text(int code) {
 std::string errno_text(int code) {
   char buffer[128];  // strerror() may share one buffer between threads
   const std::string text = ::strerror_r(code, buffer, sizeof buffer);
-#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 32)
-  if (const char* name = ::strerrorname_np(code)) return text + " (" + name + ")" + limit_text(code);
-#endif
+  // Looked up where the program runs: C libraries before glibc 2.32 do not have it.
+  static const auto name_of = reinterpret_cast<const char* (*)(int)>(::dlsym(RTLD_DEFAULT, "strerrorname_np"));
+  if (const char* name = name_of ? name_of(code) : nullptr) return text + " (" + name + ")" + limit_text(code);
   return text + " (errno " + std::to_string(code) + ")" + limit_text(code);
 }
 

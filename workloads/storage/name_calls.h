@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -35,7 +36,7 @@ inline bool list_folder(const FileTable& folders, std::uint32_t folder, std::uin
   const int fd = ::openat(folders.root_fd(), folders.path(folder), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (fd < 0) return false;
   ssize_t got;
-  while ((got = ::getdents64(fd, entries, sizeof entries)) > 0) {
+  while ((got = ::syscall(SYS_getdents64, fd, entries, sizeof entries)) > 0) {
     for (ssize_t at = 0; at < got;) {
       const auto* entry = reinterpret_cast<const dirent64*>(entries + at);
       const char* name = entry->d_name;

@@ -48,13 +48,13 @@ int run_isolated(const std::string& python, const std::vector<std::string>& argu
   if (written != nullptr && ::pipe2(ends, O_CLOEXEC) != 0) return -1;
   const UniqueFd reading(ends[0]);
   UniqueFd writing(ends[1]);
-  std::vector<std::string> words{python, "-I", "-B"};
+  // Elsewhere than here: a settings file of matplotlib in the current folder would count.
+  std::vector<std::string> words{"/usr/bin/env", "-C", folder, python, "-I", "-B"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   const int nothing = written == nullptr ? kNoStream : kSameStream;
   pid_t pid = 0;
   if (spawn({.words = std::move(words),
              .environment = environment(),
-             .folder = folder,
              .in = nothing,
              .out = written == nullptr ? kNoStream : writing.get(),
              .errors = nothing},

@@ -40,7 +40,6 @@ std::vector<char*> pointers(const std::vector<std::string>& words) {
 int spawn(const Program& program, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  if (!program.folder.empty()) ::posix_spawn_file_actions_addchdir_np(&actions, program.folder.c_str());
   for (const auto& [stream, own] : {std::pair{program.in, STDIN_FILENO}, std::pair{program.out, STDOUT_FILENO},
                                     std::pair{program.errors, STDERR_FILENO}}) {
     if (stream == kNoStream) ::posix_spawn_file_actions_addopen(&actions, own, "/dev/null", O_RDWR, 0);

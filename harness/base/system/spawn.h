@@ -16,7 +16,6 @@ inline constexpr int kSameStream = -1, kNoStream = -2;
 struct Program {
   std::vector<std::string> words;                         // a path, or a name that is looked for in PATH; arguments
   std::optional<std::vector<std::string>> environment{};  // "NAME=value"; nothing: that of this process
-  std::string folder{};                                   // where it runs; "" = where this process runs
   int in = kSameStream, out = kSameStream, errors = kSameStream;  // descriptors, or one of the two above
   std::vector<int> heeded{};  // signals that it handles as usual, even if this process does not
   bool own_group = false;     // Ctrl-C does not reach it, and all that it starts can be ended together
