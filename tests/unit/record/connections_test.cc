@@ -230,7 +230,7 @@ TEST(Connections, HostsThatOnlyTheHeadNodeCanCallAreAllClosed) {
 }
 
 /// Calls are no matter where data stop, as those of RDMA do.
-TEST(Connections, ACallThatFailedEitherWayClosesNoHost) {
+TEST(Connections, AFailureOfEitherCallClosesNoHost) {
   Connections all;
   for (unsigned host = 1; host < 4; ++host) meet(all, 0, host, [](unsigned, unsigned) { return true; });
   for (unsigned a = 1; a < 4; ++a)

@@ -97,7 +97,7 @@ TEST_F(NetworkPorts, CardsOfOmniPathCountByTheirPlaces) {
 }
 
 /// Both ports of a card that is passed to a virtual machine are function 0 there; so is one port with two attachments.
-TEST_F(NetworkPorts, NumbersTellPortsOfOneCardApart) {
+TEST_F(NetworkPorts, PortsOfOneCardHaveNumbers) {
   for (const std::string i : {"0", "1"}) {
     card("devices/0000:0" + i + ":00.0");
     ethernet("enp" + i + "s0np" + i);
