@@ -26,6 +26,10 @@ def params(plan, point):
 def test_each_job_has_a_plan_that_keeps_within_its_room(headrace, job, room):
     if job == "README":
         job = headrace.write("my-job.yaml", README_JOB)
+    if room == "32MiB" and "unet3d" in str(job):  # one sample is larger
+        refused = headrace("run", "--dry-run", str(job), "--max-write", room)
+        assert refused.code == 2 and "no file of 147 MB is made to read" in refused.err and "--max-write 323MB" in refused.err, refused
+        return
     plan = planned(headrace, str(job), "--max-write", room)
     most = {"32MiB": 32 << 20, "512MiB": 512 << 20, "4GiB": 4 << 30}[room]
     assert 0 <= plan["written_bytes"] <= most, plan["written_bytes"]
