@@ -20,6 +20,10 @@ set(cxx_library "^(libstdc[+][+]|libgcc_s)[.]so")
 # launches the processes.
 set(machines_own "${c_library}|${cxx_library}|^(libibverbs|libmpi)[.]so")
 set(carried PRE_EXCLUDE_REGEXES ${machines_own} POST_EXCLUDE_REGEXES "/${c_library}")
+# The libraries of this machine need its C library. libjpeg needs an old one, and has another name elsewhere.
+if(HEADRACE_PORTABLE)
+  set(carried PRE_INCLUDE_REGEXES "^libjpeg[.]so" PRE_EXCLUDE_REGEXES ".")
+endif()
 
 # RPATH, not RUNPATH: it also holds for what the carried libraries need of each other. The build tree has the same one:
 # for a path that `install` may rewrite CMake reserves room by empty entries, and for the loader an empty entry is the

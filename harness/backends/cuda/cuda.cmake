@@ -17,10 +17,13 @@ foreach(number 75 80 86 89 90 100 103 120 121)
     list(APPEND cuda_machine_code -gencode=arch=compute_${number},code=sm_${number})
   endif()
 endforeach()
+if(NOT HEADRACE_CUDA_HOST)
+  set(HEADRACE_CUDA_HOST ${CMAKE_CXX_COMPILER})
+endif()
 set(cuda_kernels ${CMAKE_CURRENT_BINARY_DIR}/cuda_kernels.o)
 add_custom_command(OUTPUT ${cuda_kernels}
   COMMAND ${CUDAToolkit_NVCC_EXECUTABLE} -c ${CMAKE_CURRENT_LIST_DIR}/kernels.cu -o ${cuda_kernels} -O2 -std=c++17
-          -ccbin ${CMAKE_CXX_COMPILER} -allow-unsupported-compiler -Xcompiler=-fPIC,-fvisibility=hidden
+          -ccbin ${HEADRACE_CUDA_HOST} -allow-unsupported-compiler -Xcompiler=-fPIC,-fvisibility=hidden
           -I${PROJECT_SOURCE_DIR} ${cuda_machine_code}
   DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels.cu ${CMAKE_CURRENT_LIST_DIR}/kernels.h
           ${PROJECT_SOURCE_DIR}/harness/backends/expected_sums.h ${PROJECT_SOURCE_DIR}/harness/backends/collective.h
@@ -32,4 +35,4 @@ list(TRANSFORM cuda_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 headrace_plugin(cuda ${cuda_sources} ${cuda_kernels})
 target_link_libraries(headrace_cuda PRIVATE CUDA::cudart_static)
 # Nothing of the static runtime may meet another copy of it in the same process.
-target_link_options(headrace_cuda PRIVATE -Wl,--exclude-libs,ALL)
+target_link_options(headrace_cuda PRIVATE ${headrace_hide_libraries})

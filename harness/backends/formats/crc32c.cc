@@ -57,8 +57,8 @@ std::uint32_t shifted(std::uint64_t crc) noexcept {
 
 /// Three interleaved stripes: the instruction's result takes three cycles, and another can begin in each. Gopal et al.:
 /// Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction.
-__attribute__((target("sse4.2"))) std::uint32_t by_instruction(const unsigned char* at, std::size_t left,
-                                                               std::uint32_t crc) noexcept {
+__attribute__((target("sse4.2,crc32"))) std::uint32_t by_instruction(const unsigned char* at, std::size_t left,
+                                                                     std::uint32_t crc) noexcept {
   const auto word_at = [](const unsigned char* from) {
     std::uint64_t word;
     std::memcpy(&word, from, 8);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "harness/backends/s3/key_chain.h"
+#include "harness/backends/s3/transfer.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
 #include "harness/base/system/spawn.h"
@@ -49,7 +50,7 @@ KeyAnswer ask_service(const KeyRequest& request) {
   const std::unique_ptr<curl_slist, void (*)(curl_slist*)> kept(headers, curl_slist_free_all);
   set(CURLOPT_URL, request.url.c_str());
   set(CURLOPT_NOSIGNAL, 1L);
-  set(CURLOPT_PROTOCOLS_STR, "http,https");
+  set(CURLOPT_PROTOCOLS, kWeb);
   set(CURLOPT_CONNECTTIMEOUT_MS, timeout_ms);
   set(CURLOPT_TIMEOUT_MS, 3 * timeout_ms);
   set(CURLOPT_USERAGENT, "headrace");

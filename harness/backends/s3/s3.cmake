@@ -1,4 +1,4 @@
-# s3: needs libcurl 7.85 (allowed protocols by name), OpenSSL 3 for signatures and pugixml for listings.
+# s3: needs libcurl 7.66 (curl_multi_poll), OpenSSL 3 for signatures and pugixml for listings.
 find_package(CURL QUIET)
 find_package(OpenSSL QUIET)
 find_path(PUGIXML_INCLUDE_DIR pugixml.hpp)
@@ -19,11 +19,10 @@ endif()
 headrace_links(LIBCURL_WORKS "${CURL_INCLUDE_DIRS}" "${CURL_LIBRARIES}" "
   #include <curl/curl.h>
   int main() {
-    CURL* easy = curl_easy_init();
-    return curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, \"http,https\");
+    return curl_multi_poll(curl_multi_init(), nullptr, 0, 0, nullptr);
   }")
 if(NOT LIBCURL_WORKS)
-  set(why_not "${CURL_LIBRARIES} is older than 7.85")
+  set(why_not "${CURL_LIBRARIES} is older than 7.66")
   return()
 endif()
 
@@ -37,6 +36,7 @@ add_library(headrace_s3_client OBJECT EXCLUDE_FROM_ALL ${s3_sources})
 headrace_compile_by_folder(headrace_s3_client)
 target_link_libraries(headrace_s3_client PUBLIC headrace_flags ${CURL_LIBRARIES} OpenSSL::Crypto ${PUGIXML_LIBRARY}
   nlohmann_json::nlohmann_json)
+target_compile_definitions(headrace_s3_client PUBLIC CURL_DISABLE_DEPRECATION)  # of what libcurl before 7.85 has
 target_include_directories(headrace_s3_client SYSTEM PUBLIC ${CURL_INCLUDE_DIRS} ${PUGIXML_INCLUDE_DIR})
 set_target_properties(headrace_s3_client PROPERTIES CXX_VISIBILITY_PRESET hidden)
 

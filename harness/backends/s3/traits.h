@@ -8,7 +8,7 @@ namespace headrace::s3 {
 
 inline constexpr BackendTraits kTraits{
     .name = kObjectEngine,
-    .needs = "libcurl 7.85, OpenSSL 3 and pugixml",
+    .needs = "libcurl 7.66, OpenSSL 3 and pugixml",
     .late = true,
     .storage = StorageTraits{.how = "objects by HTTP, each worker with queue_depth requests in flight",
                              .most_in_flight = 1024,

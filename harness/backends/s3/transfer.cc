@@ -70,7 +70,7 @@ Transfer::Transfer(const Way& way, std::uint32_t slot) : way_(way), slot_(slot),
   for (std::string& line : lines_) line.reserve(2 * kLine);
   curl_easy_setopt(easy_, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy_, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(easy_, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy_, CURLOPT_PROTOCOLS, kWeb);
   curl_easy_setopt(easy_, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   curl_easy_setopt(easy_, CURLOPT_PATH_AS_IS, 1L);  // keys may hold "..": they are names, not ways
   curl_easy_setopt(easy_, CURLOPT_BUFFERSIZE, kBuffer);

@@ -13,6 +13,8 @@
 
 namespace headrace::s3 {
 
+inline constexpr long kWeb = CURLPROTO_HTTP | CURLPROTO_HTTPS;  // protocols that may be used
+
 enum class Method : std::uint8_t { get, head, put, post, remove };
 
 /// A request, its body, and the place of the answer's body.

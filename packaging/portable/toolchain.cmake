@@ -1,0 +1,38 @@
+# Compiles for every distribution with glibc 2.28 or later (RHEL 8, Debian 10, Ubuntu 20.04 and newer). Headers and symbol
+# versions of the C library are Zig's (PyPI: ziglang). The C++ library is the static one of this machine's g++. Other
+# libraries are static where that needs no later C library, and the machine's own otherwise.
+#   cmake -B build/portable -DCMAKE_TOOLCHAIN_FILE=packaging/portable/toolchain.cmake -DZIG=/path/to/zig
+find_program(ZIG zig REQUIRED)
+find_program(GXX g++ REQUIRED)
+set(HEADRACE_PORTABLE ON)
+set(HEADRACE_CUDA_HOST ${GXX})  # nvcc does not know Zig
+set(HEADRACE_COMPAT ${CMAKE_BINARY_DIR}/compat.o CACHE FILEPATH "")
+list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ZIG GXX HEADRACE_COMPAT)
+set(target -target ${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu.2.28)
+set(CMAKE_C_COMPILER ${ZIG} cc ${target})
+set(CMAKE_CXX_COMPILER ${ZIG} c++ ${target})
+if(NOT EXISTS ${HEADRACE_COMPAT})
+  execute_process(COMMAND ${CMAKE_C_COMPILER} -O2 -fPIC -c ${CMAKE_CURRENT_LIST_DIR}/compat.c -o ${HEADRACE_COMPAT}
+    COMMAND_ERROR_IS_FATAL ANY)
+endif()
+
+# -I: before the C library's, which the C++ library's headers include as the next ones of the same name.
+execute_process(COMMAND ${GXX} -x c++ -E -v /dev/null OUTPUT_QUIET ERROR_VARIABLE searched)
+string(REGEX MATCHALL "\n /[^\n]*c[+][+][^\n]*" cxx_headers "${searched}")
+set(CMAKE_CXX_FLAGS_INIT "-Wno-unknown-warning-option -Wno-c2y-extensions -nostdinc++ -I${CMAKE_CURRENT_LIST_DIR}/include")
+foreach(folder ${cxx_headers})
+  string(STRIP "${folder}" folder)
+  string(APPEND CMAKE_CXX_FLAGS_INIT " -I${folder}")
+endforeach()
+execute_process(COMMAND ${GXX} -print-multiarch OUTPUT_VARIABLE multiarch OUTPUT_STRIP_TRAILING_WHITESPACE)
+string(APPEND CMAKE_CXX_FLAGS_INIT " -idirafter /usr/include/${multiarch} -idirafter /usr/include")
+execute_process(COMMAND ${GXX} -print-file-name=libstdc++.a OUTPUT_VARIABLE cxx_library OUTPUT_STRIP_TRAILING_WHITESPACE)
+set(CMAKE_CXX_STANDARD_LIBRARIES "${cxx_library} ${HEADRACE_COMPAT} -lunwind")
+# Plugins take the C++ library from the program. Libraries of this machine may need its later C library.
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-nostdlib++ -rdynamic -Wl,--allow-shlib-undefined")
+set(CMAKE_SHARED_LINKER_FLAGS_INIT "-nostdlib++")
+set(CMAKE_MODULE_LINKER_FLAGS_INIT "-nostdlib++")
+
+set(CMAKE_LIBRARY_ARCHITECTURE ${multiarch})
+set(OPENSSL_USE_STATIC_LIBS ON)
+find_library(PUGIXML_LIBRARY libpugixml.a PATHS /usr/lib/${multiarch} /usr/lib64)
