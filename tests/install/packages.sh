@@ -37,6 +37,18 @@ there = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in pathl
 assert there and there.items() <= listed.items() and "headrace" in listed, (there, listed)
 END
 
+# So has the record of how they were made, which names the revision.
+python3 - "$work/packages" "$(git -C "$here" rev-parse HEAD 2>/dev/null)" <<'END' || fail "the provenance is not that of the packages"
+import hashlib, json, pathlib, sys
+(record,) = pathlib.Path(sys.argv[1]).glob("*.provenance.json")
+stored = json.loads(record.read_text())
+made = {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in record.parent.iterdir() if one.suffix in (".zst", ".whl")}
+subjects = {one["name"]: one["digest"]["sha256"] for one in stored["subject"]}
+inputs = stored["predicate"]["buildDefinition"]["resolvedDependencies"]
+assert len(made) == 2 and made.items() <= subjects.items(), (made, subjects)
+assert inputs[0]["digest"]["gitCommit"] == sys.argv[2] and any("libbenchmark-dev@" in one["uri"] for one in inputs), inputs
+END
+
 /usr/bin/python3 -m pip install -q --no-index --no-deps --target "$work/site" "$work"/packages/*.whl >"$work/pip" 2>&1 || fail "pip: $(cat "$work/pip")"
 [ -x "$work/site/bin/headrace" ] || fail "the wheel brings no command"
 export PYTHONPATH=$work/site
