@@ -95,13 +95,16 @@ class Points {
     remarks_.push_back(fmt::format(text, std::forward<T>(values)...));
   }
 
-  /// The job's own reads have no point. `least`: bytes of data that would give them one.
-  void lack_room(const std::string& what, double least) {
-    no_room_ =
+  /// The job's own way to measure these needs has no point.
+  void lack_room(const char* group, const std::string& what, const std::string& enough) {
+    no_room_[group] =
         fmt::format("{}, as {} may be written: give --max-write {}, and a folder with as much free space (--at FOLDER)",
-                    what, bytes(double(means_.space)), as_option(2.2 * least));
-    remarks_.push_back(no_room_);
+                    what, bytes(double(means_.space)), enough);
+    remarks_.push_back(no_room_[group]);
   }
+
+  /// `least`: bytes of data that would give the reads a point.
+  void lack_room_to_read(const std::string& what, double least) { lack_room("ingest", what, as_option(2.2 * least)); }
 
   /// Does the job need what this workload measures?
   bool asks(std::string_view workload) const {
@@ -165,7 +168,8 @@ class Points {
       const std::uint64_t fit = std::min(data_space_ / size, kMostFiles);
       const double all = data.samples ? std::ceil(*data.samples / data.samples_per_file) : 1e15;
       const auto files = static_cast<std::uint64_t>(std::min(double(fit), all));
-      if (files == 0) return lack_room(fmt::format("no file of {} is made to read", bytes(double(size))), double(size));
+      if (files == 0)
+        return lack_room_to_read(fmt::format("no file of {} is made to read", bytes(double(size))), double(size));
       if (double(files) < all)
         set.open("{} files of {} instead of {}: the cost of larger folders is not measured", files, bytes(double(size)),
                  data.samples ? fmt::format("the job's {:.0f}", all) : "a data set of unknown size");
@@ -229,7 +233,7 @@ class Points {
       if (each * files > space) each = std::max(space / files, std::min(kLeastShard, size));
       files = std::min(files, space / std::max<std::uint64_t>(each, 1));
       if (files == 0 && own)
-        return lack_room(fmt::format("no shard of {} is made to read", bytes(double(each))), double(each));
+        return lack_room_to_read(fmt::format("no shard of {} is made to read", bytes(double(each))), double(each));
       if (files == 0) {
         remark("no shard of {} is made, as {} may be written: reads of shards are not measured", bytes(double(each)),
                bytes(double(means_.space)));
@@ -291,8 +295,9 @@ class Points {
       const std::uint64_t size = std::min(kFile, data_space_);
       const std::uint64_t files = size == 0 ? 0 : std::min<std::uint64_t>(data_space_ / size, 4);
       if (size < request())
-        return lack_room(fmt::format("no token file of {}, a request, is made to read", bytes(double(request()))),
-                         double(request()));
+        return lack_room_to_read(
+            fmt::format("no token file of {}, a request, is made to read", bytes(double(request()))),
+            double(request()));
       set.open("{} files of {} instead of the job's tokens: the cost of a larger index is not measured", files,
                bytes(double(size)));
       set.count("files", files).size("file_size", size);
@@ -362,8 +367,8 @@ class Points {
                                       .restores = asks("checkpoint_read") && job_.checkpoint->restore.has_value()};
     std::vector<Entry> made = job_points::checkpoints(job_, means);
     if (made.empty())
-      remark("a checkpoint of {:.0f} ranks does not fit what may be written, {}: saves and restores are not measured",
-             job_points::ranks_here(job_), bytes(double(means_.space)));
+      lack_room("checkpoint", fmt::format("no checkpoint of {:.0f} ranks is saved", job_points::ranks_here(job_)),
+                "SIZE");
     for (Entry& entry : made) add(std::move(entry), entry.is_advice() ? time_share::kAdvice : time_share::kOwn);
   }
 
@@ -422,7 +427,7 @@ class Points {
   std::uint64_t data_space_ = 0, save_space_ = 0;
   std::vector<Entry> entries_;
   std::vector<std::string> remarks_;
-  std::string no_room_;
+  std::map<std::string, std::string> no_room_;
 };
 
 }  // namespace

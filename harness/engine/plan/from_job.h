@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -37,9 +38,9 @@ struct FromJob {
   config::Value workloads;  // entries of a configuration, the job's own ways first
   /// For each of them, the parts smaller than the job's, and what that leaves unproven; a sentence each.
   std::vector<std::vector<std::string>> unproven;
-  std::vector<std::string> remarks;  // the parts left out, and why
-  std::string no_room;               // one of them: the job's own reads, for lack of room; "" = they have a point
-  std::vector<RuleCheck> rules;      // of a rehearsal by a benchmark's rules: those that the plan keeps
+  std::vector<std::string> remarks;            // the parts left out, and why
+  std::map<std::string, std::string> no_room;  // "ingest", "checkpoint": the job's own ways that lack room, and why
+  std::vector<RuleCheck> rules;                // of a rehearsal by a benchmark's rules: those that the plan keeps
 };
 
 /// As configurations write dataset.codec.

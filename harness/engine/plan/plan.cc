@@ -82,7 +82,7 @@ class Planner {
     }
     ask_needs(root.find("needs"), plan_, problems_);
     if (options_.rehearse && problems_.empty()) judge_rehearsal(plan_);
-    check_own_reads();
+    check_room_for_own();
     select_points();
     problems_.throw_if_any();
     if (of_job) {
@@ -184,12 +184,15 @@ class Planner {
     }
   }
 
-  /// A verdict on storage whose reads have no room would be of other needs alone, and could pass.
-  void check_own_reads() {
-    const bool asked =
-        std::ranges::any_of(plan_.needs, [](const job::Need& need) { return need.id.starts_with("ingest."); });
-    if (!no_room_.empty() && asked && options_.only.empty())
-      problems_.error({plan_.config_file, 0, 0}, "target: " + no_room_);
+  /// A verdict without the storage's own reads or saves would be about other needs alone, and could pass.
+  void check_room_for_own() {
+    if (!options_.only.empty()) return;
+    for (const auto& [group, why] : no_room_) {
+      const auto asked = [&](const job::Need& need) {
+        return need.id.starts_with(group + ".") && need.id != "checkpoint.capacity";  // which is read, not written
+      };
+      if (std::ranges::any_of(plan_.needs, asked)) problems_.error({plan_.config_file, 0, 0}, "target: " + why);
+    }
   }
 
   /// The time of making data, by the bytes of each set; of points that share one, the first makes it.
@@ -362,7 +365,7 @@ class Planner {
   const PlanOptions& options_;
   Diagnostics problems_;
   std::set<std::string> ids_;
-  std::string no_room_;  // of the job's own reads
+  std::map<std::string, std::string> no_room_;  // FromJob::no_room
   Plan plan_;
 };
 
