@@ -110,7 +110,8 @@ Answer bringup_answer(const Record& record) {
   if (good > 0 && !part.empty() && good == record.nodes.size())
     all.sentence = Text::format("{}all {} nodes are healthy.", part, good);
   else if (good > 0)
-    all.sentence = Text::format("{}{} of {} nodes are healthy{}.", part, good, record.nodes.size(), bad);
+    all.sentence =
+        Text::format("{}{} of {} nodes {} healthy{}.", part, good, record.nodes.size(), good == 1 ? "is" : "are", bad);
   if (!record.faults.empty()) all.cause = {};
   for (std::size_t i = 0; i < record.faults.size() && i < kCauses; ++i)
     all.causes.push_back(Text::format("{}: {}", record.faults[i].name(), record.faults[i].text));
