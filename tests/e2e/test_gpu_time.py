@@ -56,6 +56,19 @@ def test_nccl_moves_the_planned_bytes(headrace, fleet, together, gpus, processes
     assert took <= 600 and low / 2 <= took <= 2 * high
 
 
+@pytest.mark.long
+def test_eight_gpus_are_measured_within_ten_minutes(headrace, fleet):
+    environment = fleet("* * count 8", "* * hollow 1", *NODE)
+    config = CONFIGS / "gpu.yaml"
+    low, high = planned(headrace, config, [], environment)
+    took, run, done = taken(headrace, config, [], environment)
+    print(f"gpu.yaml, 8 GPUs: planned {low:.0f} to {high:.0f} s, took {took:.0f} s")
+    others = {p["id"]: (p["status"], p["reason"]) for p in run["points"] if p["status"] != "ok"}
+    assert {status for status, _ in others.values()} <= {"skipped"}, (others, done)
+    assert {id.partition("/")[0] for id in others} <= {"gpu_decode", "storage_to_gpu"}, others  # no images and no GPUDirect here
+    assert took <= 600 and low / 2 <= took
+
+
 @pytest.fixture
 def together(headrace, monkeypatch):
     """`together(n)`: from then on headrace runs as that many processes."""

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -131,10 +132,10 @@ class HostGpuBackend final : public GpuBackend {
     Memory(HostGpuBackend& owner, const Device* device, std::uint64_t bytes) : owner(owner), device(device) {
       const NoTime none;
       if (owner.settings_.hollow)
-        hollow = hollow_memory(bytes);
+        hollow.emplace(bytes);
       else
         held.assign(bytes, 0xdd);
-      begin_ = hollow ? hollow.get() : held.data();
+      begin_ = hollow ? hollow->begin() : held.data();
       size_ = bytes;
       const std::lock_guard lock(owner.mutex_);
       owner.memories_.push_back(this);
@@ -147,7 +148,7 @@ class HostGpuBackend final : public GpuBackend {
     }
     HostGpuBackend& owner;
     const Device* device;
-    HollowMemory hollow;
+    std::optional<HollowMemory> hollow;
     std::vector<unsigned char> held;
   };
 
@@ -463,7 +464,8 @@ class HostGpuBackend final : public GpuBackend {
       return 1e-9 * (static_cast<double>(end.reached_ns[to]) - static_cast<double>(reached_ns[from]));
     }
 
-    /// Hollow: a copy that repeats the one before, of the same data as far as samples show, moves nothing.
+    /// Hollow: a copy that repeats the one before, of the same data as far as samples show, moves nothing. What one GPU's
+    /// memory holds is shown in another's, for there may be more GPUs than this machine has memory for.
     void move(void* to, const void* from, std::uint64_t bytes) {
       constexpr std::uint64_t kSamples = 64, kSample = 64;
       bool same = owner.settings_.hollow && bytes > kSamples * kSample && moved == std::tuple(to, from, bytes);
@@ -471,8 +473,14 @@ class HostGpuBackend final : public GpuBackend {
         const std::uint64_t at = (bytes - kSample) / (kSamples - 1) * i;
         same = std::memcmp(static_cast<const char*>(to) + at, static_cast<const char*>(from) + at, kSample) == 0;
       }
-      if (!same) std::memcpy(to, from, bytes);
+      if (!same && !shown(to, from, bytes)) std::memcpy(to, from, bytes);
       moved = {to, from, bytes};
+    }
+    bool shown(void* to, const void* from, std::uint64_t bytes) const {
+      const Memory* source = owner.memory_of(from);
+      Memory* target = owner.memory_of(to);
+      return source != nullptr && source->hollow && target != nullptr && target->hollow && source != target &&
+             target->hollow->show(to, *source->hollow, from, bytes);
     }
     std::uint64_t duration(std::uint64_t bytes, CopyKind kind, const void* to, const void* from) const {
       const HostGpuSettings& s = device.settings;
@@ -552,13 +560,17 @@ class HostGpuBackend final : public GpuBackend {
       if (m->device == &device) bytes += m->size();
     return bytes;
   }
-  /// Whose memory it is; null = nobody's.
-  const Device* gpu_of(const void* address) const {
-    for (const Memory* m : memories_) {
+  Memory* memory_of(const void* address) const {
+    for (Memory* m : memories_) {
       const auto* at = static_cast<const unsigned char*>(address);
-      if (at >= m->begin() && at < m->begin() + m->size()) return m->device;
+      if (at >= m->begin() && at < m->begin() + m->size()) return m;
     }
     return nullptr;
+  }
+  /// Whose memory it is; null = nobody's.
+  const Device* gpu_of(const void* address) const {
+    const Memory* memory = memory_of(address);
+    return memory == nullptr ? nullptr : memory->device;
   }
 
   HostBackendSettings settings_;
@@ -566,7 +578,7 @@ class HostGpuBackend final : public GpuBackend {
   std::mutex mutex_;
   std::map<unsigned char*, std::uint64_t> pinned_;
   std::list<Stream*> streams_;
-  std::list<const Memory*> memories_;
+  std::list<Memory*> memories_;
   std::atomic<int> objects_{0};
   unsigned most_held_ = 0;
   std::set<unsigned> touched_;

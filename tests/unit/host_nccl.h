@@ -227,7 +227,7 @@ class HostNcclBackend : public NcclBackend {
     if (!fabric_->refuses_memory.empty()) throw RunError(fabric_->refuses_memory);
     const std::lock_guard lock(fabric_->mutex);
     fabric_->from_nccl += bytes;
-    return std::make_unique<Memory>(fabric_->hollow ? hollow_memory(bytes) : HollowMemory(), bytes);
+    return std::make_unique<Memory>(fabric_->hollow, bytes);
   }
   std::string make_id() override {
     const std::lock_guard lock(fabric_->mutex);
@@ -250,12 +250,15 @@ class HostNcclBackend : public NcclBackend {
 
  private:
   struct Memory final : GpuMemory {
-    Memory(HollowMemory hollow, std::uint64_t bytes) : hollow(std::move(hollow)) {
-      if (!this->hollow) held.assign(bytes, 0xdd);
-      begin_ = this->hollow ? this->hollow.get() : held.data();
+    Memory(bool is_hollow, std::uint64_t bytes) {
+      if (is_hollow)
+        hollow.emplace(bytes);
+      else
+        held.assign(bytes, 0xdd);
+      begin_ = hollow ? hollow->begin() : held.data();
       size_ = bytes;
     }
-    HollowMemory hollow;
+    std::optional<HollowMemory> hollow;
     std::vector<unsigned char> held;
   };
   std::shared_ptr<NcclFabric> fabric_;

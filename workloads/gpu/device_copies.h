@@ -12,7 +12,6 @@
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/planned.h"
-#include "workloads/pattern.h"
 
 namespace headrace::gpu {
 
@@ -51,12 +50,14 @@ class DeviceCopies : public WatchedGpus {
   void prepare(Node& node, const DataProgress&) override {
     backend_ = &node.backends().gpu();
     watch_.open(*backend_);
+    sources_ = {*backend_, size_};
     for (const auto& [source, target] : gpu_pairs(*backend_)) {
       const unsigned from = source, to = target;  // lambdas of C++20 do not capture structured bindings in clang 14
       if (std::unique_ptr<Pair> pair; unless_lost(from, to, [&] { pair = std::make_unique<Pair>(*this, from, to); }))
         pairs_.push_back(std::move(pair));
     }
     if (pairs_.empty()) throw RunError("the driver has lost the GPUs");
+    if (both_) add_opposites();
     names_ = devices();
   }
   void before_phase(unsigned phase, unsigned, std::uint64_t) override {
@@ -93,25 +94,20 @@ class DeviceCopies : public WatchedGpus {
   }
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;
-    for (std::size_t i = 0; i < pairs_.size(); ++i) {
-      Pair& pair = *pairs_[i];
-      if (is_lost(pair)) continue;
-      const auto back = backend_->gpu(pair.to).pinned(size_, false);
-      pair.stream->attach();
-      pair.stream->wait();
-      const auto reader = backend_->gpu(pair.to).stream();
-      reader->copy(back->begin(), pair.route.to, size_, CopyKind::d2h);
-      reader->wait();
-      check_pattern(back->begin(), size_, pair.key(), pair.name, wrong, pair.name);
-    }
+    for (const auto& pair : pairs_)
+      if (!is_lost(*pair)) sources_.check(pair->from, pair->to, pair->target->begin(), pair->name, wrong);
     return wrong;
   }
   std::vector<std::string> notes() override { return watch_.notes(); }
-  void cleanup(Node&) override { pairs_.clear(); }
+  void cleanup(Node&) override {
+    pairs_.clear();
+    sources_ = {};
+  }
 
  protected:
   explicit DeviceCopies(Params& p)
-      : size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)}, "of one copy")),
+      : size_(
+            p.bytes("size", 256_MiB, {.min = 8, .max = static_cast<double>(64_GiB), .multiple_of = 8}, "of one copy")),
         in_flight_(p.count("copies_in_flight", 16, {.min = 1, .max = 256}, "copies queued at once")),
         copies_(p.count("copies", 0, {}, "per repetition and pair; 0 = 16 GiB worth of them, 16 to 4096")),
         by_cores_(declare_by_cores(p)) {
@@ -132,30 +128,26 @@ class DeviceCopies : public WatchedGpus {
     Pair(DeviceCopies& owner, unsigned from, unsigned to)
         : from(from), to(to), name(from == to ? gpu_name(from) : gpu_name(from) + "_" + gpu_name(to)) {
       GpuBackend& backend = *owner.backend_;
-      const unsigned copies = owner.target_copies_ ? to : from, answers = owner.target_copies_ ? from : to;
-      source = filled_memory(backend.gpu(from), owner.size_, key());
       target = backend.gpu(to).allocate(owner.size_);
-      stream = backend.gpu(copies).stream();
-      route = {stream.get(), target->begin(), source->begin(), owner.by_cores_};
-      if (owner.both_) {
-        back_source = backend.gpu(to).allocate(owner.size_);
-        back_target = backend.gpu(from).allocate(owner.size_);
-        back_stream = backend.gpu(answers).stream();
-        opposite.push_back({back_stream.get(), back_target->begin(), back_source->begin(), owner.by_cores_});
-      }
+      stream = backend.gpu(owner.target_copies_ ? to : from).stream();
+      route = {stream.get(), target->begin(), owner.sources_.of(from), owner.by_cores_};
     }
-    std::uint64_t key() const { return from * 1024u + to; }
 
     unsigned from, to;
     std::string name;
-    std::unique_ptr<GpuMemory> source, target, back_source, back_target;
-    std::unique_ptr<GpuStream> stream, back_stream;
+    std::unique_ptr<GpuMemory> target;
+    std::unique_ptr<GpuStream> stream;
     Route route;
     std::vector<Route> opposite;
     double device_s = 0;
     std::uint64_t bytes = 0;
   };
 
+  void add_opposites() {
+    for (const auto& pair : pairs_)
+      for (const auto& other : pairs_)
+        if (other->from == pair->to && other->to == pair->from) pair->opposite = {other->route};
+  }
   bool is_lost(const Pair& pair) const {
     return !backend_->gpu(pair.from).lost().empty() || !backend_->gpu(pair.to).lost().empty();
   }
@@ -179,6 +171,7 @@ class DeviceCopies : public WatchedGpus {
   std::uint64_t in_flight_, copies_;
   bool by_cores_;
   GpuBackend* backend_ = nullptr;
+  SourceMemory sources_;
   std::vector<std::unique_ptr<Pair>> pairs_;
   std::vector<std::string> names_;
 };

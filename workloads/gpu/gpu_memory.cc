@@ -87,7 +87,8 @@ class GpuMemoryTest final : public gpu::WatchedGpus {
     std::vector<PartFault> all = watch_.faults();
     for (const auto& lane : lanes_)
       if (const auto wrong = lane->wrong(); wrong > 0)
-        all.push_back({gpu::gpu_name(lane->index), "wrong_elements", static_cast<double>(wrong), lane->words(wrong)});
+        all.push_back({gpu::gpu_name(lane->index), "wrong_elements", static_cast<double>(wrong),
+                       gpu::wrong_words(wrong, " of its memory", lane->found())});
     return all;
   }
 
@@ -153,12 +154,6 @@ class GpuMemoryTest final : public gpu::WatchedGpus {
     /// Valid after wait().
     GpuWrongWords& found() const { return *reinterpret_cast<GpuWrongWords*>(counted->begin()); }
     std::uint64_t wrong() const { return found().count - wrong_before; }
-    std::string words(std::uint64_t wrong) const {
-      const GpuWrongWords& one = found();
-      return fmt::format("{} word{} of its memory {} not as written; one has {:#018x} and not {:#018x} (bits {:#x})",
-                         wrong, wrong == 1 ? "" : "s", wrong == 1 ? "was" : "were", one.is, one.should_be,
-                         one.is ^ one.should_be);
-    }
 
     Gpu& gpu;
     unsigned index;

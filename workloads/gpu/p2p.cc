@@ -17,12 +17,9 @@ class P2p final : public gpu::DeviceCopies {
                      "both: with other copies in the opposite direction; this direction is measured") == "both";
   }
   std::optional<Skip> check(Node& node) override {
-    const auto describe = [&] {
-      GpuBackend& backend = node.backends().gpu();
-      return size_ * (both_ ? 4 : 2) * std::max(1u, backend.count() - 1);
-    };
     if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
-    if (auto skip = gpu::check_gpus(node, describe())) return skip;
+    // Its source, and a target for each other GPU.
+    if (auto skip = gpu::check_gpus(node, size_ * node.backends().gpu().count())) return skip;
     if (gpu_pairs(node.backends().gpu()).empty()) return Skip{"no GPU reaches another one's memory without the host"};
     return std::nullopt;
   }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "harness/backends/loader.h"
@@ -10,7 +11,6 @@
 #include "workloads/gpu/gpu_watch.h"
 #include "workloads/gpu/gpus.h"
 #include "workloads/gpu/planned.h"
-#include "workloads/pattern.h"
 
 namespace {
 using namespace headrace;
@@ -30,7 +30,8 @@ constexpr std::array kP2pFanMetrics{
 class P2pFan final : public gpu::WatchedGpus {
  public:
   explicit P2pFan(Params& p)
-      : size_(p.bytes("size", 256_MiB, {.min = 1, .max = static_cast<double>(64_GiB)}, "of one copy")),
+      : size_(
+            p.bytes("size", 256_MiB, {.min = 8, .max = static_cast<double>(64_GiB), .multiple_of = 8}, "of one copy")),
         out_(p.choice("pattern", "one_to_all", {"one_to_all", "all_to_one"},
                       "one_to_all: from one GPU's memory to each other's; all_to_one: the other way") == "one_to_all"),
         target_copies_(p.choice("initiator", "source", {"source", "target"},
@@ -45,9 +46,8 @@ class P2pFan final : public gpu::WatchedGpus {
   std::optional<Skip> check(Node& node) override {
     if (auto skip = gpu::check_gpus(node, 0, 2)) return skip;
     GpuBackend& backend = node.backends().gpu();
-    // A GPU that all read from has one place. One that is written to or read by others has one for each of them.
-    const unsigned others = backend.count() - 1;
-    if (auto skip = gpu::check_gpus(node, size_ * (out_ ? 1 + others : 2 * others))) return skip;
+    // Its source, and a target for each other GPU.
+    if (auto skip = gpu::check_gpus(node, size_ * backend.count())) return skip;
     for (unsigned hub = 0; hub < backend.count(); ++hub)
       if (others_of(backend, hub).empty())
         return Skip{gpu::gpu_name(hub) + " reaches no other GPU's memory without the host"};
@@ -75,6 +75,7 @@ class P2pFan final : public gpu::WatchedGpus {
     GpuBackend& backend = node.backends().gpu();
     watch_.open(backend);
     hubs_.clear();
+    sources_ = {backend, size_};
     for (unsigned hub = 0; hub < backend.count(); ++hub) hubs_.push_back(std::make_unique<Hub>(*this, backend, hub));
   }
   void before_phase(unsigned phase, unsigned, std::uint64_t) override {
@@ -124,18 +125,15 @@ class P2pFan final : public gpu::WatchedGpus {
   std::vector<WrongBlock> verify(const DataProgress&) override {
     std::vector<WrongBlock> wrong;
     for (const auto& hub : hubs_)
-      for (std::size_t i = 0; i < hub->routes.size(); ++i) {
-        const auto back = hub->at[i]->pinned(size_, false);
-        const auto reader = hub->at[i]->stream();
-        reader->attach();
-        reader->copy(back->begin(), hub->routes[i].to, size_, CopyKind::d2h);
-        reader->wait();
-        check_pattern(back->begin(), size_, hub->keys[i], hub->names[i], wrong, hub->names[i]);
-      }
+      for (const Hub::Copied& copied : hub->copied)
+        sources_.check(copied.from, copied.to, copied.at->begin(), copied.name, wrong);
     return wrong;
   }
   std::vector<std::string> notes() override { return watch_.notes(); }
-  void cleanup(Node&) override { hubs_.clear(); }
+  void cleanup(Node&) override {
+    hubs_.clear();
+    sources_ = {};
+  }
 
  private:
   /// One GPU and all others, with buffers for each of them.
@@ -144,26 +142,23 @@ class P2pFan final : public gpu::WatchedGpus {
       double device_s = 0, bytes = 0;
       double rate() const { return bytes / device_s; }
     };
-    Hub(const P2pFan& owner, GpuBackend& backend, unsigned hub) {
+    Hub(P2pFan& owner, GpuBackend& backend, unsigned hub) {
       for (const unsigned other : owner.others_of(backend, hub)) {
         const unsigned from = owner.out_ ? hub : other, to = owner.out_ ? other : hub;
         Gpu &source = backend.gpu(from), &target = backend.gpu(to);
-        // From one GPU all read the same bytes; each written part has its own place.
-        if (!owner.out_ || memory.empty()) memory.push_back(gpu::filled_memory(source, owner.size_, from));
-        written.push_back(target.allocate(owner.size_));
+        copied.push_back({from, to, target.allocate(owner.size_), gpu::gpu_name(from) + "_" + gpu::gpu_name(to)});
         streams.push_back((owner.target_copies_ ? target : source).stream());
-        routes.push_back({streams.back().get(), written.back()->begin(), memory.back()->begin(), owner.by_cores_});
-        at.push_back(&target);
-        keys.push_back(from);
-        names.push_back(gpu::gpu_name(from) + "_" + gpu::gpu_name(to));
+        routes.push_back({streams.back().get(), copied.back().at->begin(), owner.sources_.of(from), owner.by_cores_});
       }
     }
-    std::vector<std::unique_ptr<GpuMemory>> memory, written;
+    struct Copied {
+      unsigned from, to;
+      std::unique_ptr<GpuMemory> at;
+      std::string name;
+    };
+    std::vector<Copied> copied;
     std::vector<std::unique_ptr<GpuStream>> streams;  // go before the memory
     std::vector<Route> routes;
-    std::vector<Gpu*> at;  // whose memory is written
-    std::vector<std::uint64_t> keys;
-    std::vector<std::string> names;
     Sum alone, all;
   };
 
@@ -180,6 +175,7 @@ class P2pFan final : public gpu::WatchedGpus {
   bool out_, target_copies_;
   std::uint64_t in_flight_, copies_;
   bool by_cores_;
+  gpu::SourceMemory sources_;
   std::vector<std::unique_ptr<Hub>> hubs_;
 };
 

@@ -49,9 +49,9 @@ void set(HostGpuSettings& gpu, const FakeGpuLine& line) {
   else if (line.key == "corrupts_h2d")
     gpu.corrupts = number() != 0 ? std::optional(CopyKind::h2d) : std::nullopt;
   else if (line.key == "rate")  // of its links [B/s]
-    gpu.h2d = gpu.d2h = gpu.cores = std::stod(line.value);
-  else if (line.key == "peer")
-    gpu.peer = std::stod(line.value);
+    gpu.h2d = gpu.d2h = std::stod(line.value);
+  else if (line.key == "peer")  // by copy engines and by kernels
+    gpu.peer = gpu.cores = std::stod(line.value);
   else if (line.key == "memory_rate")
     gpu.d2d = gpu.memory = std::stod(line.value);
   else

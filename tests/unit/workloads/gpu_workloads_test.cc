@@ -136,14 +136,18 @@ TEST_F(GpuWorkloads, ALoadIsOfMemoryAndNotOfACache) {
   EXPECT_TRUE(noted(held, "gpu0 has a cache of 5.00 MiB, and the places take 4.00 MiB of it"));
 }
 
-/// One that all others read and write holds a place for each of them, twice.
+/// Each GPU holds its source, and a target for each other one.
 TEST_F(GpuWorkloads, AFanThatHasNoRoomIsSkippedBeforeItBegins) {
   settings.gpus.resize(4, HostGpuSettings{});
-  for (auto& gpu : settings.gpus) gpu.facts.memory = 5 << 20;
-  const PointResult in = run_one("use: p2p_fan, pattern: all_to_one, size: 1MiB, copies: 1");
-  EXPECT_EQ(in.status, PointStatus::skipped);
-  EXPECT_NE(in.reason.find("its buffers would take 6.00 MiB"), std::string::npos) << in.reason;
-  EXPECT_EQ(run_one("use: p2p_fan, pattern: one_to_all, size: 1MiB, copies: 1").status, PointStatus::ok);
+  for (const char* use : {"p2p_fan, pattern: all_to_one", "p2p_fan, pattern: one_to_all", "p2p, direction: both"}) {
+    const std::string point = std::string("use: ") + use + ", size: 1MiB, copies: 1";
+    for (auto& gpu : settings.gpus) gpu.facts.memory = 5 << 19;
+    const PointResult in = run_one(point);
+    EXPECT_EQ(in.status, PointStatus::skipped);
+    EXPECT_NE(in.reason.find("its buffers would take 4.00 MiB"), std::string::npos) << in.reason;
+    for (auto& gpu : settings.gpus) gpu.facts.memory = 5 << 20;
+    EXPECT_EQ(run_one(point).status, PointStatus::ok) << use;
+  }
 }
 
 TEST_F(GpuWorkloads, AFanFindsWrongBytesAndUnreachableGpus) {
