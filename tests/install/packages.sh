@@ -61,4 +61,18 @@ kib=$(($(stat -c %s "$work"/packages/*.whl) / 1024))
 mv "$work/site/headrace/tree/bin/headrace" "$work/site/headrace/tree/bin/gone"
 if /usr/bin/python3 -m headrace --version >"$work/gone" 2>&1; then fail "starts what is not there"; fi
 [ "$(wc -l <"$work/gone")" = 1 ] || fail "says in more than a line: $(cat "$work/gone")"
+
+# lint FORMAT BUILDER CHECKER COMMAND...: packages of a format that the tools of this machine make, by the rules of its distributions.
+lint() {
+  local format=$1
+  if ! command -v "$2" >/dev/null || ! command -v "$3" >/dev/null; then echo "no $2 or no $3: .$format is not checked"; return; fi
+  "$here/../../tools/package" --build "$build" --out "$work/$format" "$format" >"$work/said.$format" || fail "tools/package $format: $(cat "$work/said.$format")"
+  shift 2
+  "$@" "$work/$format"/*."$format" >"$work/lint" 2>&1 || fail "$1: $(cat "$work/lint")"
+  if grep -E "[EW]: " "$work/lint"; then fail "$1 has remarks"; fi
+}
+# Who packages names himself: -DHEADRACE_MAINTAINER.
+lint deb dpkg-shlibdeps lintian --fail-on error,warning --allow-root \
+  --suppress-tags bogus-mail-host,bogus-mail-host-in-debian-changelog,root-in-contact
+lint rpm rpmbuild rpmlint --config "$here/../../packaging/rpmlint.toml"
 cat "$work/said"
