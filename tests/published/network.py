@@ -21,13 +21,15 @@ class Cluster:
         first = rows[0]
         words = first["hardware"].replace("(", " ").replace(",", " ").split()
         self.generation = next((g for word, g in GENERATIONS if word in words), None)
-        self.ranks, self.nodes = int(first["ranks"]), int(first["nodes"] or 1)
+        nics, rate = number(first["nics_per_node"]), number(first["nic_gbit_per_s"])
+        # A source without a number of nodes that has NICs used them: two nodes at least.
+        self.ranks, self.nodes = int(first["ranks"]), int(first["nodes"] or (2 if nics else 1))
         per_node = self.ranks // self.nodes
         if any(w.startswith(("GB200", "GB300")) for w in words):  # hosts of a rack are one node to NCCL
             self.nodes = math.ceil(self.ranks / RACK)
-        nics, rate = number(first["nics_per_node"]), number(first["nic_gbit_per_s"])
-        # A rank uses the NICs next to it: of a node with eight places, an eighth.
-        self.network = max(1, nics * min(1, per_node / 8)) * rate / 8 * 1e9 * LINE_SHARE if nics and rate else None
+        # A rank uses the NICs next to it: of a node with eight places, an eighth, but one at least.
+        used = nics and min(nics, per_node * max(1, nics / 8))
+        self.network = used * rate / 8 * 1e9 * LINE_SHARE if nics and rate else None
         how = first["algorithm"].lower()
         self.algorithm = next((a for a in ("ring", "tree", "nvls") if how.startswith(a)), "any")
         self.modelled = "collnet" not in how and "rccl" not in how

@@ -10,6 +10,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import evaluate  # noqa: E402
+import network  # noqa: E402
 import page  # noqa: E402
 import scaling  # noqa: E402
 from predictions import Prediction, Skipped  # noqa: E402
@@ -59,6 +60,13 @@ def test_numbers_that_hold_go_on_holding(carried):
     pairs = of(found, "accelerators fed (H100 from A100)")
     missed = [p for p in pairs if abs(p.predicted - p.published) > max(1, 0.1 * p.published) and not p.named]
     assert len(pairs) >= 30 and len(missed) <= 0.1 * len(pairs), [p.row for p in missed]
+
+
+@pytest.mark.parametrize("ranks, nodes, nics, used", [(2, "2", "4", 1), (8, "2", "4", 4), (8, "2", "8", 4), (16, "2", "32", 32), (8, "", "4", 4)])
+def test_a_rank_uses_the_nics_next_to_it(ranks, nodes, nics, used):
+    row = {"hardware": "H100", "ranks": str(ranks), "nodes": nodes, "nics_per_node": nics, "nic_gbit_per_s": "100", "algorithm": "Ring"}
+    assert network.Cluster([row]).network == pytest.approx(used * 12.5e9 * network.LINE_SHARE)
+    assert network.Cluster([row | {"nodes": "", "nics_per_node": ""}]).nodes == 1
 
 
 def test_a_cluster_that_is_slower_than_its_links_is_named_and_a_sound_one_is_not(carried, tmp_path):

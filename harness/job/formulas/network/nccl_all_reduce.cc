@@ -1,6 +1,7 @@
 // All-reduce as NCCL runs it: protocols LL, LL128 and Simple, algorithms ring, tree and NVLS (F25-F28). Times of
 // latency and bandwidth with the constants of NCCL's own model, github.com/NVIDIA/nccl (v2.30), src/graph/tuning.cc.
-// Sizes of chunks from src/enqueue.cc and src/transport/nvls.cc. No constant is fitted to a measurement.
+// Sizes of chunks from src/enqueue.cc and src/transport/nvls.cc, bandwidths of channels from src/graph/search.cc. No
+// constant is fitted to a measurement.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -31,8 +32,10 @@ constexpr double kNvlsLatency = 25, kNvlsTreeHop = 20.9;
 constexpr double kPost = 1;
 /// Ring and Simple over nodes: the plateau before bandwidth counts.
 constexpr double kPlateau = 1.4;
-/// LL moves a flag of 4 B with each 4 B. The upper bound [GB/s], by generation within a node, over two nodes and more.
-constexpr std::array<std::array<double, 3>, 3> kMostByLl{{{87.7, 22.5, 19.0}, {141, 45, 35}, {282, 90, 70}}};
+/// LL moves a flag of 4 B with each 4 B. The upper bound [GB/s] by generation within a node. Over two nodes and over
+/// more, the bound is the same for all GPUs. With processors of AMD it is 22.5 and 19.0.
+constexpr std::array<double, 3> kMostByLl{87.7, 141, 282};
+constexpr std::array<double, 2> kMostByLlBetween{39.0, 20.4};
 constexpr double kLl128Ring = 0.92, kTreeShare = 0.92;
 /// Share of the links that the switch's reductions reach; 0: there is no NVLS.
 constexpr std::array<double, 3> kNvlsShare{0, 0.85, 0.74};
@@ -41,7 +44,13 @@ constexpr std::array<std::array<double, 24>, 3> kTreeReaches{
     {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
      {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
      {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}}};
-constexpr double kNvlsChannels = 16;
+/// NVLS: the GPUs that reduce for all, and the channels of each within a node and over nodes. Ampere has none.
+constexpr double kMostHeads = 32;
+constexpr std::array<std::array<double, 2>, 3> kNvlsChannels{{{}, {16, 16}, {24, 32}}};
+/// What NCCL counts of a GPU's NVLinks (src/graph/topo.h), and the bandwidths of a channel that it tries [GB/s].
+constexpr std::array<double, 3> kLinks{240, 18 * 20.6, 18 * 40.1};
+constexpr std::array<std::array<double, 12>, 3> kChannelRates{
+    {{}, {60, 50, 40, 30, 24, 20, 15, 12, 11, 6, 3}, {90, 80, 70, 60, 50, 45, 40, 30, 24, 20, 19, 18}}};
 /// The host launches a kernel in 5 to 20 us [s]: HolisticTraceAnalysis (github.com/facebookresearch),
 /// docs/source/features/cuda_kernel_launch_stats.rst.
 constexpr double kLaunch = 5e-6;
@@ -54,8 +63,7 @@ struct Topology {
   double network_hop(const Latencies& of, std::size_t protocol) const {
     return estimate == Estimate::most ? of.network.back() : of.network[protocol];
   }
-  /// Row of kMostByLl.
-  std::size_t reach() const { return static_cast<std::size_t>(std::min(nodes, 3.0)) - 1; }
+  double heads() const { return std::min(per_node(), kMostHeads); }
 };
 
 Topology checked(const char* name, double ranks, double nodes, double intra, double network, Estimate estimate) {
@@ -66,11 +74,16 @@ Topology checked(const char* name, double ranks, double nodes, double intra, dou
   return {ranks, nodes, intra, network, estimate};
 }
 
+/// What LL carries at most [B/s].
+double most_by_ll(const Topology& t, Generation generation) {
+  if (t.nodes == 1) return kMostByLl[static_cast<std::size_t>(generation)] * kGiga;
+  return kMostByLlBetween[t.nodes <= 2 ? 0 : 1] * kGiga;
+}
+
 double ring(double message, const Topology& t, Protocol protocol, Generation generation, double scale) {
   const auto p = static_cast<std::size_t>(protocol);
-  const double most = kMostByLl[static_cast<std::size_t>(generation)][t.reach()] * kGiga;
   double busbw = t.nodes > 1 ? std::min(t.intra, t.network) : t.intra;
-  if (protocol == Protocol::ll) busbw = std::min(busbw / 2, most);
+  if (protocol == Protocol::ll) busbw = std::min(busbw / 2, most_by_ll(t, generation));
   if (protocol == Protocol::ll128) busbw *= kLl128Ring;
   const double steps = 2 * (t.ranks - 1), between = t.nodes > 1 ? 2 * (t.nodes - 1) : 0;
   const double post = t.nodes > 1 ? kPost * (protocol == Protocol::simple ? 3 : 1) : 0;
@@ -82,11 +95,10 @@ double ring(double message, const Topology& t, Protocol protocol, Generation gen
 
 double tree(double message, const Topology& t, Protocol protocol, Generation generation, double scale) {
   const auto p = static_cast<std::size_t>(protocol);
-  const double most = kMostByLl[static_cast<std::size_t>(generation)][t.reach()] * kGiga;
   // Two nodes exchange a message once; an inner node of more sends it up, and down to two.
   const double outside = t.network * (t.nodes <= 2 ? 2 : 1);
   double busbw = kTreeShare * (t.nodes > 1 ? std::min(t.intra, outside) : t.intra);
-  if (protocol == Protocol::ll) busbw = std::min(busbw / 3.8, most);
+  if (protocol == Protocol::ll) busbw = std::min(busbw / 3.8, most_by_ll(t, generation));
   if (protocol == Protocol::ll128) busbw *= t.nodes > 1 ? 120.0 / 128 : 7.0 / 9;
   const double doublings = std::clamp(std::floor(std::log2(std::max(message, 64.0) / 64)), 0.0, 23.0);
   if (t.estimate != Estimate::least) busbw *= kTreeReaches[p][static_cast<std::size_t>(doublings)];
@@ -96,9 +108,10 @@ double tree(double message, const Topology& t, Protocol protocol, Generation gen
 }
 
 /// Bytes of all ranks that are under way at once: the larger the message, the larger a chunk.
-double nvls_loop(double message, double per_node, bool one_node) {
-  const double operations = kNvlsChannels * per_node;
-  double chunk = 128 << 10;
+double nvls_loop(double message, const Topology& t, Generation generation) {
+  const bool one_node = t.nodes == 1;
+  const double operations = kNvlsChannels[static_cast<std::size_t>(generation)][one_node ? 0 : 1] * t.heads();
+  double chunk = t.nodes >= 4 ? 64 << 10 : 128 << 10;
   const auto shrink = [&](double loops, double to) {
     if (message < loops * operations * chunk) chunk = std::min(chunk, to);
   };
@@ -113,13 +126,23 @@ double nvls_loop(double message, double per_node, bool one_node) {
   return operations * chunk;
 }
 
+/// The share of the links that NVLS plans with. A channel takes its bandwidth from all GPUs, and twice from its head.
+/// A head's links therefore carry heads + 1. NCCL leaves one head out of its bandwidth.
+double nvls_planned(const Topology& t, Generation generation) {
+  const auto gen = static_cast<std::size_t>(generation);
+  const auto fits = [&](double rate) { return rate * (t.heads() + 1) <= kLinks[gen]; };
+  const double rate = *std::ranges::find_if(kChannelRates[gen], fits);  // one fits the most heads
+  return rate / kLinks[gen] * (t.heads() - 1) * t.ranks / (t.ranks - 1);
+}
+
 double nvls(double message, const Topology& t, Generation generation, double scale) {
-  const double g = t.per_node();
   // A GPU sends its message to be reduced, and its part of the result to all.
-  double rate = t.intra * kNvlsShare[static_cast<std::size_t>(generation)] * g / (g + 1);
+  const double all = t.per_node() / (t.per_node() + 1);
+  const double share = t.estimate == Estimate::least ? all : nvls_planned(t, generation);
+  double rate = t.intra * kNvlsShare[static_cast<std::size_t>(generation)] * share;
   if (t.nodes > 1) rate = std::min(rate, t.nodes <= 2 ? t.network : t.network / 2);
   const double stages = t.nodes > 1 ? 5 : 3;  // scatter, reduce, [up, down,] gather
-  const double waiting = (stages - 1) * std::min(nvls_loop(message, g, t.nodes == 1), message / (stages - 1)) / rate;
+  const double waiting = (stages - 1) * std::min(nvls_loop(message, t, generation), message / (stages - 1)) / rate;
   const double fill = t.estimate == Estimate::least ? 0 : waiting;
   const double latency = kNvlsLatency + (t.nodes > 1 ? 2 * t.tree_depth() * kNvlsTreeHop : 0);
   return scale * latency * kMicro + message / rate + fill;
@@ -192,8 +215,9 @@ const Define<nccl_tree_time> f26{{
                "intra_bytes_per_s=370.8GB/s node_network_bytes_per_s=384GB/s",
 }};
 
-/// F27: t = t_0 + k * alpha + S / W + (stages - 1) * min(loop, S / (stages - 1)) / W, W = min(eta * B_nv * g / (g + 1),
-/// B_net / max(1, min(N - 1, 2))), g = n / N [s]. Switches reduce.
+/// F27: t = t_0 + k * alpha + S / W + (stages - 1) * min(loop, S / (stages - 1)) / W, W = min(eta * B_nv * c * (h - 1) *
+/// n / (n - 1), B_net / max(1, min(N - 1, 2))), h = min(n / N, 32) [s]. Switches reduce. c: the bandwidth of one channel
+/// over that of the links, as NCCL finds it.
 double nccl_nvls_time(double message, double ranks, double nodes, Generation generation, double intra, double network,
                       double scale, double launch, Estimate estimate) {
   const Topology t = checked("nccl_nvls_time", ranks, nodes, intra, network, estimate);
@@ -206,7 +230,7 @@ const Define<nccl_nvls_time> f27{{
     .name = "nccl_nvls_time",
     .title = "All-reduce by NVLink SHARP (NVLS, NVLS tree)",
     .equation = "t_0 + k * alpha + S / W + (stages - 1) * min(loop, S / (stages - 1)) / W, "
-                "W = min(eta * B_nv * g / (g + 1), B_net / max(1, min(N - 1, 2))), g = n / N",
+                "W = min(eta * B_nv * c * (h - 1) * n / (n - 1), B_net / max(1, min(N - 1, 2))), h = min(n / N, 32)",
     .unit = "s",
     .validity = kValidity,
     .source = "derived; NCCL",
