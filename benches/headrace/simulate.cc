@@ -29,7 +29,7 @@ struct SimulateArguments {
   std::string job, sheet, nodes, out, format = "text";
   std::vector<std::string> runs, overrides;
   std::optional<std::uint64_t> seed;
-  unsigned seeds = 1000;
+  unsigned seeds = simulate::kSeeds;
   bool no_report = false;
 };
 
@@ -102,7 +102,7 @@ simulate::SimulationPlan simulation_plan_of(const SimulateArguments& arguments) 
   if (arguments.seeds < 1) throw UsageError("--seeds: must be at least 1");
   simulate::SimulationPlan plan;
   plan.jobs = jobs_of(arguments);
-  plan.seed = arguments.seed.value_or(1);
+  plan.seed = arguments.seed.value_or(simulate::kSeed);
   plan.seeds = arguments.seeds;
   plan.threads = std::max(1u, std::thread::hardware_concurrency());
   simulate::Sheet sheet;

@@ -59,7 +59,8 @@ Text phases_text(const Sizing& s, const Terminal& terminal) {
                                        : Text::format("[{}, {}]{}", describe(given.low), describe(given.high),
                                                       p.supply.is_range ? " range" : ""),
                percent(p.headroom.mean), fed(p),
-               !p.whole ? Text::format("{:.0f} of {:.0f} nodes", p.nodes, s.job.cluster.nodes)
+               !p.whole          ? Text::format("{:.0f} of {:.0f} nodes", p.nodes, s.job.cluster.nodes)
+               : p.is_expected() ? Text::format("expected from {}", p.measured_on())
                : p.supply.basis == Basis::measured ? Text()
                                                    : Text(to_string(p.supply.basis))});
     table.remark(answered_by(p));
@@ -75,25 +76,34 @@ Text phases_text(const Sizing& s, const Terminal& terminal) {
   return out;
 }
 
-Text calendar_text(const Calendar& c, const Terminal& terminal) {
-  Text out = Text::format("calendar   every {} a save that takes {} and blocks for {} ({} allowed)",
-                          format_duration(c.interval_s), format_duration(c.save_s), format_duration(c.stall_s),
-                          format_duration(c.stall_allowed_s));
+/// Before figures that follow from an expected rate; "" where all of `phases` were measured.
+Text expected_from(const Sizing& s, std::initializer_list<std::string_view> phases) {
+  for (const Phase& p : s.phases)
+    if (p.is_expected() && std::ranges::find(phases, p.phase) != phases.end())
+      return Text::format("expected from {}, within the bounds above: ", p.measured_on());
+  return "";
+}
+
+Text calendar_text(const Sizing& s, const Terminal& terminal) {
+  const Calendar& c = *s.calendar;
+  Text out = Text::format("calendar   {}every {} a save that takes {} and blocks for {} ({} allowed)",
+                          expected_from(s, {"checkpoint_save", "checkpoint_restore"}), format_duration(c.interval_s),
+                          format_duration(c.save_s), format_duration(c.stall_s), format_duration(c.stall_allowed_s));
   if (c.restore_s) out += Text::format("; a restore takes {}", format_duration(*c.restore_s));
   if (c.lost) out += Text::format("; {:.3g} % of the time is lost", *c.lost * 100);
-  if (c.best_interval_s) out += Text::format("; least every {} (Daly, E16)", format_duration(*c.best_interval_s));
+  if (c.best_interval_s) out += Text::format("; least every {} (Daly)", format_duration(*c.best_interval_s));
   return in_lines(out, terminal, 11) + "\n";
 }
 
-Text cost_text(const Starvation& s, const Terminal& terminal) {
-  Text out =
-      Text::format("starvation GPUs are busy for at most {:.0f} % of the time ({})", s.utilization * 100, s.phase);
+Text cost_text(const Sizing& sizing, const Terminal& terminal) {
+  const Starvation& s = *sizing.starvation;
+  Text out = Text::format("starvation {}GPUs are busy for at most {:.0f} % of the time ({})",
+                          expected_from(sizing, {s.phase}), s.utilization * 100, s.phase);
   if (s.wall_clock)
     out += Text::format(
-        ", which MLPerf's rule counts after the first step; of an epoch's wall clock {:.3g} %, as filling "
-        "the pipeline takes {} (A26, A27)",
+        " after the first step, as MLPerf counts it. Of a whole epoch it is {:.3g} %: filling the pipeline takes {}",
         100 * s.wall_clock->utilization, format_duration(s.wall_clock->fill_s));
-  if (s.cost_usd_per_h) out += Text::format(": {:.4g} USD/h are spent on waiting", *s.cost_usd_per_h);
+  if (s.cost_usd_per_h) out += Text::format(". Waiting costs {:.3g} USD/h", *s.cost_usd_per_h);
   return in_lines(out, terminal, 11) + "\n";
 }
 
@@ -109,11 +119,11 @@ Text fixes_text(const Sizing& s, const Terminal& terminal) {
   if (s.fixes.empty()) return "";
   Text out = terminal.paint("\nwhat would help\n", Ink::strong);
   for (const Fix& f : s.fixes) {
-    const Text fed =
-        !f.phase_headroom ? Text("GPUs fed: not known")
-        : f.phase_gpus_fed && f.gpus_fed
-            ? Text::format("GPUs fed: {}{}", count(*f.gpus_fed, s.job.cluster.gpus()), f.capped ? " (all)" : "")
-            : Text::format("{}: headroom {}", kind_title(s, f.phase), percent(f.phase_headroom->mean));
+    const Text fed = !f.phase_headroom ? Text("GPUs fed: not known")
+                     : f.phase_gpus_fed && f.gpus_fed
+                         ? Text::format("GPUs fed: {}{}{}", f.basis == Basis::extrapolated ? "expected " : "",
+                                        count(*f.gpus_fed, s.job.cluster.gpus()), f.capped ? " (all)" : "")
+                         : Text::format("{}: headroom {}", kind_title(s, f.phase), percent(f.phase_headroom->mean));
     // Another phase may limit the job despite any change here.
     const bool held_back = f.phase_gpus_fed && f.gpus_fed && f.phase_gpus_fed->mean > f.gpus_fed->mean;
     const Text alone = held_back ? Text::format("; {} alone: {}", kind_title(s, f.phase),
@@ -142,8 +152,8 @@ Text sizing_text(const Sizing& s, const Terminal& terminal) {
   out += phases_text(s, terminal) + "\n";
   out += in_lines("capacity   " + Text(s.capacity.explanation), terminal, 11) + "\n";
   if (!s.samples.empty()) out += in_lines("samples    " + Text(s.samples), terminal, 11) + "\n";
-  if (s.calendar) out += calendar_text(*s.calendar, terminal);
-  if (s.starvation) out += cost_text(*s.starvation, terminal);
+  if (s.calendar) out += calendar_text(s, terminal);
+  if (s.starvation) out += cost_text(s, terminal);
   for (const PredictionRecord& r : s.predictions)
     out += in_lines("predicted  " + Text(r.reported), terminal, 11) + "\n";
   return out + fixes_text(s, terminal);

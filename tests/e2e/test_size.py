@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
 import statistics
@@ -72,9 +73,35 @@ def test_a_large_job_is_not(made):
     summary = json.loads(many.out)["summary"]
     assert many.code == 11 and "gpus_fed" not in summary and summary["measured_nodes"] == 1
     assert "Measured on 1 of 64 nodes, on local storage: enough for that node (2 GPUs" in summary["sentence"]
-    assert "Whether the shared storage feeds 64 nodes was not measured." in summary["sentence"]
+    assert "Each node with such storage of its own gets as much. Whether the shared storage feeds 64 nodes was not measured." in summary["sentence"]
     text = made("size", "job.yaml", "--runs", "cold", "--set", "cluster.nodes=64").out
     assert "this storage feeds" not in text and "gpus_fed=- gpus=128 nodes=1/64" in text
+
+
+def test_more_nodes_than_were_measured_are_expected_as_simulate_expects_them(made):
+    """One node and four got the same of a shared store: no job of more nodes passes, nor gets many times as much."""
+    for nodes in (1, 4):
+        run = as_cold(made.results(out="a"), type="nfs4", source="server:/export")
+        run["run"].update(id=f"of-{nodes}", started_utc=f"2030-01-31T1{nodes}:00:00Z")
+        for point in run["points"]:
+            point["nodes"] = nodes
+        made.path(f"shared/{nodes}").mkdir(parents=True, exist_ok=True)
+        made.write(f"shared/{nodes}/run.json", json.dumps(run))
+    words = ("job.yaml", "--runs", "shared", "--set", "cluster.nodes=64", "step.time=1000s", "--json")
+    done = made("size", *words)
+    data = json.loads(done.out)
+    assert done.code == 11 and data["summary"]["measured_nodes"] == 4 and data["summary"]["basis"] == "extrapolated", done
+    assert data["summary"]["sentence"].startswith("this storage is expected to feed 128 [128, 128] of 128 GPUs, extrapolated from 1, 4 nodes")
+    for phase in data["phases"]:
+        assert phase["outcome"] == "INCONCLUSIVE" and phase["explanation"].startswith("Expected with 64 nodes"), phase
+        assert phase["supply"]["extrapolated_from"] == "1, 4 nodes" and phase["supply"]["median"] < 2 * phase["supply"]["per_client"] * 4
+    [scale] = json.loads(made("simulate", *words).out)["scales"]
+    [save] = [f for f in scale["figures"] if f["figure"] == "save_time"]
+    assert data["calendar"]["save_s"] == pytest.approx(save["median"], rel=0.05)
+    text = made(*["size", *words[:-1]]).out
+    assert "expected from 1, 4 nodes" in text and "calendar   expected from 1, 4 nodes, within the bounds above: every" in " ".join(text.split()).replace("calendar ", "calendar   "), text
+    starved = made("size", *words[:-1], "step.time=1ns")
+    assert starved.code == 10 and "is expected to feed" in " ".join(starved.out.split()), starved
 
 
 def test_files_do_not_answer_for_objects(made):
@@ -181,7 +208,7 @@ def test_sessions_and_repetitions_are_counted(headrace):
     headrace.write("saves.yaml", SAVES % 5)
     assert headrace.run("once.yaml", out="once").code == 0
     once = headrace("size", "save.yaml", "--runs", "once")
-    assert once.code == 2 and "has one repetition, which bounds nothing" in once.err, once
+    assert once.code == 2 and "has one repetition: too few for a range" in once.err, once
     assert headrace.run("twice.yaml", out="twice").code == 0
     code, data, save = sized(headrace, "twice")
     assert (code, data["summary"]["word"], save["outcome"], save["reason"]) == (11, "INCONCLUSIVE", "INCONCLUSIVE", "few-reps")
@@ -228,6 +255,8 @@ def test_without_runs_it_measures_the_work_of_the_job(headrace):
     again = headrace("size", "job.yaml", "--runs", str(kept), "--json")
     assert again.code == done.code
     assert json.loads(again.out)["phases"] == data["phases"]
+    text = headrace("size", "job.yaml", "--runs", str(kept)).out
+    assert not re.search(r"\([A-H][0-9]+[,)]", text), f"a formula's id, which only --explain prints: {text}"
 
 
 def test_measuring_anew_and_finished_runs_do_not_go_together(made):

@@ -29,16 +29,13 @@ std::string store_of(const results::StoredRun& run, const results::StoredPoint& 
 }
 
 simulate::Supply supply_of(const Phase& phase, std::vector<std::string>& from) {
-  simulate::Supply supply;
+  simulate::Supply supply = phase.curve->supply();
   std::string counts, rates;
-  for (const auto& [clients, m] : phase.curve->counts()) {
-    if (m.mean <= 0 || m.low <= 0) continue;
-    supply.measured.push_back({static_cast<double>(clients), m.mean, m.low, m.high});
-    counts += fmt::format("{}{}", counts.empty() ? "" : ", ", clients);
-    rates += fmt::format("{}{}", rates.empty() ? "" : ", ", format_in_unit(m.mean, phase.unit));
+  for (const simulate::Counted& c : supply.measured) {
+    counts += fmt::format("{}{}", counts.empty() ? "" : ", ", c.clients);
+    rates += fmt::format("{}{}", rates.empty() ? "" : ", ", format_in_unit(c.rate, phase.unit));
   }
   if (supply.measured.empty()) return supply;
-  supply.saturated = phase.curve->saturated();
   supply.from = phase.used.name();
   const char* beyond = supply.saturated ? "more clients gave no more"
                        : supply.measured.size() > 1

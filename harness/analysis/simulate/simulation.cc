@@ -19,13 +19,6 @@ constexpr double kMore = 1.1;
 constexpr unsigned kGainSeeds = 100;
 constexpr std::size_t kMoments = 240;
 
-double quantile_of(const std::vector<double>& sorted, double share) {
-  const double at = share * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (sorted[above] - sorted[below]) * (at - static_cast<double>(below));
-}
-
 std::vector<Spread> spreads_of(const Work& work, const std::vector<Drawn>& drawn) {
   std::vector<Spread> all;
   for (std::size_t f = 0; f < kFigures; ++f) {
@@ -37,15 +30,9 @@ std::vector<Spread> spreads_of(const Work& work, const std::vector<Drawn>& drawn
       ++votes[static_cast<std::size_t>(one.limits[f])];
     }
     if (values.empty()) continue;
-    std::ranges::sort(values);
-    Spread spread;
-    spread.figure = static_cast<Figure>(f);
-    spread.low = quantile_of(values, 0.05);
-    spread.median = quantile_of(values, 0.5);
-    spread.high = quantile_of(values, 0.95);
-    spread.required = work.required(spread.figure);
-    spread.limit = static_cast<Limit>(std::ranges::max_element(votes) - votes.begin());
-    all.push_back(spread);
+    const auto figure = static_cast<Figure>(f);
+    all.push_back({quantiles_of(std::move(values)), figure, work.required(figure),
+                   static_cast<Limit>(std::ranges::max_element(votes) - votes.begin())});
   }
   return all;
 }

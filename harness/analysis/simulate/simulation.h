@@ -14,14 +14,13 @@ namespace headrace::simulate {
 struct SimulationPlan {
   std::vector<job::Job> jobs;  // one for each number of nodes, fewest first
   System system;
-  std::uint64_t seed = 1;
-  unsigned seeds = 1000, threads = 1;
+  std::uint64_t seed = kSeed;
+  unsigned seeds = kSeeds, threads = 1;
 };
 
 /// A figure over all seeds.
-struct Spread {
+struct Spread : Quantiles {
   Figure figure = Figure::first_epoch_busy;
-  double low = 0, median = 0, high = 0;  // 5 %, 50 % and 95 % of the seeds are below
   std::optional<double> required;
   Limit limit = Limit::none;  // of most seeds
   /// Even the better of the bounds misses the required value.

@@ -4,13 +4,45 @@
 #include <cmath>
 #include <numbers>
 
+#include "harness/analysis/simulate/fluid.h"
+#include "harness/engine/explain/scaling.h"
+
 namespace headrace::simulate {
 namespace {
 
 /// 95 % of a normal distribution are below that many deviations.
 constexpr double kBound = 1.6449;
 
+double quantile_of(const std::vector<double>& sorted, double share) {
+  const double at = share * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] + (sorted[above] - sorted[below]) * (at - static_cast<double>(below));
+}
+
 }  // namespace
+
+bool stopped_growing(const Counts& counts) {
+  std::vector<double> clients;
+  for (const auto& [count, rate] : counts) clients.push_back(count);
+  const auto& [fewer, their_rate] = counts[count_to_hold_against(clients)];
+  return headrace::stopped_growing(fewer, their_rate, counts.back().first, counts.back().second);
+}
+
+Quantiles quantiles_of(std::vector<double> values) {
+  std::ranges::sort(values);
+  return {quantile_of(values, 0.05), quantile_of(values, 0.5), quantile_of(values, 0.95)};
+}
+
+Quantiles expected_rate(const Supply& supply, double clients) {
+  std::vector<double> rates(kSeeds);
+  for (unsigned i = 0; i < kSeeds; ++i) {
+    Random random(mix(mix(kSeed) + i));
+    const Course course(supply, random);
+    rates[i] = clients * std::min(course.client(), fill_level({course.client()}, {clients}, course.at(clients)));
+  }
+  return quantiles_of(std::move(rates));
+}
 
 double uniform(Random& random) { return std::ldexp(static_cast<double>(random.next() >> 11), -53); }
 
@@ -25,8 +57,7 @@ double Supply::shown_to() const {
 }
 
 Course::Course(const Supply& supply, Random& random)
-    : saturated_(supply.saturated),
-      store_times_(supply.store_times),
+    : store_times_(supply.store_times),
       client_times_(supply.client_times),
       most_(supply.most > 0 ? supply.most * supply.store_times : HUGE_VAL) {
   for (const Counted& c : supply.measured) {
@@ -39,6 +70,7 @@ Course::Course(const Supply& supply, Random& random)
   client_ *= client_times_;
   growth_ = uniform(random);
   if (counts_.size() < 2) return;
+  saturated_ = supply.saturated && stopped_growing(counts_);
   // Least squares of n / X(n) over n - 1.
   double n = 0, x = 0, y = 0, xx = 0, xy = 0;
   for (const auto& [clients, rate] : counts_) {

@@ -16,7 +16,7 @@ struct Counted {
 /// The supply of one use of the store: reading, saving, restoring, opening files [B/s or 1/s].
 struct Supply {
   std::vector<Counted> measured = {};        // fewest clients first; empty: nothing was
-  bool saturated = false;                    // more clients gave no more
+  bool saturated = false;                    // more clients gave no more, by the mean rates
   double most = 0;                           // of all clients, as it is stated; 0: it is not
   double client = 0;                         // of one client, as it is stated; 0: it is not
   std::string from = {};                     // the runs or the sheet
@@ -27,9 +27,15 @@ struct Supply {
   double shown_to() const;
 };
 
+/// Clients and the rate of all of them, fewest clients first.
+using Counts = std::vector<std::pair<double, double>>;
+/// Did the most clients get no more than fewer, of at least two counts?
+bool stopped_growing(const Counts& counts);
+
 /// One possible course of a supply. Its unknown parts are drawn: measured counts within their bounds, and beyond them
 /// any growth between two ends. One end is in proportion. The other is the law X(n) = n / (a + b (n - 1)) through the
-/// counts, or none after one count. b is at least 0: the serial share of the store's work.
+/// counts, or none after one count. b is at least 0: the serial share of the store's work. A saturated supply grows no
+/// more where the drawn counts stopped growing, too.
 class Course {
  public:
   Course(const Supply& supply, Random& random);
@@ -40,13 +46,26 @@ class Course {
   double client() const { return client_; }
 
  private:
-  std::vector<std::pair<double, double>> counts_;
+  Counts counts_;
   bool saturated_ = false;
   double store_times_ = 1, client_times_ = 1;
   double most_ = 0, client_ = 0, a_ = 0, b_ = 0, growth_ = 0;
 
   double measured_at(double clients) const;
 };
+
+/// A simulation's first seed and their number, where nothing else is asked for.
+inline constexpr std::uint64_t kSeed = 1;
+inline constexpr unsigned kSeeds = 1000;
+
+/// 5 %, 50 % and 95 % of the seeds are below.
+struct Quantiles {
+  double low = 0, median = 0, high = 0;
+};
+Quantiles quantiles_of(std::vector<double> values);
+
+/// The rate of equal clients of a known supply, all at once. Shares and seeds are those of a simulation.
+Quantiles expected_rate(const Supply& supply, double clients);
 
 /// Uniform in [0, 1), and standard normal.
 double uniform(Random& random);

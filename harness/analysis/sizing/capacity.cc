@@ -75,7 +75,7 @@ Capacity capacity_of(const job::Job& job, std::span<const Session> sessions) {
   } else {
     // Its content may be the job's own data set, or files that will be deleted.
     c.outcome = Outcome::inconclusive;
-    c.explanation = fmt::format("{} to keep, {} free when it was measured{}: what fills it may be the job's own data.",
+    c.explanation = fmt::format("{} to keep, {} free when it was measured{}. The job's own data may fill the rest.",
                                 describe(c.needed), describe(*c.usable), c.size ? " of " + describe(*c.size) : "");
   }
   return c;

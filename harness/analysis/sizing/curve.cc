@@ -3,35 +3,37 @@
 #include <algorithm>
 #include <cmath>
 
-#include "harness/engine/explain/scaling.h"
-
 namespace headrace::sizing {
 
 Curve::Curve(std::vector<Measurement> measured, bool per_node, bool local) : per_node_(per_node), local_(local) {
-  std::vector<double> counts;
+  simulate::Counts counts;
   for (Measurement& m : measured) measured_.try_emplace(m.clients, std::move(m));
-  for (const auto& [clients, m] : measured_) counts.push_back(clients);
-  if (counts.size() < 2) return;
-  const Measurement &last = largest(),
-                    &fewer = std::next(measured_.begin(), static_cast<std::ptrdiff_t>(count_to_hold_against(counts)))
-                                 ->second;
-  saturated_ = stopped_growing(fewer.clients, fewer.mean, last.clients, last.mean);
-  surely_saturated_ = stopped_growing(fewer.clients, fewer.low, last.clients, last.high);
+  for (const auto& [clients, m] : measured_) counts.emplace_back(clients, m.mean);
+  saturated_ = counts.size() > 1 && simulate::stopped_growing(counts);
 }
 
 double Curve::reach(double wanted) const {
-  const double measured = measured_to();
-  const bool grows = measured_.size() > 1 && wanted <= kFarthest * measured;
-  if (wanted <= measured || per_node_ || (!local_ && (saturated_ || grows))) return wanted;
-  return measured;
+  const bool shows_growth = !local_ && measured_.size() > 1;
+  return per_node_ || shows_growth ? wanted : std::min<double>(wanted, measured_to());
+}
+
+simulate::Supply Curve::supply() const {
+  simulate::Supply supply{.saturated = saturated_};
+  for (const auto& [clients, m] : measured_)
+    if (m.mean > 0 && m.low > 0) supply.measured.push_back({static_cast<double>(clients), m.mean, m.low, m.high});
+  return supply;
 }
 
 Curve::Value Curve::at(double clients) const {
   const Measurement& last = largest();
+  if (clients > last.clients && per_node_) {
+    const double times = clients / last.clients;
+    return {last.mean * times, last.low * times, last.high * times, Basis::modelled, &last, &last};
+  }
   if (clients > last.clients) {
-    const double times = clients / last.clients, all = saturated_ ? 1 : times, at_best = surely_saturated_ ? 1 : times;
-    return {last.mean * all, last.low * all, last.high * at_best, per_node_ ? Basis::modelled : Basis::extrapolated,
-            &last,           &last};
+    const auto [found, is_new] = expected_.try_emplace(clients);
+    if (const auto all = supply(); is_new && all.known()) found->second = simulate::expected_rate(all, clients);
+    return {found->second.median, found->second.low, found->second.high, Basis::extrapolated, &last, &last};
   }
   const auto above = measured_.lower_bound(static_cast<unsigned>(std::ceil(clients)));
   const Measurement& b = above->second;

@@ -4,6 +4,7 @@
 #include <map>
 #include <vector>
 
+#include "harness/analysis/simulate/supply.h"
 #include "harness/analysis/sizing/supply.h"
 
 namespace headrace::sizing {
@@ -20,16 +21,16 @@ class Curve {
   /// that more clients only multiply. `local`: the measuring nodes had their own copy of the shared part.
   Curve(std::vector<Measurement> measured, bool per_node, bool local = false);
 
-  /// The clients out of `wanted` that the measurements cover. All of them where each client has its own, or the supply
-  /// had stopped growing. Where two counts show the growth, up to kFarthest times the measured ones. Else no more than
-  /// were measured. One count shows no growth, nor do nodes that each read storage of their own.
+  /// The clients out of `wanted` that the measurements cover. All of them where each client has its own, or two counts
+  /// show the growth. Else no more than were measured. One count shows no growth, nor do nodes that each read storage of
+  /// their own.
   double reach(double wanted) const;
-  static constexpr double kFarthest = 4;
   /// Between measured counts along a straight line. Below the smallest, in proportion. At best as much as those gave
-  /// together, for fewer clients may well get more each. Above the largest, G6: each further client gets as much as
-  /// those of the largest count. Where the supply had stopped growing, the total stays. Where only the means say so,
-  /// the high bound grows in proportion. `clients` within reach().
+  /// together, for fewer clients may well get more each. Above the largest, as a simulation expects it: the median and
+  /// 90 % of its seeds. Where each client has its own, in proportion. `clients` within reach().
   Value at(double clients) const;
+  /// The measured counts, as a simulation continues them.
+  simulate::Supply supply() const;
   unsigned measured_to() const { return measured_.rbegin()->first; }
   /// By the number of clients.
   const std::map<unsigned, Measurement>& counts() const { return measured_; }
@@ -39,7 +40,8 @@ class Curve {
 
  private:
   std::map<unsigned, Measurement> measured_;
-  bool saturated_ = false, surely_saturated_ = false, per_node_ = false, local_ = false;
+  mutable std::map<double, simulate::Quantiles> expected_;  // by clients: at() asks for the same ones again
+  bool saturated_ = false, per_node_ = false, local_ = false;
 };
 
 }  // namespace headrace::sizing

@@ -90,6 +90,8 @@ class Fixes {
     fix.capped =
         std::all_of(after.begin(), after.end(), [](const Phase& p) { return !p.curve || p.headroom.mean >= 1; });
     if (fix.built_on.empty()) fix.built_on = {changed->used.name()};
+    if (basis == Basis::extrapolated)
+      fix.explanation += fmt::format(" Extrapolated from {}.", fmt::join(fix.built_on, ", "));
     fixes_.push_back(std::move(fix));
   }
 
@@ -313,7 +315,7 @@ class Fixes {
     std::erase(capacity, ' ');
     fix.set = {"local_cache.capacity=" + capacity};
     fix.explanation =
-        "From the second epoch on storage serves only the rest that does not fit (A3, C5). The first epoch stays the "
+        "From the second epoch on storage serves only the rest that does not fit. The first epoch stays the "
         "same.";
     fix.command = commands_.size_with(fix.set);
     fix.set.clear();  // nothing that was measured changes by it
@@ -344,7 +346,7 @@ class Fixes {
     fix.fix = "async";
     fix.title = "Save asynchronously: copy to host memory, write behind";
     fix.set = {"checkpoint.mode=async"};
-    fix.explanation = fmt::format("Blocks {} for the copy ({}), then writes until the next save (E7).",
+    fix.explanation = fmt::format("Blocks {} for the copy ({}), then writes until the next save.",
                                   format_duration(stage), copy ? copy->name() : "as the job allows");
     fix.built_on = {phase.used.name()};
     if (copy) fix.built_on.push_back(copy->name());
@@ -361,8 +363,8 @@ class Fixes {
     fix.title = "Spread weights and optimizer over all ranks (ZeRO-3, or a fully parallel save)";
     fix.set = {"parallelism.sharding=zero3"};
     fix.explanation = fmt::format(
-        "Every rank writes {} (E3); now the node that also writes the weights has {:.3g} times the "
-        "mean (E4), and all wait for it.",
+        "Every rank writes {}; now the node that also writes the weights has {:.3g} times the "
+        "mean, and all wait for it.",
         format_quantity(bytes / job_.cluster.gpus(), Dimension::bytes), phase.demand.largest_writer);
     add_change(
         std::move(fix), phase, [](Job& job) { job.parallelism.sharding = Sharding::zero3; }, Basis::modelled);
@@ -378,7 +380,7 @@ class Fixes {
     fix.title = fmt::format("Save every {}, not {}", format_duration(best), format_duration(c.interval_s));
     fix.set = {fmt::format("checkpoint.interval={:.0f}s", best)};
     fix.explanation = fmt::format(
-        "Loses the least time with this save and this rate of failures (E16); each save still "
+        "Loses the least time with this save and this rate of failures; each save still "
         "blocks {}.",
         format_duration(c.stall_s));
     add_change(

@@ -42,6 +42,9 @@ std::vector<Phase> phases_of(const job::Job& job, std::span<const job::Need> nee
 /// Fills in supply, headroom, outcome and GPUs fed from the phase's curve.
 void judge_phase(const job::Job& job, Phase& phase);
 
+/// A sentence for local storage: it grows with the nodes, as none shares it.
+inline constexpr const char* kOwnStorage = " Each node with such storage of its own gets as much.";
+
 /// Did only the measuring node's own disks or memory answer, as far as its run shows?
 bool is_local(const Measurement& m);
 

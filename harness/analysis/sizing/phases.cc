@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 #include "harness/analysis/sizing/parts.h"
 #include "harness/base/units.h"
@@ -174,9 +175,15 @@ std::string part_in_words(const Job& job, const Phase& p) {
                        describe(p.supply.value.mean, p.unit), describe(p.supply.value.high, p.unit), those,
                        p.nodes == 1 ? "s" : "", describe(p.need_here(), p.unit));
   const char* const enough = p.headroom.low >= 1 ? "enough" : p.headroom.high < 1 ? "not enough" : "perhaps enough";
-  return fmt::format("{}: {} for {} ({} of {} needed). Whether the shared storage feeds {} was not measured.", before,
+  return fmt::format("{}: {} for {} ({} of {} needed).{} Whether the shared storage feeds {} was not measured.", before,
                      enough, those, describe(p.supply.value.mean, p.unit), describe(p.need_here(), p.unit),
-                     nodes_of(job.cluster.nodes));
+                     p.local ? kOwnStorage : "", nodes_of(job.cluster.nodes));
+}
+
+std::string expected_in_words(const Phase& p) {
+  return fmt::format("Expected with {}, extrapolated from {}: {} [{}, {}]; needed: {}.", nodes_of(p.nodes),
+                     p.measured_on(), describe(p.supply.value.mean, p.unit), describe(p.supply.value.low, p.unit),
+                     describe(p.supply.value.high, p.unit), describe(p.need_here(), p.unit));
 }
 
 void report(const Job& job, const Grounds& g, Phase& p) {
@@ -207,11 +214,7 @@ void report(const Job& job, const Grounds& g, Phase& p) {
         gives, needs);
     p.next_step = "Compare the two groups of repetitions in report.html, then measure again.";
   } else if (is(Reason::extrapolated)) {
-    p.explanation =
-        !p.whole ? part_in_words(job, p)
-                 : fmt::format("Measured on {} of {}. {} nodes would get {}, if {}; they need {}.", p.supply.clients,
-                               nodes_of(job.cluster.nodes), job.cluster.nodes, gives,
-                               p.curve->saturated() ? "more nodes get no more in all" : "each gets as much", needs);
+    p.explanation = part_in_words(job, p);
     p.next_step = fmt::format("Measure with up to {} nodes at once: mpirun -n {} headrace qualify JOB",
                               job.cluster.nodes, job.cluster.nodes);
   } else if (is(Reason::other_settings)) {
@@ -229,6 +232,7 @@ void report(const Job& job, const Grounds& g, Phase& p) {
                                 describe(p.supply.value.high, p.unit), needs);
     p.next_step = "Measure again at other times, and give all run folders.";
   }
+  if (p.is_expected()) p.explanation = expected_in_words(p);
 }
 
 }  // namespace
@@ -270,6 +274,10 @@ Derived fed_from(const Bounded& supply, double per_gpu, double safety, const std
 }
 
 double Phase::need_here() const { return demand.need * share; }
+
+std::string Phase::measured_on() const {
+  return fmt::format("{} nodes", fmt::join(std::views::keys(curve->counts()), ", "));
+}
 
 Bounded gpus_fed(const Bounded& supply, double per_gpu, double safety) {
   return {gpus_fed(supply.mean, per_gpu, safety).value(), gpus_fed(supply.low, per_gpu, safety).value(),
@@ -381,9 +389,11 @@ void judge_phase(const Job& job, Phase& p) {
   p.supply.metric = fmt::format("{}.{}", m.point().workload, m.metric);
   p.supply.differs = grounds.like.differs;
   p.supply.basis = all.basis;
+  const std::string store = p.is_expected()        ? describe(all.mean, p.unit) + " expected"
+                            : p.curve->saturated() ? describe(m.mean, p.unit)
+                                                   : "not known";
   p.supply.from = {"G6", named(*job::find_formula("G6")),
-                   fmt::format("min({} * {}, {}, not known)", p.nodes, describe(m.per_client(), p.unit),
-                               p.curve->saturated() ? describe(m.mean, p.unit) : "not known"),
+                   fmt::format("min({} * {}, {}, not known)", p.nodes, describe(m.per_client(), p.unit), store),
                    all.mean, p.unit};
   const auto ratio = [&](double supply) { return supply / p.need_here(); };
   p.headroom = {ratio(all.mean), ratio(all.low), ratio(all.high)};

@@ -50,7 +50,7 @@ std::string why_missing(const Job& job, const Need& need, const Phase& phase, st
           return fmt::format("{} was not proven {} in {:.0f} % of its repetitions", point.id, need.cache,
                              std::ceil(point.cache_unproven_share * 100));
         if ((need.cache.empty() || point.cache == need.cache) && point.repetitions < 2)
-          return fmt::format("{} has {}, which bounds nothing", point.id,
+          return fmt::format("{} has {}: too few for a range", point.id,
                              point.repetitions == 0 ? "no repetition that counts" : "one repetition");
       }
     }
@@ -83,9 +83,11 @@ void add_gpus_fed(Sizing& s) {
   s.basis = least.supply.basis;
   s.gpus_fed = gpus_fed(s.job, s.phases);
   s.measured_nodes = s.job.cluster.nodes;
-  for (const Phase& p : s.phases) s.measured_nodes = std::min(s.measured_nodes, p.nodes);
+  for (const Phase& p : s.phases)
+    s.measured_nodes = std::min(s.measured_nodes, p.is_expected() ? p.curve->measured_to() : p.nodes);
+  for (const Phase& p : s.phases)
+    if (least.headroom.mean >= 1 || (p.gpus_fed && p.is_expected())) s.basis = std::max(s.basis, p.supply.basis);
   if (least.headroom.mean < 1) return;
-  for (const Phase& p : s.phases) s.basis = std::max(s.basis, p.supply.basis);
   const bool all_pass =
       std::all_of(s.phases.begin(), s.phases.end(), [](const Phase& p) { return p.outcome == Outcome::pass; });
   if (s.capacity.outcome == Outcome::fail || (s.capacity.outcome == Outcome::inconclusive && all_pass))
@@ -110,7 +112,8 @@ std::string title_of(const Sizing& s) {
 
 /// The result of a phase whose demand is the same for any number of GPUs.
 std::string limit_of(const Phase& p) {
-  return fmt::format("{} gives {} of {}", p.title, format_in_unit(p.supply.value.mean, p.unit),
+  if (p.is_expected()) return fmt::format(" {}: {}", p.title, p.explanation);
+  return fmt::format(" {} gives {} of {}.", p.title, format_in_unit(p.supply.value.mean, p.unit),
                      format_in_unit(p.need_here(), p.unit));
 }
 
@@ -129,7 +132,8 @@ std::string sentence_of_part(const Sizing& s, const Phase& p) {
       fmt::format("Measured on {:.0f} of {:.0f} nodes{}: {} for {} ({:.0f} GPUs, {}).", p.nodes, s.job.cluster.nodes,
                   p.local ? ", on local storage" : "", missed ? "not enough" : "enough",
                   p.nodes == 1 ? "that node" : "those nodes", p.gpus, times(p.headroom.mean));
-  if (missed) out += " " + limit_of(p) + ".";
+  if (missed) out += limit_of(p);
+  if (p.local) out += kOwnStorage;
   if (p.outcome != Outcome::fail)
     out += fmt::format(" Whether the shared storage feeds {:.0f} nodes was not measured.", s.job.cluster.nodes);
   return out;
@@ -145,7 +149,21 @@ std::string next_limit_of(const Sizing& s) {
   const double fed = next->gpus_fed->mean;
   return fed > kMany * s.job.cluster.gpus()
              ? fmt::format(" {} alone would feed more than {:.0f} times as many.", next->title, kMany)
+         : next->is_expected()
+             ? fmt::format(" {} alone is expected to feed {:.0f}{}.", next->title, fed, bounds(*next->gpus_fed))
              : fmt::format(" {} alone would feed {:.0f}.", next->title, fed);
+}
+
+/// "this storage feeds 96 [86, 101] of 128 GPUs". Of more nodes than were measured it is expected.
+std::string gpus_fed_in_words(const Sizing& s) {
+  if (!s.gpus_fed) return "Nothing that feeds GPUs was measured";
+  const Bounded& fed = *s.gpus_fed;
+  const auto guess = std::ranges::find_if(s.phases, [](const Phase& p) { return p.gpus_fed && p.is_expected(); });
+  if (guess != s.phases.end())
+    return fmt::format("this storage is expected to feed {:.0f} [{:.0f}, {:.0f}] of {:.0f} GPUs, extrapolated from {}",
+                       fed.mean, fed.low, fed.high, s.job.cluster.gpus(), guess->measured_on());
+  return fmt::format("this storage feeds {:.0f}{} of {:.0f} GPUs{}", fed.mean, bounds(fed), s.job.cluster.gpus(),
+                     s.basis == Basis::modelled ? ", modelled" : "");
 }
 
 std::string sentence_of_gpus(const Sizing& s) {
@@ -153,13 +171,10 @@ std::string sentence_of_gpus(const Sizing& s) {
   const bool short_of_supply =
       s.limiting != "capacity" && std::ranges::any_of(s.phases, [](const Phase& p) { return p.headroom.mean < 1; });
   const bool limits_gpus = short_of_supply && kind_of(s.limiting).grows;
-  std::string out = s.gpus_fed ? fmt::format("this storage feeds {:.0f}{} of {:.0f} GPUs", s.gpus_fed->mean,
-                                             bounds(*s.gpus_fed), gpus)
-                               : "Nothing that feeds GPUs was measured";
-  if (s.gpus_fed && s.basis != Basis::measured) out += fmt::format(", {}", to_string(s.basis));
+  std::string out = gpus_fed_in_words(s);
   if (limits_gpus) out += "; cause: " + title_of(s);
   out += ".";
-  if (short_of_supply && !limits_gpus) out += " " + limit_of(limiting_phase(s)) + ".";
+  if (short_of_supply && !limits_gpus) out += limit_of(limiting_phase(s));
   if (limits_gpus && s.gpus_fed && s.gpus_fed->mean < gpus) out += next_limit_of(s);
   return out;
 }

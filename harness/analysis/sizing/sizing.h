@@ -71,6 +71,10 @@ struct Phase {
 
   /// The need of those nodes.
   double need_here() const;
+  /// Beyond the measured numbers of nodes?
+  bool is_expected() const { return supply.basis == Basis::extrapolated; }
+  /// The numbers that it is then extrapolated from: "1, 2 nodes".
+  std::string measured_on() const;
   /// Does it apply to the whole job? A supply that misses the need of a few nodes misses that of all.
   bool answers_job() const { return whole || outcome == Outcome::fail; }
 };
@@ -166,7 +170,7 @@ struct Sizing {
   int exit_code = 0;
   std::optional<NoiseFloor> noise;  // of the system that was measured first; set by the caller
   std::optional<Bounded> gpus_fed;  // nothing when no phase that feeds them was measured by all nodes
-  double measured_nodes = 1;        // of the job: fewer than it has where a phase shows no more
+  double measured_nodes = 1;        // of the job: fewer than it has where a phase was measured by no more
   Basis basis = Basis::measured;
   std::vector<Phase> phases;  // worst first
   std::vector<Scaling> scaling;

@@ -63,6 +63,7 @@ Json phase(const Phase& p) {
       {"basis", to_string(p.supply.basis)}, {"run", p.supply.run},           {"point", p.supply.point},
       {"metric", p.supply.metric}};
   put(supply, p.supply.from);
+  if (p.is_expected()) supply["extrapolated_from"] = p.measured_on();
   Json one{{"phase", p.phase},
            {"title", p.title},
            {"need", p.need},

@@ -77,7 +77,8 @@ def _finding(scaling: Scaling, title: str, sizing: Sizing) -> str:
     past = scaling.crossing is not None and scaling.crossing > scaling.measured_to_gpus
     guess = ", extrapolated" if past else ""
     nodes, gpus = plural(int(sizing.job.nodes), "node"), sizing.job.gpus
-    fed = f"{nodes} feed{'s' if sizing.job.nodes == 1 else ''} {min(phase.gpus_fed.median, gpus):g} of {gpus:g}" if phase and phase.gpus_fed else ""
+    feed = "are expected to feed" if phase and phase.supply.basis == "extrapolated" else "feeds" if sizing.job.nodes == 1 else "feed"
+    fed = f"{nodes} {feed} {min(phase.gpus_fed.median, gpus):g} of {gpus:g}" if phase and phase.gpus_fed else ""
     if phase and not phase.demand.grows_with_gpus:
         if scaling.crossing is None:
             return f"{title}: not enough with as many nodes as are shown"

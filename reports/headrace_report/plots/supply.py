@@ -85,7 +85,8 @@ def _finding(sizing: Sizing) -> str:
     worst = min(short, key=lambda phase: phase.headroom)
     more = f", and {len(short) - 1} more" if len(short) > 1 else ""
     need = worst.demand.need * worst.share(sizing.job)
-    return f"{worst.title} gets {quantity(worst.supply.median, worst.unit)} of {quantity(need, worst.unit)}{more}"
+    gets = "is expected to get" if worst.supply.basis == "extrapolated" else "gets"
+    return f"{worst.title} {gets} {quantity(worst.supply.median, worst.unit)} of {quantity(need, worst.unit)}{more}"
 
 
 def _describe(sizing: Sizing) -> str:

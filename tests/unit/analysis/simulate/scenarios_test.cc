@@ -286,7 +286,8 @@ void lie_between(const Supply& supply, double clients, double low, double high) 
 TEST(Supply, ContinuesAsTheCountsGrew) {
   const std::vector<Counted> straight{{1, 10, 10, 10}, {2, 20, 20, 20}}, bent{{1, 10, 10, 10}, {3, 15, 15, 15}};
   lie_between({.measured = straight}, 8, 80, 80);
-  lie_between({.measured = straight, .saturated = true}, 8, 20, 20);
+  lie_between({.measured = {{1, 20, 20, 20}, {2, 20, 20, 20}}, .saturated = true}, 8, 20, 20);
+  lie_between({.measured = straight, .saturated = true}, 8, 80, 80);  // the counts themselves still grew
   lie_between({.measured = straight}, 1.5, 15, 15);
   lie_between({.measured = straight}, 0.5, 5, 5);
   lie_between({.measured = straight, .most = 50}, 8, 50, 50);
@@ -296,6 +297,30 @@ TEST(Supply, ContinuesAsTheCountsGrew) {
 }
 
 TEST(Supply, OneCountLeavesItsGrowthOpen) { lie_between({.measured = {{2, 20, 20, 20}}}, 8, 20, 80); }
+
+TEST(Supply, ExpectedRatesAreThoseOfASimulatedStorm) {
+  const Supply supply{.measured = {{1, 350e6, 330e6, 370e6}, {4, 900e6, 850e6, 950e6}}};
+  constexpr unsigned kNodes = 16;
+  std::vector<double> rates;
+  for (unsigned i = 0; i < kSeeds; ++i) {
+    Random random(mix(mix(kSeed) + i));
+    const Course course(supply, random);
+    Storm storm{.flows = std::vector<Flow>(kNodes, Flow{.bytes = 1e9}), .speeds = {course.client()}};
+    storm.store = [&course](double clients) { return course.at(clients); };
+    rates.push_back(kNodes * 1e9 / run(storm).end_s);
+  }
+  const Quantiles stormed = quantiles_of(rates), expected = expected_rate(supply, kNodes);
+  EXPECT_NEAR(expected.low / stormed.low, 1, 1e-9);
+  EXPECT_NEAR(expected.median / stormed.median, 1, 1e-9);
+  EXPECT_NEAR(expected.high / stormed.high, 1, 1e-9);
+  SimulationPlan plan{.jobs = {job_of(kNodes)}};
+  plan.system.save = supply;
+  const Simulation s = simulate(plan);
+  const Spread* save = s.scales[0].find(Figure::save_time);
+  ASSERT_NE(save, nullptr);
+  EXPECT_NEAR(14e9 / save->median / expected.median, 1, 1e-3);
+  EXPECT_NEAR(14e9 / save->high / expected.low, 1, 1e-3);
+}
 
 TEST(Supply, BoundsAreThoseOf95Percent) {
   const Supply supply{.measured = {{1, 100, 80, 125}}};

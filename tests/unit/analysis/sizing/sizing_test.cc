@@ -99,8 +99,11 @@ TEST(Sizing, ALocalDiskNeitherFeedsNorStarvesOtherNodes) {
     EXPECT_EQ(fix(s, "storage"), nullptr);
     EXPECT_NE(s.sentence.find(std::string("Measured on 1 of 64 nodes, on local storage: ") + enough), std::string::npos)
         << s.sentence;
-    EXPECT_NE(s.sentence.find("Whether the shared storage feeds 64 nodes was not measured."), std::string::npos)
+    EXPECT_NE(s.sentence.find("Each node with such storage of its own gets as much. "
+                              "Whether the shared storage feeds 64 nodes was not measured."),
+              std::string::npos)
         << s.sentence;
+    EXPECT_EQ(s.sentence.find("expected"), std::string::npos) << s.sentence;
     for (const Scaling& one : s.scaling) {
       EXPECT_LT(one.supply.size(), one.gpus.size());
       EXPECT_EQ(one.gpus[one.supply.size() - 1], 8);
@@ -159,7 +162,7 @@ TEST(Sizing, OneRepetitionIsNoSupply) {
   EXPECT_FALSE(s.gpus_fed);
   const auto cold = std::ranges::find(s.not_measured, "cold_epoch", &NotMeasured::phase);
   ASSERT_NE(cold, s.not_measured.end());
-  EXPECT_EQ(cold->why, "small_file_read has one repetition, which bounds nothing");
+  EXPECT_EQ(cold->why, "small_file_read has one repetition: too few for a range");
 }
 
 TEST(Sizing, ZeroInTimeIsNoRate) {
@@ -261,13 +264,54 @@ TEST(Sizing, ASaturatedSupplyStopsGrowing) {
   }
   const Sizing s = size(job(), "job.yaml", runs);
   EXPECT_TRUE(phase(s, "cold_epoch").curve->saturated());
-  EXPECT_NEAR(phase(s, "cold_epoch").supply.value.mean, 10.4e6, 1);
+  EXPECT_NEAR(phase(s, "cold_epoch").supply.value.mean, 10.4e6, 0.1e6);
   EXPECT_EQ(phase(s, "cold_epoch").outcome, Outcome::fail);
   const Scaling& curve = s.scaling[0];
   EXPECT_EQ(curve.measured_to_gpus, 16);
   for (std::size_t i = 0; i < curve.gpus.size(); ++i)
     EXPECT_EQ(curve.extrapolated[i], curve.gpus[i] > 16) << curve.gpus[i];
   EXPECT_EQ(*curve.crossing, 10);  // 10.4 MB/s
+}
+
+/// Nodes that gave those rates in one run each, all at once.
+std::vector<StoredRun> runs_of(const std::vector<std::pair<unsigned, double>>& rates) {
+  std::vector<StoredRun> runs;
+  for (const auto& [nodes, rate] : rates) {
+    runs.push_back(run_of("n1", "2026-01-31T1" + std::to_string(runs.size()) + ":00:00Z"));
+    add(runs.back(), "small_file_read", "read_bandwidth", rate);
+    runs.back().points[0].nodes = nodes;
+  }
+  return runs;
+}
+
+TEST(Sizing, MoreNodesThanWereMeasuredAreExpected) {
+  const auto runs = runs_of({{1, 20e6}, {2, 36e6}});
+  const Sizing s = size(job({"cluster.nodes=64"}), "job.yaml", runs);  // 512 MB/s
+  const Phase& p = phase(s, "cold_epoch");
+  EXPECT_EQ(p.outcome, Outcome::inconclusive);
+  EXPECT_EQ(p.reason, Reason::extrapolated);
+  EXPECT_EQ(p.supply.basis, Basis::extrapolated);
+  EXPECT_LT(p.supply.value.mean, 0.8 * 32 * 36e6);  // two nodes' rate times 32
+  EXPECT_EQ(p.explanation.find("Expected with 64 nodes, extrapolated from 1, 2 nodes: "), 0u) << p.explanation;
+  EXPECT_EQ(s.sentence.find("this storage is expected to feed "), 0u) << s.sentence;
+  EXPECT_NE(s.sentence.find("] of 512 GPUs, extrapolated from 1, 2 nodes"), std::string::npos) << s.sentence;
+  EXPECT_EQ(s.measured_nodes, 2);
+  EXPECT_EQ(s.basis, Basis::extrapolated);
+  EXPECT_NE(sizing_json(s).find("\"extrapolated_from\": \"1, 2 nodes\""), std::string::npos);
+}
+
+TEST(Sizing, AnExpectationMayFailAndNeverPasses) {
+  const auto outcome = [](const std::vector<StoredRun>& runs, const char* step) {
+    const Sizing s = size(job({"cluster.nodes=64", std::string("step.time=") + step}), "job.yaml", runs);
+    EXPECT_EQ(s.sentence.find("this storage is expected to feed "), 0u) << s.sentence;
+    return phase(s, "cold_epoch").outcome;
+  };
+  const auto grows = runs_of({{1, 20e6}, {2, 40e6}}), flat = runs_of({{1, 40e6}, {8, 41e6}});
+  EXPECT_EQ(outcome(grows, "100s"), Outcome::inconclusive);  // a hundredth of what it gives
+  EXPECT_EQ(outcome(grows, "100ms"), Outcome::fail);
+  EXPECT_EQ(outcome(flat, "1s"), Outcome::fail);  // in proportion it would get 328 MB/s, of 512
+  EXPECT_EQ(outcome(flat, "2s"), Outcome::fail);  // 256 MB/s are needed
+  EXPECT_EQ(outcome(flat, "100s"), Outcome::inconclusive);
 }
 
 TEST(Sizing, FixesNameTheirBasis) {
@@ -465,7 +509,7 @@ dataset: {layout: files, samples: 400e6, sample_size: 110kB, decoded_size: 60211
 loader: {workers_per_gpu: 4}
 model: {parameters: 9e9}
 parallelism: {sharding: zero1}
-checkpoint: {interval: 20min, stall: 30s, restore: 2min, keep: 3}
+checkpoint: {interval: 20min, stall: 40s, restore: 2min, keep: 3}
 cache: {available: 1TB}
 )";
 
