@@ -174,6 +174,8 @@ class Server(http.server.ThreadingHTTPServer):
 
 
 class FaultyStore:
+    handler = Handler
+
     def __init__(self, objects, bucket="bucket", port=0, **faults):
         self.bucket, self.objects, self.port, self.faults = bucket, objects, port, Faults()
         for name, value in faults.items():
@@ -214,7 +216,7 @@ class FaultyStore:
             return sorted(key for key in self.objects if key.startswith(prefix))
 
     def __enter__(self):
-        self.server = Server(("127.0.0.1", self.port), Handler)
+        self.server = Server(("127.0.0.1", self.port), self.handler)
         self.server.store = self
         self.endpoint = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()

@@ -44,6 +44,11 @@ class Aws:
             lent = {"accessKeyId": self.keys(), "secretAccessKey": "S", "sessionToken": "T",
                     "expiration": int(1000 * (time.time() + self.life))}
             return 200, json.dumps({"roleCredentials": lent}).encode()
+        if path == "/token":
+            right = {"grantType": "refresh_token", "clientId": "ID", "clientSecret": "HUSH", "refreshToken": "AGAIN"}
+            if json.loads(body) != right:
+                return 400, json.dumps({"error": "invalid_grant", "error_description": f"of {body}"}).encode()
+            return 200, json.dumps({"accessToken": "NEWLOGIN", "expiresIn": 3600, "refreshToken": "LATER"}).encode()
         if method == "POST":
             action = urllib.parse.parse_qs(body)["Action"][0]
             return 200, (f'<{action}Response xmlns="https://sts.amazonaws.com/doc/2011-06-15/"><{action}Result><Credentials>'
@@ -121,6 +126,15 @@ def sso(home, aws):
                        "sso_start_url = https://x\n") | {"AWS_ENDPOINT_URL_SSO": aws.url}
 
 
+def ended_login(home, aws, refresh="AGAIN"):
+    name = hashlib.sha1(b"my").hexdigest()
+    settings, login = sso(home, aws), home / f".aws/sso/cache/{name}.json"
+    login.write_text(json.dumps({"accessToken": "LOGIN", "expiresAt": when(-60), "clientId": "ID", "clientSecret": "HUSH",
+                                 "refreshToken": refresh, "registrationExpiresAt": when(3600), "startUrl": "https://x"}))
+    login.chmod(0o600)
+    return settings | {"AWS_ENDPOINT_URL_SSO_OIDC": aws.url}, login
+
+
 def process(home, aws):
     program = home / "keys.sh"
     program.write_text("#!/bin/sh\ncat <<'E'\n" + json.dumps({"Version": 1, "AccessKeyId": "LENT1", "SecretAccessKey": "S",
@@ -163,6 +177,30 @@ def test_a_source_that_refuses_is_named_with_its_answer(headrace, home, source):
                 sso: "SSO of profile default", container: "the container's role"}[source] in said, said
         assert not store.seen, "nothing is asked without keys"
         assert not any(secret in said for secret in ("JWT", "POD", "LOGIN")), said
+
+
+def test_an_expired_login_is_renewed_once_and_kept(headrace, home):
+    with Aws() as aws, FaultyStore(OBJECTS) as store:
+        settings, login = ended_login(home, aws)
+        for _ in range(2):
+            done = headrace.command(*MEASURE, endpoint=store.endpoint, **settings)
+            assert done.returncode == 0 and "NEWLOGIN" not in done.stdout + done.stderr, done
+        assert [path for _, path, *_ in aws.seen].count("/token") == 1, aws.seen
+        bearers = {headers["x-amz-sso_bearer_token"] for _, path, headers, _ in aws.seen if path.startswith("/federation/")}
+        kept = json.loads(login.read_text())
+        assert bearers == {"NEWLOGIN"} and (kept["accessToken"], kept["refreshToken"], kept["startUrl"]) == ("NEWLOGIN", "LATER", "https://x")
+        assert login.stat().st_mode & 0o777 == 0o600 and len(list(login.parent.iterdir())) == 1
+
+
+def test_a_login_that_cannot_be_renewed_names_the_command(headrace, home):
+    with Aws() as aws, FaultyStore(OBJECTS) as store:
+        settings, login = ended_login(home, aws, refresh="USEDUP")
+        before = login.read_bytes()
+        done = headrace.command(*MEASURE, endpoint=store.endpoint, **settings)
+        said = " ".join((done.stdout + done.stderr).split())
+        assert done.returncode == 1 and "400 invalid_grant" in said and "run `aws sso login --profile default`" in said, done
+        assert not store.seen and login.read_bytes() == before
+        assert not any(secret in said for secret in ("LOGIN", "HUSH", "USEDUP")), said
 
 
 def test_an_instance_without_a_role_does_not_sign(headrace, home):

@@ -69,6 +69,33 @@ def test_one_object_and_the_whole_bucket(headrace):
         assert every.repetition["phases"][0]["operations"] == len(objects) + 2, every
 
 
+def test_patterns_name_objects_and_a_missing_one_is_an_error(headrace):
+    objects = {f"set/{n:03}.tar": b"x" * 1000 for n in range(3)} | {"set/003.tar": b"", "set/a/0.bin": b"y", "set/b/1.bin": b"z"}
+    with FaultyStore(objects) as store:
+        for pattern, count in (("{000..002}.tar", 3), ("{000..003}.tar", 3), ("*.tar", 3), ("{a,b}", 2), ("[ab]/*.bin", 2),
+                               ("a/{0..0}.bin", 1)):
+            run = headrace(store.endpoint, {**OBJECTS, "path": f"s3://bucket/set/{pattern}"})
+            assert run.code == 0 and run.repetition["phases"][0]["operations"] == count, (pattern, run)
+        for pattern, words in (("{000..005}.tar", "2 of 6 objects that it names are missing, s3://bucket/set/004.tar first"),
+                               ("{a,c}", "1 of 2 objects that it names are missing, s3://bucket/set/c first"),
+                               ("{007..009}.tar", "no object lies below it")):
+            run = headrace(store.endpoint, {**OBJECTS, "path": f"s3://bucket/set/{pattern}"})
+            assert run.code == 1 and words in run.why, (pattern, run)
+
+
+@pytest.mark.parametrize("name, path, words", [
+    ("0.tar", "set", "tar shards. Runs headrace measure shard_stream s3://bucket/set"),
+    ("a/0.parquet", "set", "Parquet files. Runs headrace measure shard_stream s3://bucket/set"),
+    ("0.parquet", "set/*.parquet", "Parquet files. Runs headrace measure shard_stream"),
+    ("0.jpg", "set", "images. Runs headrace measure small_file_read s3://bucket/set"),
+    ("0", "set", "small files. Runs headrace measure small_file_read s3://bucket/set"),
+])
+def test_the_workload_follows_from_the_keys(headrace, name, path, words):
+    with FaultyStore({f"set/{name}": b"x" * 1000, "set/.hidden.png": b"x", "set/1.tar.part": b"x"}) as store:
+        done = headrace.command("measure", f"s3://bucket/{path}", "--dry-run", endpoint=store.endpoint)
+    assert done.returncode == 0 and words in done.stderr and "read-profile" not in done.stderr, done
+
+
 def test_long_listings_are_read_page_by_page(headrace):
     objects = made(25, 10) | {"set/empty": b"", "set/folder/": b""}
     with FaultyStore(objects, page=4) as store:

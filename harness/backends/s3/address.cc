@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "harness/backends/s3/sessions.h"
 #include "harness/base/error.h"
 #include "harness/base/object_path.h"
 
@@ -51,6 +52,8 @@ void append_encoded(std::string& to, std::string_view text, bool path) {
 Address::Address(const Settings& settings, const std::string& bucket) {
   std::string scheme = "https", host = fmt::format("s3.{}.amazonaws.com", settings.region);
   if (settings.region.starts_with("cn-")) host += ".cn";
+  const std::string_view zone = zone_of(bucket);
+  if (!zone.empty()) host = fmt::format("s3express-{}.{}.amazonaws.com", zone, settings.region);
   const bool own = !settings.endpoint.empty();
   std::string path = "/";
   if (own) {
@@ -62,8 +65,8 @@ Address::Address(const Settings& settings, const std::string& bucket) {
       host.resize(slash);
     }
   }
-  virtual_host_ =
-      settings.style == Style::virtual_host || (settings.style == Style::automatic && !own && is_label(bucket));
+  virtual_host_ = settings.style == Style::virtual_host ||
+                  (!own && is_label(bucket) && (settings.style == Style::automatic || !zone.empty()));
   // The default port is in no header, and so is not signed.
   const std::string usual = scheme == "https" ? ":443" : ":80";
   if (host.ends_with(usual)) host.resize(host.size() - usual.size());

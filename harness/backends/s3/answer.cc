@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "harness/backends/s3/key_renewal.h"
+#include "harness/backends/s3/sessions.h"
 
 namespace headrace::s3 {
 namespace {
@@ -120,6 +121,7 @@ std::string advice(const Answer& answer, const Settings& settings, const Address
 std::string without_secrets(std::string_view words, const Settings& settings) {
   std::string clean = settings.secrets.struck_out(words);
   if (settings.renewal) clean = settings.renewal->struck_out(clean);
+  if (settings.sessions) clean = settings.sessions->struck_out(std::move(clean));
   return signatures_struck_out(clean);
 }
 

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <initializer_list>
 #include <map>
@@ -28,6 +29,7 @@ constexpr const char* kInstanceHost = "http://169.254.169.254";
 constexpr const char* kInstanceHost6 = "http://[fd00:ec2::254]";
 constexpr int kTries = 3;
 constexpr double kMetadata_s = 2, kInstance_s = 1;
+constexpr std::int64_t kLoginAhead_s = 900;  // as botocore
 
 std::string value_in(const Section& section, const char* key) {
   const auto found = section.find(key);
@@ -55,6 +57,14 @@ std::int64_t unix_time_of(const std::string& text) {
     offset_s = (zone[sign] == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
   }
   return ::timegm(&parts) - offset_s;
+}
+
+std::string text_of_time(std::int64_t unix_s) {
+  const time_t when = unix_s;
+  struct tm utc {};
+  ::gmtime_r(&when, &utc);
+  std::array<char, 32> text{};
+  return {text.data(), ::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
 struct KeyNames {
@@ -202,7 +212,7 @@ class Chain {
                                    encoded(arn), encoded(session), encoded(token)),
                .headers = {"Content-Type: application/x-www-form-urlencoded", "Accept: application/xml"}},
               words, {token});
-          return self.of_sts(answer.body, words);
+          return keys_of_xml(answer.body, words);
         }};
   }
 
@@ -227,27 +237,77 @@ class Chain {
     const auto sha1 = hex_digest_of("SHA1", session.empty() ? start : session);
     if (!sha1) throw RunError(words + ": OpenSSL has no SHA-1, which names the file of the login");
     const std::string path = fmt::format("{}/.aws/sso/cache/{}.json", config_.home, *sha1);
-    const std::string login = fmt::format("run `aws sso login --profile {}`", name);
-    return {words, [self = *this, words, path, login, account, role, region] {
-              const auto text = self.places_.file(path);
-              if (!text) throw RunError(fmt::format("{}: there is no login in {}: {}", words, path, login));
-              const json cache = object_of(*text, words + ", " + path);
-              const std::string token = text_in(cache, "accessToken");
-              const std::int64_t expires_s = unix_time_of(text_in(cache, "expiresAt"));
-              if (token.empty() || expires_s <= ::time(nullptr))
-                throw RunError(fmt::format("{}: the login in {} has expired: {}", words, path, login));
+    const Login login{.words = words,
+                      .path = path,
+                      .region = region,
+                      .command = fmt::format("run `aws sso login --profile {}`", name),
+                      .renews = !session.empty()};
+    return {words, [self = *this, words, login, account, role, region] {
+              const std::string token = self.token_of(login);
               std::string url = self.config_.sso;
               if (url.empty()) url = fmt::format("https://portal.sso.{}.amazonaws.com", region);
               const KeyAnswer answer =
                   self.asked({.url = fmt::format("{}/federation/credentials?role_name={}&account_id={}", url,
                                                  encoded(role), encoded(account)),
                               .headers = {"x-amz-sso_bearer_token: " + one_line(token, words)}},
-                             words, {token}, login);
+                             words, {token}, login.command);
               const json object = object_of(answer.body, words);
               const auto lent = object.find("roleCredentials");
               return keys_in(lent != object.end() && lent->is_object() ? *lent : json::object(),
                              {"accessKeyId", "secretAccessKey", "sessionToken", "expiration"}, words);
             }};
+  }
+
+  /// What `aws sso login` left.
+  struct Login {
+    std::string words, path, region, command;
+    bool renews = false;                                                     // as those of an sso-session alone do
+    std::shared_ptr<json> renewed = std::make_shared<json>(json::object());  // kept where the file cannot be
+  };
+  static std::int64_t end_of(const json& login, const char* name = "expiresAt") {
+    return unix_time_of(text_in(login, name));
+  }
+
+  std::string token_of(const Login& login) const {
+    const auto text = places_.file(login.path);
+    if (!text) throw RunError(fmt::format("{}: there is no login in {}: {}", login.words, login.path, login.command));
+    json cache = object_of(*text, login.words + ", " + login.path);
+    if (end_of(*login.renewed) > end_of(cache)) cache = *login.renewed;
+    const std::int64_t now_s = ::time(nullptr);
+    const bool can = !text_in(cache, "refreshToken").empty() && !text_in(cache, "clientId").empty() &&
+                     !text_in(cache, "clientSecret").empty() && end_of(cache, "registrationExpiresAt") > now_s;
+    if (login.renews && can && end_of(cache) - now_s < kLoginAhead_s) try {
+        cache = renewed(cache, login, now_s);
+        *login.renewed = cache;
+        if (places_.save) places_.save(login.path, cache.dump());
+      } catch (const RunError&) {
+        if (end_of(cache) <= now_s) throw;  // else the old one serves until it ends
+      }
+    const std::string token = text_in(cache, "accessToken");
+    if (token.empty() || end_of(cache) <= now_s)
+      throw RunError(fmt::format("{}: the login in {} has expired: {}", login.words, login.path, login.command));
+    return token;
+  }
+
+  json renewed(json cache, const Login& login, std::int64_t now_s) const {
+    const std::string url =
+        config_.oidc.empty() ? fmt::format("https://oidc.{}.amazonaws.com", login.region) : config_.oidc;
+    const std::string secret = text_in(cache, "clientSecret"), token = text_in(cache, "refreshToken");
+    const json body{{"grantType", "refresh_token"},
+                    {"clientId", text_in(cache, "clientId")},
+                    {"clientSecret", secret},
+                    {"refreshToken", token}};
+    const KeyAnswer answer =
+        asked({.url = url + "/token", .body = body.dump(), .headers = {"Content-Type: application/json"}},
+              login.words + " (the login has expired)", {secret, token}, login.command);
+    const json fresh = object_of(answer.body, login.words);
+    const auto life = fresh.find("expiresIn");
+    if (text_in(fresh, "accessToken").empty() || life == fresh.end() || !life->is_number_unsigned())
+      throw RunError(fmt::format("{}: {} gives no accessToken with expiresIn: {}", login.words, url, login.command));
+    cache["accessToken"] = fresh["accessToken"];
+    cache["expiresAt"] = text_of_time(now_s + life->get<std::int64_t>());
+    if (!text_in(fresh, "refreshToken").empty()) cache["refreshToken"] = fresh["refreshToken"];
+    return cache;
   }
 
   KeySource process(const std::string& name, const std::string& command) const {
@@ -363,17 +423,10 @@ class Chain {
         fmt::format("x-amz-date: {}", signer.date()), "x-amz-content-sha256: " + *hash,
         "Content-Type: application/x-www-form-urlencoded"};
     if (!base.token.empty()) headers.push_back("x-amz-security-token: " + base.token);
-    return of_sts(
+    return keys_of_xml(
         asked({.url = url, .body = body, .headers = std::move(headers)}, words, {base.key_id, base.secret, base.token})
             .body,
         words);
-  }
-
-  static Keys of_sts(const std::string& body, const std::string& words) {
-    json object;
-    for (const char* name : {"AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"})
-      object[name] = std::string(element(body, name));
-    return keys_in(object, {"AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"}, words);
   }
 
   std::string sts_url() const {
@@ -401,7 +454,7 @@ class Chain {
       const std::string code(element(answer.body, "Code")), message(element(answer.body, "Message"));
       said = fmt::format("{}", answer.status);
       if (!code.empty()) said += fmt::format(" {} ({})", code, message);
-      for (const char* name : {"code", "Code", "message", "Message"})
+      for (const char* name : {"code", "Code", "message", "Message", "error", "error_description"})
         if (object.is_object() && !text_in(object, name).empty()) said += " " + text_in(object, name);
       if (answer.status == 404 && place.ends_with("/security-credentials/")) said += ": the instance has no role";
     }
@@ -444,6 +497,13 @@ class Chain {
 };
 
 }  // namespace
+
+Keys keys_of_xml(const std::string& body, const std::string& words) {
+  json object;
+  for (const char* name : {"AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"})
+    object[name] = std::string(element(body, name));
+  return keys_in(object, {"AccessKeyId", "SecretAccessKey", "SessionToken", "Expiration"}, words);
+}
 
 std::optional<KeySource> key_source(const KeyConfig& config, const KeyPlaces& places) {
   return Chain(config, places).first();

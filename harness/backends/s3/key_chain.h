@@ -35,7 +35,12 @@ struct KeyPlaces {
   std::function<std::string(const std::string&)> other_writer;
   /// Standard output of a shell command. Throws RunError.
   std::function<std::string(const std::string&)> run;
+  /// Replaces the text of the user's own file, if that is possible.
+  std::function<void(const std::string& path, const std::string& text)> save = {};
 };
+/// Keys in an answer as STS and S3 give them. Throws RunError, which begins with `words`.
+Keys keys_of_xml(const std::string& body, const std::string& words);
+
 /// The places of this process.
 KeyPlaces own_key_places();
 
@@ -46,7 +51,7 @@ struct KeyConfig {
   std::string region;
   std::string home;
   std::vector<std::string> files;  // that the sections were read from
-  std::string sts, sso;            // their endpoints; "" = Amazon's
+  std::string sts, sso, oidc;      // their endpoints; "" = Amazon's
   std::string ca_bundle;           // as in Settings
 };
 

@@ -22,6 +22,7 @@
 #include "harness/backends/s3/transfer.h"
 #include "harness/base/deadline.h"
 #include "harness/base/error.h"
+#include "harness/base/files/replace_own.h"
 #include "harness/base/system/spawn.h"
 #include "harness/base/system/writers.h"
 
@@ -166,7 +167,8 @@ KeyPlaces own_key_places() {
                 const std::string why = other_writer_of(real);
                 return why.empty() ? other_writer_of(real.parent_path()) : why;
               },
-          .run = [](const std::string& command) { return ShellCommand(command).output(); }};
+          .run = [](const std::string& command) { return ShellCommand(command).output(); },
+          .save = [](const std::string& path, const std::string& text) { files::replace_own(path, text); }};
 }
 
 }  // namespace headrace::s3

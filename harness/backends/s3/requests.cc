@@ -27,7 +27,10 @@ Requests::Requests(std::shared_ptr<const Settings> settings, const std::string& 
       multi_(curl_multi_init()),
       slots_(slots) {
   if (multi_ == nullptr) throw RunError("libcurl gives no handle");
-  if (settings_->is_signed())
+  if (settings_->sessions) session_ = settings_->sessions->of(*settings_, bucket);
+  if (session_)
+    signer_.emplace(Keys{}, settings_->region, kExpressService, kSessionToken);
+  else if (settings_->is_signed())
     signer_.emplace(Keys{settings_->key_id, settings_->secret, settings_->token, 0}, settings_->region);
   curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, static_cast<long>(slots));
   curl_multi_setopt(multi_, CURLMOPT_PIPELINING, static_cast<long>(CURLPIPE_NOTHING));
@@ -43,10 +46,12 @@ Requests::~Requests() {
 }
 
 void Requests::renew_keys() {
-  if (!settings_->renewal) return;
+  KeyRenewal* const renewal = session_ ? session_.get() : settings_->renewal.get();
+  if (renewal == nullptr) return;
   const std::int64_t now_s = std::time(nullptr);
-  if (std::exchange(renewed_s_, now_s) == now_s) return;
-  auto keys = settings_->renewal->current(now_s);
+  if (renewed_s_ == now_s) return;
+  auto keys = renewal->current(now_s);
+  renewed_s_ = now_s;
   if (keys != lent_) signer_->take(*keys);
   lent_ = std::move(keys);
 }
@@ -55,7 +60,9 @@ void Requests::start(std::uint32_t slot, const Ask& ask) {
   renew_keys();
   slots_[slot] = {.begin_ns = now_ns(), .in_flight = true};
   ++in_flight_;
-  transfers_[slot]->prepare(ask);
+  Ask sent = ask;
+  if (session_) sent.md5 = {};  // directory buckets know no Content-MD5
+  transfers_[slot]->prepare(sent);
   send(slot);
 }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/backends/object_store.h"
+#include "harness/backends/s3/sessions.h"
 #include "harness/backends/s3/transfer.h"
 #include "harness/base/random.h"
 
@@ -90,7 +91,8 @@ class Requests {
   const Address address_;
   const unsigned retries_;
   const std::atomic<int>* const stop_;
-  std::uint64_t asked_to_stop_ns_ = 0;  // 0 = it was not yet
+  std::uint64_t asked_to_stop_ns_ = 0;   // 0 = it was not yet
+  std::shared_ptr<KeyRenewal> session_;  // of a directory bucket; nullptr = another bucket
   std::optional<Signer> signer_;
   std::int64_t renewed_s_ = 0;        // Unix time of the last look
   std::shared_ptr<const Keys> lent_;  // that the signer has

@@ -27,7 +27,7 @@ if(NOT LIBCURL_WORKS)
 endif()
 
 set(s3_sources address.cc settings.cc signer.cc answer.cc transfer.cc requests.cc readers.cc listing.cc digest.cc
-  uploads.cc key_chain.cc key_renewal.cc key_service.cc)
+  uploads.cc key_chain.cc key_renewal.cc key_service.cc sessions.cc)
 list(TRANSFORM s3_sources PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
 list(APPEND s3_sources ${PROJECT_SOURCE_DIR}/harness/base/secrets.cc ${PROJECT_SOURCE_DIR}/harness/base/system/spawn.cc
   ${PROJECT_SOURCE_DIR}/harness/base/system/writers.cc)

@@ -153,7 +153,7 @@ class Parts final : public ObjectWriter {
       if (why_.empty()) why_ = what + ": the server answered 200, without an ETag: nothing proves what it has taken";
       return OperationError::kWrongData;
     }
-    sealed_ = answer.sealed;
+    sealed_ = answer.sealed || !zone_of(bucket_).empty();
     if (part < sums_.size() && !sealed_ && is_md5(etag) && etag != hex_of(sums_[part])) {
       if (why_.empty())
         why_ = fmt::format(
@@ -288,9 +288,10 @@ class S3Engine final : public StorageEngine, public ObjectStore {
     const Address address(*known, parse_url(url).bucket);
     return fmt::format("{}, {} style, region {}, {}", address.origin(),
                        address.virtual_host() ? "virtual-host" : "path", known->region,
-                       !known->is_signed() ? "not signed: no keys were found"
-                       : known->renewal    ? "signed with the keys of " + known->source
-                                           : "signed");
+                       !known->is_signed()                       ? "not signed: no keys were found"
+                       : !zone_of(parse_url(url).bucket).empty() ? "signed with the keys of a session"
+                       : known->renewal                          ? "signed with the keys of " + known->source
+                                                                 : "signed");
   }
   RequestCounts counts() const override { return ledger_.counts(); }
 

@@ -9,6 +9,7 @@
 
 #include "harness/backends/s3/digest.h"
 #include "harness/backends/s3/key_chain.h"
+#include "harness/backends/s3/sessions.h"
 #include "harness/base/error.h"
 
 namespace headrace::s3 {
@@ -162,6 +163,7 @@ Settings read_settings(const KeyPlaces& places) {
     throw RunError(fmt::format("AWS_PROFILE names {}, and neither ~/.aws/credentials nor ~/.aws/config has it", asked));
 
   Settings settings;
+  settings.sessions = std::make_shared<Sessions>(places.ask);
   settings.key_id = first_of({"AWS_ACCESS_KEY_ID"});
   settings.secret = first_of({"AWS_SECRET_ACCESS_KEY"});
   settings.token = first_of({"AWS_SESSION_TOKEN"});
@@ -208,6 +210,7 @@ Settings read_settings(const KeyPlaces& places) {
                       .files = files,
                       .sts = endpoint_of("STS", "sts"),
                       .sso = endpoint_of("SSO", "sso"),
+                      .oidc = endpoint_of("SSO_OIDC", "sso_oidc"),
                       .ca_bundle = settings.ca_bundle};
     for (const auto& [section, values] : keys)
       for (const auto& [key, value] : values) sources.sections[section][key] = value;

@@ -13,6 +13,7 @@
 namespace headrace::s3 {
 
 class KeyRenewal;
+class Sessions;
 struct KeyPlaces;
 struct KeySource;
 
@@ -29,6 +30,7 @@ struct Settings {
   std::string no_keys;                  // the answer of a source that the user did not configure
   Secrets secrets;                      // the keys, the token, and passwords of proxies
   std::shared_ptr<KeyRenewal> renewal;  // of keys that expire; nullptr = they do not
+  std::shared_ptr<Sessions> sessions;   // of directory buckets
 
   bool is_signed() const { return !key_id.empty(); }
   /// Fetches the first keys. Throws RunError if a configured source has none.

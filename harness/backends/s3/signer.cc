@@ -24,10 +24,11 @@ void append_hex(std::string& to, const Sha256& hash) {
 
 }  // namespace
 
-Signer::Signer(Keys keys, std::string region, std::string service)
+Signer::Signer(Keys keys, std::string region, std::string service, std::string token_name)
     : keys_(std::move(keys)),
       region_(std::move(region)),
       service_(std::move(service)),
+      token_name_(std::move(token_name)),
       context_(EVP_MD_CTX_new()),
       sha256_(EVP_MD_fetch(nullptr, "SHA256", nullptr)) {
   if (context_ != nullptr && sha256_ != nullptr) return;
@@ -105,12 +106,15 @@ std::string_view Signer::authorization(const Request& request) {
   if (!request.content_md5.empty()) text_.append("content-md5:").append(request.content_md5).append("\n");
   text_.append("host:").append(request.host).append("\n");
   if (has_hash) text_.append("x-amz-content-sha256:").append(request.payload_hash).append("\n");
+  if (!request.session_mode.empty())
+    text_.append("x-amz-create-session-mode:").append(request.session_mode).append("\n");
   text_.append("x-amz-date:").append(date()).append("\n");
-  if (!keys_.token.empty()) text_.append("x-amz-security-token:").append(keys_.token).append("\n");
+  if (!keys_.token.empty()) text_.append(token_name_).append(":").append(keys_.token).append("\n");
   signed_headers_ = request.content_md5.empty() ? "host" : "content-md5;host";
   if (has_hash) signed_headers_ += ";x-amz-content-sha256";
+  if (!request.session_mode.empty()) signed_headers_ += ";x-amz-create-session-mode";
   signed_headers_ += ";x-amz-date";
-  if (!keys_.token.empty()) signed_headers_ += ";x-amz-security-token";
+  if (!keys_.token.empty()) signed_headers_.append(";").append(token_name_);
   text_.append("\n").append(signed_headers_).append("\n").append(has_hash ? request.payload_hash : kEmptyBody);
   const Sha256 canonical = hash(text_, "");
 

@@ -22,8 +22,8 @@ using Sha256 = std::array<unsigned char, 32>;
 /// for a longer path or query than before.
 class Signer {
  public:
-  /// Throws RunError when OpenSSL has no SHA-256.
-  Signer(Keys keys, std::string region, std::string service = "s3");
+  /// `token_name`: of the header with the keys' token. Throws RunError when OpenSSL has no SHA-256.
+  Signer(Keys keys, std::string region, std::string service = "s3", std::string token_name = "x-amz-security-token");
   ~Signer();
   Signer(const Signer&) = delete;
   Signer& operator=(const Signer&) = delete;
@@ -35,6 +35,7 @@ class Signer {
     std::string_view query{};         // encoded, sorted by name
     std::string_view content_md5{};   // of the header Content-MD5; "" = it is not sent
     std::string_view payload_hash{};  // of x-amz-content-sha256; "" = the header is not sent, the body empty
+    std::string_view session_mode{};  // of x-amz-create-session-mode; "" = it is not sent
   };
   /// The value of the header Authorization for the time of date().
   std::string_view authorization(const Request& request);
@@ -46,6 +47,7 @@ class Signer {
   /// The value of the header x-amz-date: "20130524T000000Z".
   std::string_view date() const { return {date_.data(), 16}; }
   const std::string& token() const { return keys_.token; }
+  const std::string& token_name() const { return token_name_; }
 
  private:
   Sha256 hash(std::string_view first, std::string_view second);
@@ -56,7 +58,7 @@ class Signer {
   Sha256 hmac(const Key& key, std::string_view text);
 
   Keys keys_;
-  const std::string region_, service_;
+  const std::string region_, service_, token_name_;
   evp_md_ctx_st* context_;
   evp_md_st* sha256_;
   std::int64_t unix_s_ = -1;

@@ -134,7 +134,7 @@ void Transfer::prepare(const Ask& ask) {
     lines_[1].assign("x-amz-date: ").append(signer.date());
     lines_[2].assign("x-amz-content-sha256: ").append(kUnsignedPayload);
     count = 3;
-    if (!signer.token().empty()) lines_[count++].assign("x-amz-security-token: ").append(signer.token());
+    if (!signer.token().empty()) lines_[count++].assign(signer.token_name()).append(": ").append(signer.token());
   }
   std::size_t all = 0;
   for (std::size_t i = 0; i < count; ++i) list_[all++].data = lines_[i].data();

@@ -15,6 +15,7 @@
 #include "harness/backends/s3/key_chain.h"
 #include "harness/backends/s3/key_renewal.h"
 #include "harness/backends/s3/listing.h"
+#include "harness/backends/s3/sessions.h"
 #include "harness/backends/s3/settings.h"
 #include "harness/backends/s3/signer.h"
 #include "harness/base/error.h"
@@ -351,6 +352,116 @@ TEST(KeyChain, ALoginOfSsoIsUsedUntilItExpires) {
   EXPECT_NE(why_not(variables, {{"/h/.aws/config", config}}, aws.ask()).find("no login"), std::string::npos);
   EXPECT_NE(why_not({{"HOME", "/h"}, {"AWS_PROFILE", "lost"}}, of("{}"), aws.ask()).find("no [sso-session other]"),
             std::string::npos);
+}
+
+TEST(KeyChain, AnExpiredLoginOfASessionIsRenewed) {
+  const std::string portal =
+                        "https://portal.sso.eu-west-1.amazonaws.com/federation/credentials?role_name=R&account_id=1",
+                    oidc = "https://oidc.eu-west-1.amazonaws.com/token";
+  const std::string rest =
+      R"("clientId":"I","clientSecret":"hush","refreshToken":"again","registrationExpiresAt":"2099-01-01T00:00:00Z"})";
+  const std::string old = R"({"accessToken":"A","expiresAt":"2001-01-01T00:00:00Z",)" + rest;
+  FakeAws aws;
+  aws.answers[portal] = {
+      200,
+      R"({"roleCredentials":{"accessKeyId":"SSO","secretAccessKey":"S","sessionToken":"T","expiration":4070908800000}})"};
+  aws.answers[oidc] = {200, R"({"accessToken":"B","expiresIn":3600})"};
+  const std::map<std::string, std::string> variables{{"HOME", "/h"}};
+  const auto of = [](const std::string& login, bool session = true) {
+    return std::map<std::string, std::string>{
+        {"/h/.aws/config", std::string("[default]\nsso_account_id = 1\nsso_role_name = R\n") +
+                               (session ? "sso_session = my\n[sso-session my]\n" : "") +
+                               "sso_region = eu-west-1\nsso_start_url = my\n"},
+        {"/h/.aws/sso/cache/3ece1471f44f63177cbc35ba0b904e0c096b6783.json", login}};
+  };
+  EXPECT_EQ(settings(variables, of(old), aws.ask()).key_id, "SSO");
+  ASSERT_EQ(aws.asked.size(), 2u);
+  EXPECT_EQ(aws.asked[0].body,
+            R"({"clientId":"I","clientSecret":"hush","grantType":"refresh_token","refreshToken":"again"})");
+  EXPECT_EQ(aws.asked[1].headers, std::vector<std::string>{"x-amz-sso_bearer_token: B"});
+  // A login without a session, or without a registration, is not renewed.
+  aws.asked.clear();
+  EXPECT_NE(why_not(variables, of(old, false), aws.ask()).find("run `aws sso login"), std::string::npos);
+  std::string ended = old;
+  ended.replace(ended.find("2099"), 4, "2001");
+  EXPECT_NE(why_not(variables, of(ended), aws.ask()).find("has expired: run `aws sso login"), std::string::npos);
+  EXPECT_TRUE(aws.asked.empty());
+  aws.answers[oidc] = {400, R"({"error":"invalid_grant","error_description":"not again, hush"})"};
+  const std::string why = why_not(variables, of(old), aws.ask());
+  EXPECT_NE(why.find("/token answered: 400 invalid_grant"), std::string::npos) << why;
+  EXPECT_NE(why.find("run `aws sso login --profile default`"), std::string::npos) << why;
+  EXPECT_EQ(why.find("hush"), std::string::npos) << why;
+  aws.answers[oidc] = {200, R"({"accessToken":"B"})"};
+  EXPECT_NE(why_not(variables, of(old), aws.ask()).find("no accessToken with expiresIn"), std::string::npos);
+}
+
+constexpr const char *kDirectory = "data--usw2-az1--x-s3",
+                     *kDirectoryHost = "data--usw2-az1--x-s3.s3express-usw2-az1.us-west-2.amazonaws.com";
+
+TEST(Sessions, AreOfDirectoryBuckets) {
+  EXPECT_EQ(zone_of(kDirectory), "usw2-az1");
+  for (const char* other : {"data", "data--x-s3", "--usw2-az1--x-s3", "data--usw2-az1--x-s3-old", "x-s3", ""})
+    EXPECT_EQ(zone_of(other), "") << other;
+  Settings s;
+  s.region = "us-west-2";
+  for (const Style style : {Style::automatic, Style::path}) {
+    s.style = style;
+    EXPECT_EQ(Address(s, kDirectory).origin(), std::string("https://") + kDirectoryHost);
+  }
+  s.endpoint = "http://127.0.0.1:80";
+  EXPECT_EQ(Address(s, kDirectory).base(), "/data--usw2-az1--x-s3/");
+}
+
+TEST(Signer, AgreesWithBotocoreOnSessions) {
+  Signer opens({"AKIDEXAMPLE", "secret", "basetoken", 0}, "us-west-2", kExpressService);
+  opens.set_time(k20130524T000000Z);
+  EXPECT_EQ(signature(opens.authorization({.method = "GET",
+                                           .host = kDirectoryHost,
+                                           .path = "/",
+                                           .query = "session=",
+                                           .payload_hash = kNoBody,
+                                           .session_mode = "ReadWrite"})),
+            "dc6165e1fca359b6339892f4a82a27086ea8901cf5e6a096972f0ab964746bdd");
+  Signer uses({"ASIASESSION", "sessionsecret", "sessiontoken", 0}, "us-west-2", kExpressService, kSessionToken);
+  uses.set_time(k20130524T000000Z);
+  const Signer::Request get{.method = "GET", .host = kDirectoryHost, .path = "/set/a", .payload_hash = kNoBody};
+  const std::string header(uses.authorization(get));
+  EXPECT_NE(header.find(";x-amz-date;x-amz-s3session-token, "), std::string::npos) << header;
+  EXPECT_EQ(signature(header), "29a48f499aab6af1948cee21faea856891d720fefd448ed806b7011fd9367924");
+}
+
+TEST(Sessions, AreOpenedOnceAndMayOnlyRead) {
+  FakeAws aws;
+  const std::string url = std::string("https://") + kDirectoryHost + "/?session=";
+  aws.answers[url] = {200, kSts};
+  const std::map<std::string, std::string> variables{
+      {"AWS_ACCESS_KEY_ID", "KEYID"}, {"AWS_SECRET_ACCESS_KEY", "hidden"}, {"AWS_REGION", "us-west-2"}};
+  const Settings s = settings(variables, {}, aws.ask());
+  EXPECT_FALSE(s.sessions->of(s, "data"));
+  const auto session = s.sessions->of(s, kDirectory);
+  EXPECT_TRUE(aws.asked.empty());
+  EXPECT_EQ(session->current(1)->key_id, "ASIA");
+  EXPECT_EQ(s.sessions->of(s, kDirectory), session);
+  EXPECT_EQ(session->current(2)->token, "T");
+  ASSERT_EQ(aws.asked.size(), 1u);
+  EXPECT_EQ(aws.asked[0].headers.back(), "x-amz-create-session-mode: ReadWrite");
+  EXPECT_EQ(s.sessions->struck_out("not lent to you").find("lent"), std::string::npos);
+  EXPECT_FALSE(settings({}, {}, aws.ask()).sessions->of(settings({}, {}, aws.ask()), kDirectory));
+
+  aws.asked.clear();
+  aws.answers[url] = {403, "<E><Code>AccessDenied</Code><Message>KEYID may not</Message></E>"};
+  const Settings denied = settings(variables, {}, aws.ask());
+  try {
+    denied.sessions->of(denied, kDirectory)->current(1);
+    ADD_FAILURE() << "there is no session";
+  } catch (const RunError& e) {
+    const std::string why = e.what();
+    EXPECT_NE(why.find("open a session of s3://data--usw2-az1--x-s3: "), std::string::npos) << why;
+    EXPECT_NE(why.find("403 AccessDenied"), std::string::npos) << why;
+    EXPECT_NE(why.find("s3express:CreateSession"), std::string::npos) << why;
+    EXPECT_EQ(why.find("KEYID"), std::string::npos) << why;
+  }
+  EXPECT_EQ(aws.asked.back().headers.back(), "x-amz-create-session-mode: ReadOnly");
 }
 
 TEST(KeyChain, AProcessPrintsKeys) {
