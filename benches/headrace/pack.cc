@@ -1,4 +1,4 @@
-// headrace pack: a folder of images into shards.
+// headrace pack: a folder of images, or other shards, into shards.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -91,8 +91,11 @@ pack::Options options_of(const PackArguments& given) {
 void report_plan(const pack::Plan& plan) {
   std::uint64_t files = 0, size = 0;
   for (const auto& sample : plan.from.samples) files += sample.count, size += plan.from.bytes(sample);
-  print_line(Text::format("{}: {} samples of {} classes in {} files, {}", plan.options.source, plan.order.size(),
-                          plan.from.classes.size(), files, bytes(size)));
+  print_line(plan.from.in_shards()
+                 ? Text::format("{}: {} samples in {} {} shards, {}", plan.options.source, plan.order.size(),
+                                plan.from.shards.count(), formats::to_string(plan.from.format), bytes(size))
+                 : Text::format("{}: {} samples of {} classes in {} files, {}", plan.options.source, plan.order.size(),
+                                plan.from.classes.size(), files, bytes(size)));
   for (const auto& [why, count] : plan.from.left_out) print_line(Text::format("  left out: {} ({})", count, why));
   if (plan.as.own_classes) print_line("  classes: the numbers in the .cls files, not those of the folders");
   for (const std::string& name : plan.from.empty_files)
@@ -115,11 +118,16 @@ int pack(const Shared& shared, const PackArguments& given) {
   pack::Options options = options_of(given);
   Node node("");
   if (is_object_path(options.source)) options.store = node.backends().storage(object_engine()).object_store();
-  if (options.store != nullptr && given.rehearse)
-    throw UsageError("pack: --rehearse reads files of a folder; for objects compare `headrace measure` of both");
+  const auto refuse_rehearsal = [&given](const char* of) {
+    if (given.rehearse)
+      throw UsageError(
+          fmt::format("pack: --rehearse reads files of a folder; for {} compare `headrace measure` of both", of));
+  };
+  if (options.store != nullptr) refuse_rehearsal("objects");
   if (is_object_path(given.target)) throw UsageError("pack: --to is a folder: copy finished shards into the store");
   pack::Plan plan = pack::plan(options, reported);
   progress.clear();
+  if (plan.from.in_shards()) refuse_rehearsal("shards");
   report_plan(plan);
   if (given.dry_run) return 0;
   if (given.rehearse) {
@@ -146,11 +154,11 @@ int pack(const Shared& shared, const PackArguments& given) {
 }
 
 void add_pack(Verbs& verbs, Shared& shared) {
-  Verb verb = verbs.add("pack", "Pack a folder of images into shards; the folder is only read");
+  Verb verb = verbs.add("pack", "Pack a folder of images, or other shards, into shards; the folder is only read");
   auto given = std::make_shared<PackArguments>();
   verb.option("DIR", given->source,
               "The images, each class in a folder of its own, or s3://bucket/prefix; files of the same name are packed "
-              "with their image")
+              "with their image. Or tar, TFRecord or MDS shards")
       .required();
   verb.option("--to DIR", given->target,
               "Where shards go: a new or empty folder, or one that an earlier try left, which is continued")

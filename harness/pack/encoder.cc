@@ -22,10 +22,14 @@ namespace {
 
 using formats::Format;
 
-/// Appends the bytes of a file, if it is still the one that was listed.
-void append_file(const Source& source, std::uint32_t file, std::string& out) {
+/// Appends the bytes of a part, if its file or shard is still the one that was listed.
+void append_file(const Source& source, std::uint32_t part, std::string& out) {
   const ImageFolder& from = source.from;
-  const FileTable& files = from.files;
+  const FileTable& files = from.in_shards() ? from.shards : from.files;
+  const Place place = from.in_shards() ? from.places[part] : Place{.shard = part};
+  const std::uint32_t file = place.shard;
+  const std::uint64_t bytes = from.files.size(part);
+  if (file == Place::kText) return void(out.append(from.texts, place.offset, bytes));
   if (source.objects != nullptr) {
     const std::size_t end = out.size();
     out.resize(end + files.size(file));
@@ -42,11 +46,12 @@ void append_file(const Source& source, std::uint32_t file, std::string& out) {
   };
   if (!as_listed()) throw changed();
   const std::size_t begin = out.size();
-  out.resize(begin + files.size(file));
+  out.resize(begin + bytes);
   for (std::size_t at = begin; at < out.size();) {
-    const ssize_t got = ::read(fd.get(), out.data() + at, out.size() - at);
+    const std::uint64_t offset = place.offset + (at - begin);
+    const ssize_t got = ::pread(fd.get(), out.data() + at, out.size() - at, static_cast<off_t>(offset));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw system_error("read", files.full_path(file), at - begin, errno);
+    if (got < 0) throw system_error("read", files.full_path(file), offset, errno);
     if (got == 0) throw changed();
     at += static_cast<std::size_t>(got);
   }
@@ -59,7 +64,7 @@ void encode_tar(const Source& source, const Sample& sample, std::string& out) {
   bool labelled = sample.label < 0;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
     const std::uint32_t file = from.order[sample.first + i];
-    const std::string part = cut_extension(from.files.name(file)).second;
+    const std::string part = from.part(file);
     labelled = labelled || part == "cls";
     formats::put_tar_header(key + "." + part, from.files.size(file), out);
     append_file(source, file, out);
@@ -79,7 +84,7 @@ void encode_record(const Source& source, const Sample& sample, std::string& out)
   for (std::uint32_t i = 0; i < sample.count; ++i) {
     const std::uint32_t file = from.order[sample.first + i];
     const std::string_view path = from.files.name(file);
-    const std::string part = cut_extension(path).second;
+    const std::string part = from.part(file);
     bytes.clear();
     append_file(source, file, bytes);
     if (!formats::is_image(part)) {
@@ -92,7 +97,8 @@ void encode_record(const Source& source, const Sample& sample, std::string& out)
   }
   if (sample.label >= 0) {
     example.add_number("image/class/label", sample.label);
-    example.add_bytes("image/class/text", from.classes[static_cast<std::size_t>(sample.label)]);
+    if (!from.classes.empty())
+      example.add_bytes("image/class/text", from.classes[static_cast<std::size_t>(sample.label)]);
   }
   formats::put_record(example.serialized(), out);
 }
@@ -107,7 +113,7 @@ std::string column_of(std::string_view part) {
   return part == kImageColumn || part == kClassColumn ? "." + std::string(part) : std::string(part);
 }
 std::string part_of(const ImageFolder& from, const Sample& sample, std::uint32_t number) {
-  return cut_extension(from.files.name(from.order[sample.first + number])).second;
+  return from.part(from.order[sample.first + number]);
 }
 
 void encode_mds(const Source& source, const Sample& sample, const Encoding& as, std::string& out) {
@@ -150,11 +156,14 @@ bool has_own_classes(const ImageFolder& from) {
                   name_of(from, *without)));
 }
 
+bool has_class(const Sample& sample) { return sample.label >= 0; }
+
 }  // namespace
 
 Encoding encoding_of(const ImageFolder& from, Format format) {
   Encoding as{.format = format, .columns = {}, .own_classes = format == Format::tar && has_own_classes(from)};
   if (format != Format::mds) return as;
+  if (from.whole) return as.columns = from.columns, as;
   std::map<std::string, std::set<std::string>> columns;  // and the endings of their files
   for (const Sample& sample : from.samples)
     for (std::uint32_t i = 0; i < sample.count; ++i) {
@@ -169,6 +178,10 @@ Encoding encoding_of(const ImageFolder& from, Format format) {
         fmt::format("pack: {} has no .{} of the same name, which others have: all samples of MDS have the same columns",
                     name_of(from, sample), *parts.begin()));
   }
+  const bool classes = std::ranges::any_of(from.samples, has_class);
+  if (const auto none = std::ranges::find_if_not(from.samples, has_class); classes && none != from.samples.end())
+    throw UsageError(fmt::format("pack: {} has no class, which others have: all samples of MDS have the same columns",
+                                 name_of(from, *none)));
   for (const auto& [name, parts] : columns) {
     // Named anew: clang 14 lets no lambda capture a structured binding.
     const auto all = [&of_column = parts](std::string_view one, std::string_view other) {
@@ -181,7 +194,7 @@ Encoding encoding_of(const ImageFolder& from, Format format) {
                                                 : "bytes";
     as.columns.push_back({.name = name, .encoding = encoding});
   }
-  if (!from.classes.empty()) as.columns.push_back({.name = kClassColumn, .encoding = "int", .size = kClassBytes});
+  if (classes) as.columns.push_back({.name = kClassColumn, .encoding = "int", .size = kClassBytes});
   std::sort(as.columns.begin(), as.columns.end(),
             [](const formats::MdsColumn& a, const formats::MdsColumn& b) { return a.name < b.name; });
   return as;
@@ -189,6 +202,7 @@ Encoding encoding_of(const ImageFolder& from, Format format) {
 
 void encode(const Source& from, const Sample& sample, const Encoding& as, std::string& out) {
   out.clear();
+  if (from.from.whole && as.format != Format::tar) return append_file(from, from.from.order[sample.first], out);
   if (as.format == Format::mds) return encode_mds(from, sample, as, out);
   as.format == Format::tar ? encode_tar(from, sample, out) : encode_record(from, sample, out);
 }
@@ -196,7 +210,8 @@ void encode(const Source& from, const Sample& sample, const Encoding& as, std::s
 std::uint64_t encoded_bytes(const ImageFolder& from, const Sample& sample, const Encoding& as) {
   const Format format = as.format;
   std::uint64_t bytes = 0;
-  if (format == Format::mds) return from.bytes(sample) + 4 * sample.count + (from.classes.empty() ? 0 : kClassBytes);
+  if (from.whole && format != Format::tar) return from.bytes(sample);
+  if (format == Format::mds) return from.bytes(sample) + 4 * sample.count + (has_class(sample) ? kClassBytes : 0);
   std::string header;
   for (std::uint32_t i = 0; i < sample.count; ++i) {
     const std::uint32_t file = from.order[sample.first + i];
@@ -206,13 +221,13 @@ std::uint64_t encoded_bytes(const ImageFolder& from, const Sample& sample, const
       continue;
     }
     header.clear();
-    formats::put_tar_header(from.key(sample) + "." + cut_extension(from.files.name(file)).second, size, header);
+    formats::put_tar_header(from.key(sample) + "." + from.part(file), size, header);
     bytes += header.size() + size + formats::tar_padding(size);
   }
   if (format == Format::tfrecord) {
     const std::string_view path = from.files.name(from.order[sample.first]);
     return bytes + 256 + path.size() +
-           (sample.label < 0 ? 0 : from.classes[static_cast<std::size_t>(sample.label)].size());
+           (from.classes.empty() ? 0 : from.classes[static_cast<std::size_t>(sample.label)].size());
   }
   if (sample.label >= 0) bytes += 2 * formats::kTarBlock + (header.size() - formats::kTarBlock);
   return bytes;

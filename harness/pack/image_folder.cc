@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include "harness/backends/formats/format.h"
@@ -18,8 +19,11 @@
 #include "harness/base/error.h"
 #include "harness/base/parallel.h"
 #include "harness/base/system/open_quiet.h"
+#include "harness/pack/shard_listing.h"
 #include "harness/workload/data/data_set/block_pattern.h"
 #include "harness/workload/data/data_set/walk.h"
+#include "harness/workload/data/mds_index.h"
+#include "harness/workload/data/shard_files.h"
 
 namespace headrace::pack {
 namespace {
@@ -55,23 +59,8 @@ std::string left_out_for(std::string_view name, bool folder) {
   return usual ? "" : "unusual extension";
 }
 
-/// No reader may find two images, or two parts of one name, in a sample.
-void check_parts(const ImageFolder& from, const Sample& sample) {
-  if (sample.count == 1) return;
-  std::map<std::string, std::uint32_t> parts;
-  for (std::uint32_t i = 0; i < sample.count; ++i) {
-    const std::uint32_t file = from.order[sample.first + i];
-    std::string part = std::string(".").append(cut_extension(from.files.name(file)).second);
-    if (formats::is_image(part.substr(1))) part = "image";
-    const auto [other, is_new] = parts.emplace(part, file);
-    if (!is_new)
-      throw UsageError(fmt::format("pack: {} and {} would both be the {} of one sample: rename one",
-                                   from.files.full_path(other->second), from.files.full_path(file), part));
-  }
-}
-
-void look_at_all(ImageFolder& from, const DataProgress& progress) {
-  const FileTable& files = from.files;
+/// `files`: of `from`, or its shards.
+void look_at_all(ImageFolder& from, const FileTable& files, const DataProgress& progress) {
   from.stamps.resize(files.count());
   parallel_for(files.count(), kThreads, [&](unsigned, std::uint64_t item) {
     const auto file = static_cast<std::uint32_t>(item);
@@ -195,6 +184,63 @@ Walked listing(const std::string& path, bool follow_links, ObjectStore* store, c
   }
 }
 
+/// Opens them where they are files.
+LookInto look_into(const FileTable& files) {
+  return [&files](std::uint32_t file) -> formats::BytesAt {
+    return [&files, file](std::uint64_t offset, unsigned char* to, std::uint64_t length) -> std::int64_t {
+      if (files.holds_objects()) return 0;
+      const system::UniqueFd fd = system::open_quiet(files.root_fd(), files.path(file), O_NOFOLLOW);
+      return fd ? formats::bytes_of_file(fd.get())(offset, to, length) : 0;
+    };
+  };
+}
+
+/// Tables and archives of many samples, which would become one sample each.
+void refuse_tables(const FileTable& files) {
+  constexpr std::string_view kTables[] = {"Parquet", "Arrow IPC", "FFCV", "LMDB", "ArrayRecord"};
+  for (std::uint32_t file = 0; file < files.count(); ++file)
+    if (formats::has_image_extension(files.name(file))) return;
+  for (std::uint32_t file = 0; file < files.count(); ++file) {
+    const formats::Foreign what = formats::foreign_format(files.name(file), [](auto...) { return 0; });
+    if (std::ranges::find(kTables, what.name) != std::end(kTables))
+      throw UsageError(
+          fmt::format("pack: {} is {}, which is not packed: write its samples as files or tar shards with the library "
+                      "that reads it, or measure it as it is ({})",
+                      files.full_path(file), what.name, what.nearest));
+  }
+}
+
+/// The shards in `walked`, where there is nothing else but side files; else none.
+ShardFiles shards_alone(const Walked& walked) {
+  ShardFiles found = shard_files(walked.files, look_into(walked.files));
+  if (found.format == formats::Format::none) return found;
+  for (std::uint32_t file = 0, next = 0; file < walked.files.count(); ++file) {
+    if (next < found.files.size() && found.files[next] == file)
+      ++next;
+    else if (!formats::is_side_file(walked.files.name(file)))
+      return {};
+  }
+  return found;
+}
+
+void list_shards(ImageFolder& from, Walked& walked, const ShardFiles& found, formats::Format to,
+                 const DataProgress& progress) {
+  if (walked.files.holds_objects())
+    throw UsageError(fmt::format("pack: {} holds {} shards in an object store: copy them to a folder and pack that",
+                                 walked.files.root(), to_string(found.format)));
+  if (found.format == formats::Format::mds)
+    for (const MdsIndexFault& fault : mds_index_faults(walked.files, found.files, walked.empty))
+      throw UsageError("pack: " + fault.words);
+  from.format = found.format;
+  if (found.others > 0) from.left_out.emplace_back("side file of shards", found.others);
+  walked.files.keep_only([&, shards = std::set(found.files.begin(), found.files.end())](std::uint32_t file) {
+    return shards.contains(file);
+  });
+  from.shards = std::move(walked.files);
+  look_at_all(from, from.shards, progress);
+  list_samples(from, to, progress);
+}
+
 }  // namespace
 
 std::pair<std::string_view, std::string> cut_extension(std::string_view path) {
@@ -210,11 +256,18 @@ std::uint64_t ImageFolder::bytes(const Sample& sample) const {
   return bytes;
 }
 
+std::string ImageFolder::part(std::uint32_t file) const {
+  return in_shards() ? std::string(formats::sample_name(files.name(file)).part)
+                     : cut_extension(files.name(file)).second;
+}
+
 std::string ImageFolder::key(const Sample& sample) const {
+  if (in_shards()) return std::string(formats::sample_name(files.name(order[sample.first])).key);
   return key_of(cut_extension(files.name(order[sample.first])).first);
 }
 
 std::vector<std::string> ImageFolder::empty_classes() const {
+  if (classes.empty()) return {};  // labels of shards have no names
   std::vector<bool> seen(classes.size());
   for (const Sample& sample : samples)
     if (sample.label >= 0) seen[static_cast<std::size_t>(sample.label)] = true;
@@ -224,14 +277,34 @@ std::vector<std::string> ImageFolder::empty_classes() const {
   return empty;
 }
 
-ImageFolder list_images(const std::string& path, const DataProgress& progress, bool follow_links, ObjectStore* store) {
+void check_parts(const ImageFolder& from, const Sample& sample) {
+  if (sample.count == 1) return;
+  std::map<std::string, std::uint32_t> parts;
+  for (std::uint32_t i = 0; i < sample.count; ++i) {
+    const std::uint32_t file = from.order[sample.first + i];
+    std::string part = "." + from.part(file);
+    if (formats::is_image(part.substr(1)) && !from.whole) part = "image";
+    const auto [other, is_new] = parts.emplace(part, file);
+    if (!is_new)
+      throw UsageError(fmt::format("pack: {} and {} would both be the {} of one sample: rename one",
+                                   from.files.full_path(other->second), from.files.full_path(file), part));
+  }
+}
+
+ImageFolder list_images(const std::string& path, const DataProgress& progress, bool follow_links, ObjectStore* store,
+                        formats::Format to) {
   Walked walked = listing(path, follow_links, store, progress);
   ImageFolder from;
   from.store = store;
-  from.files = std::move(walked.files);
   from.left_out = std::move(walked.left_out);
+  if (const ShardFiles found = shards_alone(walked); found.format != formats::Format::none) {
+    list_shards(from, walked, found, to, progress);
+    return from;
+  }
+  refuse_tables(walked.files);
+  from.files = std::move(walked.files);
   from.empty_files = std::move(walked.empty);
-  look_at_all(from, progress);
+  look_at_all(from, from.files, progress);
   group(from);
   from.no_image = find_no_image(from);
   classify(from, walked.folders);

@@ -52,15 +52,16 @@ void check_apart(const std::string& folder, const fs::path& place, const std::st
     throw UsageError(fmt::format("pack: {} and {} lie in each other: name another --to", folder, target));
 }
 
-/// The folders of samples, at the places that links lead to.
+/// The folders of samples or shards, at the places that links lead to.
 void check_folders(const Plan& plan) {
-  const FileTable& files = plan.from.files;
+  const bool shards = plan.from.in_shards();
+  const FileTable& files = shards ? plan.from.shards : plan.from.files;
   std::set<std::string> known;
   const auto check = [&](const fs::path& inside) {
     const std::string shown = (fs::path(files.root()) / inside).string();
     const fs::path place = fs::weakly_canonical(shown);
     check_apart(shown, place, plan.options.target);
-    if (MarkedFolder::is_marked(place.string()))
+    if (!shards && MarkedFolder::is_marked(place.string()))
       throw UsageError(fmt::format("pack: {} is headrace's own folder, which holds no samples: move it away", shown));
   };
   for (const std::string& name : plan.from.classes)
@@ -375,7 +376,7 @@ Plan plan(const Options& options, const DataProgress& progress) {
   check_target(options);
   Plan plan;
   plan.options = options;
-  plan.from = list_images(options.source, progress, options.follow_links, options.store);
+  plan.from = list_images(options.source, progress, options.follow_links, options.store, options.format);
   if (options.store == nullptr) check_folders(plan);
   plan.as = encoding_of(plan.from, options.format);
   const bool mds = options.format == formats::Format::mds;

@@ -526,6 +526,7 @@ def test_the_first_file_without_an_image_is_named(headrace):
     assert "no image" not in pack(headrace, "--dry-run").out
     for i in range(3):
         (folder / "a" / f"{i}.jpg").rename(folder / "a" / f"{i}.tar")
+    (folder / "a" / "next.npy").write_bytes(bytes(100))  # shards alone would be taken apart
     outcome = pack(headrace, "--dry-run")
     assert outcome.code == 0 and "no image, packed as it is: a/" in outcome.out and ".tar (a shard, tar)" in outcome.out, outcome
 

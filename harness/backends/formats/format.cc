@@ -83,6 +83,17 @@ Format format_by_content(const BytesAt& from) {
   return Format::none;
 }
 
+bool is_incomplete(std::string_view name) noexcept {
+  constexpr std::string_view kMark = ".incomplete", kBegin = "incomplete.";
+  constexpr std::size_t kRandom = 6, kHex = 32;
+  if (name.starts_with(kBegin)) return name.find('.', kBegin.size()) == kBegin.size() + kHex;
+  const std::size_t mark = name.rfind(kMark);
+  if (mark == name.npos || mark == 0) return false;
+  const std::string_view behind = name.substr(mark + kMark.size());
+  return behind.empty() ||
+         (behind.size() == kRandom && behind.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == behind.npos);
+}
+
 std::string_view by_product(std::string_view name) noexcept {
   constexpr std::string_view kNames[] = {".DS_Store",    "Thumbs.db",  "ehthumbs.db",      "desktop.ini",
                                          "Icon\r",       "__MACOSX",   "@eaDir",           "_SUCCESS",
@@ -93,8 +104,8 @@ std::string_view by_product(std::string_view name) noexcept {
   if (std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames) ||
       std::any_of(std::begin(kBeginnings), std::end(kBeginnings), begins))
     return "of a desktop or a scheduler, no data";
-  constexpr std::string_view kEnds[] = {".part",     ".partial",    ".crdownload", ".aria2",
-                                        ".download", ".incomplete", ".filepart",   ".!qB"};
+  constexpr std::string_view kEnds[] = {".part", ".partial", ".crdownload", ".aria2", ".download", ".filepart", ".!qB"};
+  if (is_incomplete(name)) return kUnfinished;
   if (std::any_of(std::begin(kEnds), std::end(kEnds),
                   [name](std::string_view end) { return name.size() > end.size() && name.ends_with(end); }))
     return kUnfinished;

@@ -23,6 +23,10 @@ std::string_view by_product(std::string_view name) noexcept;
 /// The answer of by_product() for a file that a browser, wget, aria2 or a hub's client has not completed.
 inline constexpr std::string_view kUnfinished = "an unfinished download";
 
+/// The names that TensorFlow Datasets and Hugging Face's datasets give until a file or folder is complete:
+/// "a.incomplete", "1.0.0.incompleteAB12CD", "incomplete.<hex>.1.0.0".
+bool is_incomplete(std::string_view name) noexcept;
+
 /// The same of a path or an object's key, each part of it. A key that ends in '/' is the marker of a folder.
 std::string_view by_product_on_path(std::string_view path) noexcept;
 

@@ -27,6 +27,14 @@ std::optional<MdsColumns> columns_by(const Read& read, std::uint64_t size) {
   return mds_columns(settings);
 }
 
+/// A list of `count` words; else none.
+std::vector<std::string> words_of(const nlohmann::json& settings, const char* key, std::size_t count) {
+  std::vector<std::string> words;
+  if (!settings.contains(key) || !settings[key].is_array() || settings[key].size() != count) return words;
+  for (const auto& word : settings[key]) words.push_back(word.is_string() ? word.get<std::string>() : "");
+  return words;
+}
+
 }  // namespace
 
 std::optional<MdsColumns> mds_columns(std::string_view settings) {
@@ -47,6 +55,8 @@ std::optional<MdsColumns> mds_columns(std::string_view settings) {
       return std::nullopt;
     }
   }
+  columns.names = words_of(json, "column_names", columns.sizes.size());
+  columns.encodings = words_of(json, "column_encodings", columns.sizes.size());
   return columns;
 }
 

@@ -21,6 +21,8 @@ struct MdsColumns {
   std::uint64_t variable = 0;  // columns that have not
   /// The size of each column, in order; nothing: it varies.
   std::vector<std::optional<std::uint32_t>> sizes{};
+  /// Of each, where the settings have one for each.
+  std::vector<std::string> names{}, encodings{};
 };
 
 /// Nothing: these are no settings of an MDS shard.

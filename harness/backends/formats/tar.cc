@@ -164,29 +164,29 @@ bool is_image(std::string_view part) noexcept {
   return std::any_of(std::begin(kImages), std::end(kImages), alike);
 }
 
-std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64_t size) {
-  constexpr unsigned kMost = 64;
+Flaw each_file(const BytesAt& from, std::uint64_t size, const std::function<bool(const TarFile&)>& each) {
   constexpr std::size_t kLongest = 1 << 16;
-  std::map<std::string, unsigned> seen;
-  unsigned samples = 0;
-  std::string key, long_name, records;
-  for (std::uint64_t at = 0; at + kTarBlock <= size;) {
+  std::string long_name, records;
+  std::uint64_t at = 0;
+  while (at + kTarBlock <= size) {
     unsigned char block[kTarBlock];
-    if (from(at, block, kTarBlock) != static_cast<std::int64_t>(kTarBlock)) break;
-    const auto header = is_zero(TarBlock(block)) ? std::nullopt : tar_header(TarBlock(block));
-    if (!header) break;
+    if (from(at, block, kTarBlock) != static_cast<std::int64_t>(kTarBlock)) return Flaw::truncated;
+    if (is_zero(TarBlock(block))) return Flaw::none;
+    const auto header = tar_header(TarBlock(block));
+    if (!header) return Flaw::bad_header;
     at += kTarBlock;
     std::uint64_t bytes = header->size;
     if (header->type == 'x' || header->type == 'L') {
       std::string& to = header->type == 'x' ? records : long_name;
-      if (bytes > kLongest) break;
+      if (bytes > kLongest) return Flaw::unsupported;
       to.resize(bytes);
-      if (from(at, reinterpret_cast<unsigned char*>(to.data()), bytes) != static_cast<std::int64_t>(bytes)) break;
+      if (from(at, reinterpret_cast<unsigned char*>(to.data()), bytes) != static_cast<std::int64_t>(bytes))
+        return Flaw::truncated;
       if (header->type == 'L') to = to.c_str();
     } else if (header->type == '0' || header->type == 'S') {
       for (unsigned char more = header->type == 'S' ? block[kSparseGoesOn] : 0; more != 0; at += kTarBlock) {
         unsigned char map[kTarBlock];
-        if (from(at, map, kTarBlock) != static_cast<std::int64_t>(kTarBlock)) break;
+        if (from(at, map, kTarBlock) != static_cast<std::int64_t>(kTarBlock)) return Flaw::truncated;
         more = map[kMapGoesOn];
       }
       char room[kLongest];
@@ -195,26 +195,39 @@ std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64
       if (const auto path = pax_path(records)) name = *path;
       if (const auto reported = pax_value(records, "size"))
         std::from_chars(reported->data(), reported->data() + reported->size(), bytes);
+      const bool sparse = header->type == 'S' || is_sparse(records);
       long_name.clear();
       records.clear();
-      if (const SampleName sample = sample_name(name); !sample.key.empty() && !is_apple_double(sample)) {
-        if (sample.key != key) {
-          if (samples == kMost) break;
-          ++samples;
-          key = sample.key;
-        }
-        std::string part(is_image(sample.part) ? "image" : sample.part);
-        for (char& c : part) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
-        ++seen[part];
-      }
+      if (!each({.name = name, .offset = at, .bytes = bytes, .sparse = sparse})) return Flaw::none;
     } else {
       long_name.clear();
       records.clear();
       if (header->type >= '1' && header->type <= '6') bytes = 0;
     }
-    if (bytes > size) break;
+    if (bytes > size || at + bytes > size) return Flaw::truncated;
     at += bytes + tar_padding(bytes);
   }
+  return at < size ? Flaw::truncated : Flaw::none;
+}
+
+std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64_t size) {
+  constexpr unsigned kMost = 64;
+  std::map<std::string, unsigned> seen;
+  unsigned samples = 0;
+  std::string key;
+  each_file(from, size, [&](const TarFile& file) {
+    const SampleName sample = sample_name(file.name);
+    if (sample.key.empty() || is_apple_double(sample)) return true;
+    if (sample.key != key) {
+      if (samples == kMost) return false;
+      ++samples;
+      key = sample.key;
+    }
+    std::string part(is_image(sample.part) ? "image" : sample.part);
+    for (char& c : part) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+    ++seen[part];
+    return true;
+  });
   std::vector<std::string> parts;
   for (const auto& [part, count] : seen)
     if (2 * count > samples && parts.size() < 8) parts.push_back(part);

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "harness/backends/formats/bad_sample.h"
 #include "harness/backends/formats/bytes_at.h"
 
 namespace headrace::formats {
@@ -50,8 +52,18 @@ bool is_apple_double(const SampleName& name) noexcept;
 /// Images of any format are one part: a data set may mix them.
 bool is_image(std::string_view part) noexcept;
 
-/// Parts (extensions; "image" for any image) in more than half of the first 64 samples of a tar file. It reads header
-/// by header, of `size` bytes. none when it has no samples.
+/// A file of an archive; of a sparse one the bytes between its holes.
+struct TarFile {
+  std::string_view name;
+  std::uint64_t offset = 0, bytes = 0;
+  bool sparse = false;
+};
+/// Calls `each` for the files of an archive of `size` bytes, until it returns false. It reads header by header. Returns
+/// why an archive cannot be read to its end.
+Flaw each_file(const BytesAt& from, std::uint64_t size, const std::function<bool(const TarFile&)>& each);
+
+/// Parts (extensions; "image" for any image) in more than half of the first 64 samples of a tar file. It has `size`
+/// bytes. none when it has no samples.
 std::vector<std::string> parts_of_first_samples(const BytesAt& from, std::uint64_t size);
 
 // Writing.

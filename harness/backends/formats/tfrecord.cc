@@ -48,6 +48,34 @@ bool get_varint(Bytes& from, std::uint64_t& value) noexcept {
   return false;
 }
 
+/// The next field of `from`, which is shortened by it: its tag, and the bytes of its value. False: there is none.
+bool get_field(Bytes& from, std::uint64_t& tag, Bytes& value) noexcept {
+  if (!get_varint(from, tag)) return false;
+  Bytes rest = from;
+  std::uint64_t length = 0;
+  switch (tag & 7) {
+    case 0:
+      if (!get_varint(rest, length)) return false;
+      length = from.size() - rest.size();
+      break;
+    case 1:
+      length = 8;
+      break;
+    case 2:
+      if (!get_varint(from, length)) return false;
+      break;
+    case 5:
+      length = 4;
+      break;
+    default:
+      return false;
+  }
+  if (length > from.size()) return false;
+  value = from.first(length);
+  from = from.subspan(length);
+  return true;
+}
+
 /// The path from a tf.train.Example (below) to a value of bytes.
 constexpr std::array<std::uint64_t, 5> kToValue{1, 1, 2, 1, 1};
 
@@ -55,24 +83,52 @@ using Fits = bool (Payload::*)(Bytes) const noexcept;
 
 /// The first value of bytes in `message` that `keep` wants, by `fits`; `depth` of kToValue have been gone.
 Bytes find_value(Bytes message, const Payload& keep, Fits fits, std::size_t depth = 0) noexcept {
-  while (!message.empty()) {
-    std::uint64_t tag, length;
-    if (!get_varint(message, tag)) return {};
-    if ((tag & 7) == 0) {  // a number
-      if (!get_varint(message, length)) return {};
-      continue;
-    }
-    if ((tag & 7) == 2 && !get_varint(message, length)) return {};
-    if ((tag & 7) != 2) length = (tag & 7) == 1 ? 8 : (tag & 7) == 5 ? 4 : message.size() + 1;
-    if (length > message.size()) return {};
-    const Bytes field = message.first(length);
-    message = message.subspan(length);
+  std::uint64_t tag;
+  for (Bytes field; get_field(message, tag, field);) {
     if (tag != (kToValue[depth] << 3 | 2)) continue;
     const bool last = depth + 1 == kToValue.size();
     const Bytes found = !last ? find_value(field, keep, fits, depth + 1) : (keep.*fits)(field) ? field : Bytes{};
     if (!found.empty()) return found;
   }
   return {};
+}
+
+constexpr std::uint64_t kFirst = 1 << 3 | 2, kSecond = 2 << 3 | 2, kThird = 3 << 3 | 2;  // tags of messages
+
+/// `kind`: the tag of a feature's list.
+bool get_values(Bytes list, std::uint64_t kind, Feature& into) {
+  std::uint64_t tag, number;
+  for (Bytes field; !list.empty();) {
+    if (!get_field(list, tag, field) || tag >> 3 != 1) return false;
+    if (kind == kFirst && tag == kFirst) {
+      into.bytes.push_back(field);
+    } else if (kind == kSecond && field.size() % sizeof(float) == 0) {
+      for (; !field.empty(); field = field.subspan(sizeof(float)))
+        std::memcpy(&into.floats.emplace_back(), field.data(), sizeof(float));
+    } else if (kind == kThird) {
+      for (; !field.empty(); into.numbers.push_back(static_cast<std::int64_t>(number)))
+        if (!get_varint(field, number)) return false;
+    } else {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// `entry`: of the map of features.
+bool get_feature(Bytes entry, Feature& into) {
+  std::uint64_t tag;
+  Bytes field, kinds;
+  while (!entry.empty()) {
+    if (!get_field(entry, tag, field) || (tag != kFirst && tag != kSecond)) return false;
+    if (tag == kSecond)
+      kinds = field;
+    else
+      into.name.assign(field.begin(), field.end());
+  }
+  while (!kinds.empty())
+    if (!get_field(kinds, tag, field) || !get_values(field, tag, into)) return false;
+  return true;
 }
 
 class RecordParser final : public SampleParser {
@@ -167,6 +223,26 @@ bool record_head(std::span<const unsigned char, kRecordHead> head, std::uint64_t
   std::memcpy(&length, head.data(), sizeof length);
   std::memcpy(&reported, head.data() + sizeof length, sizeof reported);
   return reported == masked(crc32c(head.first(sizeof length)));
+}
+
+bool is_whole_record(std::span<const unsigned char> record) noexcept {
+  if (record.size() < kRecordFoot) return false;
+  std::uint32_t reported;
+  std::memcpy(&reported, record.last<kRecordFoot>().data(), sizeof reported);
+  return reported == masked(crc32c(record.first(record.size() - kRecordFoot)));
+}
+
+std::optional<std::vector<Feature>> example_features(std::span<const unsigned char> record) {
+  std::vector<Feature> found;
+  std::uint64_t tag;
+  for (Bytes features, entry; !record.empty();) {
+    if (!get_field(record, tag, features) || tag != kFirst) return std::nullopt;
+    while (!features.empty())
+      if (!get_field(features, tag, entry) || tag != kFirst || !get_feature(entry, found.emplace_back()))
+        return std::nullopt;
+  }
+  std::sort(found.begin(), found.end(), [](const Feature& a, const Feature& b) { return a.name < b.name; });
+  return found;
 }
 
 void put_record(std::string_view bytes, std::string& out) {

@@ -80,9 +80,11 @@ TEST(FormatTest, NamesByProductsAndSideFiles) {
   for (const char* name :
        {".DS_Store", "._a.jpg", "_SUCCESS", ".nfs0001", "Thumbs.db", "_committed_12", "@eaDir", ".gitkeep"})
     EXPECT_NE(by_product(name), "") << name;
-  for (const char* name : {"0.tar.part", "i.jpg.crdownload", "x.incomplete"})
+  for (const char* name : {"0.tar.part", "i.jpg.crdownload", "x.incomplete", "1.0.0.incompleteAB12CD",
+                           "incomplete.0123456789abcdef0123456789abcdef.1.0.0"})
     EXPECT_EQ(by_product(name), kUnfinished) << name;
-  for (const char* name : {"a.jpg", "_a.jpg", "SUCCESS", "thumbs.jpg", "committed", "part", "a.part.tar"})
+  for (const char* name : {"a.jpg", "_a.jpg", "SUCCESS", "thumbs.jpg", "committed", "part", "a.part.tar",
+                           "incomplete.tar", "x.incompletely"})
     EXPECT_EQ(by_product(name), "") << name;
   EXPECT_EQ(by_product_on_path("set/"), "the marker of a folder");
   EXPECT_EQ(by_product_on_path("set/.cache/x"), "hidden");

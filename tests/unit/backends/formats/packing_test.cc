@@ -12,6 +12,7 @@
 #include <set>
 
 #include "harness/backends/formats/tar.h"
+#include "harness/backends/formats/tfrecord.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/pack/encoder.h"
@@ -58,6 +59,23 @@ class PackingTest : public ::testing::Test {
   TemporaryFolder folder_;
   const std::string source_ = folder_.path() + "/images", target_ = folder_.path() + "/shards";
 };
+
+TEST(ExampleFeaturesTest, AreThoseThatWereWrittenAndNoneOfADamagedRecord) {
+  formats::Example example;
+  example.add_number("label", -3);
+  example.add_bytes("image", "abc");
+  const std::string text = example.serialized();
+  const std::span record(reinterpret_cast<const unsigned char*>(text.data()), text.size());
+  const auto found = formats::example_features(record);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].name, "image");
+  ASSERT_EQ((*found)[0].bytes.size(), 1u);
+  EXPECT_EQ(std::string((*found)[0].bytes[0].begin(), (*found)[0].bytes[0].end()), "abc");
+  EXPECT_EQ((*found)[1].numbers, std::vector<std::int64_t>{-3});
+  for (std::size_t length = 1; length < record.size(); ++length)
+    EXPECT_FALSE(formats::example_features(record.first(length))) << length;
+}
 
 TEST_F(PackingTest, FilesWithOneStemAreASample) {
   put("dog/b.v2.JPEG", 5);
