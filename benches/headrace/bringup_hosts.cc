@@ -365,6 +365,11 @@ std::optional<Record> earlier(const HostsArguments& given) {
   return record;
 }
 
+/// As a later command can give them; "" of the shell's pipes (<(...), /dev/stdin), which are read once.
+std::string lasting_hosts(const std::string& hosts) {
+  return hosts.starts_with("/dev/") || hosts.starts_with("/proc/") ? "" : hosts;
+}
+
 Record record_of(const HostsArguments& given, const std::vector<std::string>& command) {
   check_launch(given.launch);
   std::optional<Record> before = earlier(given);
@@ -374,7 +379,7 @@ Record record_of(const HostsArguments& given, const std::vector<std::string>& co
   Record record = before ? std::move(*before) : Record();
   if (hosts.empty() && !before) throw UsageError("bringup: --hosts FILE is needed: a line for each host");
   join_hosts(record, hosts);
-  if (!given.hosts.empty()) record.hosts_file = given.hosts;
+  if (!given.hosts.empty()) record.hosts_file = lasting_hosts(given.hosts);
   if (!before) record.measuring = measuring_of(given, record.nodes.size());
   set_tests(record.measuring, given, !before);
   if (!given.launch.empty()) record.launch = given.launch;
@@ -382,7 +387,7 @@ Record record_of(const HostsArguments& given, const std::vector<std::string>& co
   record.again = same_again(given);
   if (record.nodes.size() < 2)
     throw UsageError(fmt::format("bringup: at least two hosts are needed, as it measures pairs; {} has {}",
-                                 record.hosts_file,
+                                 given.hosts.empty() ? record.hosts_file : given.hosts,
                                  record.nodes.empty() ? "none" : "only " + record.nodes.front().host.name));
   return record;
 }

@@ -265,11 +265,21 @@ std::string bringup_file(const std::string& path) {
 const bringup::NodeRecord& node_called(const bringup::Record& record, const std::string& name,
                                        const std::string& file) {
   std::vector<std::string> known, own;
+  std::vector<std::size_t> selves;  // that have the name for themselves
   for (const bringup::NodeRecord& node : record.nodes) {
     known.push_back(node.host.name);
-    own.push_back(node.facts ? node.facts->host : "");
+    own.push_back(node.facts && !node.missing.duplicate ? node.facts->host : "");
+    if (is_same_host(own.back(), name)) selves.push_back(own.size() - 1);
   }
+  if (selves.size() > 1)
+    throw UsageError(
+        fmt::format("{}: {} nodes call themselves {}: give each host a name of its own, or ask by another name in the "
+                    "hosts file",
+                    file, selves.size(), name));
   auto at = host_named(known, name);
+  if (at && !selves.empty() && selves.front() != *at)
+    throw UsageError(fmt::format("{}: {} in the hosts file is another node than {}, which calls itself {}", file,
+                                 known[*at], known[selves.front()], name));
   if (!at) at = host_named(own, name);
   if (!at) throw UsageError(fmt::format("{}: no node {}{}", file, name, did_you_mean(name, known)));
   return record.nodes[*at];
@@ -281,10 +291,10 @@ struct NodeVerdict {
 };
 
 NodeVerdict verdict_on(const bringup::Record& record, const bringup::NodeRecord& node) {
-  NodeVerdict verdict{bringup::is_accepted(node.state) ? Outcome::pass
-                      : bringup::is_bad(node.state)    ? Outcome::fail
-                      : node.missing                   ? Outcome::incomplete
-                                                       : Outcome::inconclusive,
+  NodeVerdict verdict{bringup::is_bad(node.state)        ? Outcome::fail
+                      : node.missing                     ? Outcome::incomplete
+                      : bringup::is_accepted(node.state) ? Outcome::pass
+                                                         : Outcome::inconclusive,
                       node.word() == to_string(bringup::NodeState::retested)
                           ? fmt::format("{} passed its retest", node.host.name)
                           : fmt::format("{} is {}", node.host.name, word_of(node.word()))};
@@ -295,16 +305,37 @@ NodeVerdict verdict_on(const bringup::Record& record, const bringup::NodeRecord&
   return verdict;
 }
 
+/// When it ended; 0 = unknown.
+double ended_s(const bringup::SessionRecord& session) {
+  const auto started_s = results::unix_seconds(session.started_utc);
+  return started_s ? *started_s + session.elapsed_s : 0;
+}
+
+/// When the node was measured last: a session that continues or retests others measures some nodes, or none.
+double measured_s(const bringup::Record& record, unsigned node) {
+  for (auto session = record.sessions.rbegin(); session != record.sessions.rend(); ++session)
+    if (std::ranges::find(session->passed, node) != session->passed.end() || session->failed.contains(node))
+      return ended_s(*session);
+  return record.sessions.empty() ? 0 : ended_s(record.sessions.back());
+}
+
+/// A verdict on all nodes is as old as the oldest measurement of an accepted one.
+double measured_s(const bringup::Record& record) {
+  double oldest = record.sessions.empty() ? 0 : ended_s(record.sessions.back());
+  for (unsigned node = 0; node < record.nodes.size(); ++node)
+    if (bringup::is_accepted(record.nodes[node].state)) oldest = std::min(oldest, measured_s(record, node));
+  return oldest;
+}
+
 /// The verdict of a bring-up, or of one of its nodes.
 int verdict_of_bringup(const VerdictArguments& arguments, const std::string& file, const Shared& shared) {
   const bringup::Record record = bringup::concluded_from(file_text(file, std::size_t{1} << 30), file);
-  NodeVerdict reported = arguments.node.empty() ? NodeVerdict{record.word, record.sentence}
-                                                : verdict_on(record, node_called(record, arguments.node, file));
-  const bringup::SessionRecord* const last = record.sessions.empty() ? nullptr : &record.sessions.back();
-  const auto started = last == nullptr ? std::nullopt : results::unix_seconds(last->started_utc);
-  const double ended_s = started ? *started + last->elapsed_s : 0;
-  double age_s = static_cast<double>(std::time(nullptr)) - ended_s;
-  const std::string no_age = why_no_age(ended_s, age_s);
+  const bringup::NodeRecord* const node = arguments.node.empty() ? nullptr : &node_called(record, arguments.node, file);
+  NodeVerdict reported = node == nullptr ? NodeVerdict{record.word, record.sentence} : verdict_on(record, *node);
+  const double at_s =
+      node == nullptr ? measured_s(record) : measured_s(record, static_cast<unsigned>(node - record.nodes.data()));
+  double age_s = static_cast<double>(std::time(nullptr)) - at_s;
+  const std::string no_age = why_no_age(at_s, age_s);
   if (no_age.empty()) age_s = std::max(0.0, age_s);
   const double most_s = max_age(arguments.max_age);
   // Time mends no node: one that is bad stays so until it is tested again.
@@ -319,7 +350,7 @@ int verdict_of_bringup(const VerdictArguments& arguments, const std::string& fil
     print_document(results::json_text({{"word", reported.word},
                                        {"exit_code", code},
                                        {"stale", stale},
-                                       {"age_s", age_json(ended_s, age_s)},
+                                       {"age_s", age_json(at_s, age_s)},
                                        {"node", arguments.node},
                                        {"path", file},
                                        {"why", reported.what}}));
@@ -390,6 +421,7 @@ void add_verdict(Verbs& verbs, Shared& shared) {
   add_expectations_option(verb, a->table);
   verb.alone("--expect", {"FILE", "--json"});
   add_job_options(verb, a->by_job);
+  verb.alone("--replay", {"FILE"});
   verb.does([&shared, a] { return verdict(*a, shared); });
 }
 

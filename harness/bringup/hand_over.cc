@@ -45,13 +45,24 @@ std::string slurm_name(const Record& record, const NodeRecord& node) {
   return is_one && node.facts && first_label(node.facts->host) == label ? label : name;
 }
 
+/// The name that the host has for itself; "" where others call themselves so, too.
+std::string own_name(const Record& record, const NodeRecord& node) {
+  if (!node.facts) return "";
+  const std::string& own = node.facts->host;
+  const auto has_it = [&](const NodeRecord& other) {
+    return other.facts && !other.missing.duplicate && is_same_host(other.facts->host, own);
+  };
+  return std::ranges::count_if(record.nodes, has_it) == 1 ? own : "";
+}
+
 /// Schedulers know hosts by the names that these have for themselves; a hosts file may have addresses.
 std::vector<std::string> scheduler_names(const Record& record, std::span<const unsigned> nodes, Scheduler scheduler) {
   std::vector<std::string> names;
   for (const unsigned node : nodes) {
     const NodeRecord& one = record.nodes[node];
-    if (is_address(one.host.name))
-      names.push_back(one.facts && !one.facts->host.empty() ? one.facts->host : one.host.name);
+    const std::string own = is_address(one.host.name) ? own_name(record, one) : "";
+    if (!own.empty())
+      names.push_back(own);
     else
       names.push_back(scheduler == Scheduler::slurm ? slurm_name(record, one) : one.host.name);
   }

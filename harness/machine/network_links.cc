@@ -156,16 +156,19 @@ bool is_member(const std::string& folder) {
   return fs::exists(folder + "/master", ignored) && kind_of(folder + "/master") != "vrf";
 }
 
+/// "unknown" is what drivers that never set a state leave, and counts as up (Documentation/networking/operstates.rst).
+bool carries(const std::string& operstate) { return operstate == "up" || operstate == "unknown"; }
+
 NetworkLink interface(const std::string& folder, const std::string& name) {
   NetworkLink link;
   link.name = name;
   link.kind = "Ethernet";
   link.state = line(folder + "/operstate");
-  link.up = link.state == "up";
   link.rate = leading_number(line(folder + "/speed")) * 1e6 / 8;  // Mbit/s; -1 when down
   if (link.rate < 0) link.rate = 0;
   link.mtu = read_number(folder + "/mtu").value_or(0);
   read_device(folder + "/device", line(folder + "/dev_port"), link);
+  link.up = link.physical ? carries(link.state) : link.state == "up";
   link.member = is_member(folder);
   read_counters(folder + "/statistics", kEthernetErrors, link);
   if (const auto downs = read_number(folder + "/carrier_down_count")) link.errors["carrier_down_count"] = *downs;
@@ -185,7 +188,7 @@ void read_legs(const std::string& net, NetworkLink& link) {
     const bool all = shares_out(net + "/" + own);
     for (const std::string& leg : lower_interfaces(net + "/" + own)) {
       if (++link.legs > 1 && all) link.carrying = link.legs;
-      link.legs_up += line(net + "/" + leg + "/operstate") == "up";
+      link.legs_up += carries(line(net + "/" + leg + "/operstate"));
     }
   }
   link.rate *= link.carrying;
@@ -333,7 +336,7 @@ std::vector<IpInterface> ip_interfaces(const std::string& sys) {
   };
   for (const std::string& name : entries(sys + "/class/net")) {
     const std::string state = line(sys + "/class/net/" + name + "/operstate");
-    const bool up = state == "up" || state == "unknown";  // which tunnels do not know
+    const bool up = carries(state);
     if (!state.empty()) all.push_back({name, up, !up || has_address(name)});
   }
   return all;

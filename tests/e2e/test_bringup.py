@@ -141,6 +141,10 @@ def test_page_exists_during_the_run(hosts, headrace):
     for pid in processes_of(headrace, 1):
         os.kill(pid, signal.SIGKILL)
     process.communicate(timeout=120)
+    if headrace.results("bringup.json", "cluster")["running"]:
+        for words in (["bringup", "--out", "cluster"], ["verdict", "cluster"]):
+            killed = headrace(*words)
+            assert killed.code in (11, 12) and "or was killed" in killed.out, killed
     done = hosts(6, "--resume", page=True)
     assert_no_accusation(done)
     assert not done.record["running"], done

@@ -219,10 +219,11 @@ void judge(Record& record, const Judged& judged) {
   found.fail = !record.faults.empty() || !before.empty();
   found.error = present < 2;
   found.inconclusive = undecided > 0 || groups.undecided;
-  found.incomplete = present < taking_part;
+  found.incomplete = present < taking_part || record.running;
   record.word = record.signal != 0 ? Outcome::interrupted : worst(found);
   record.sentence = sentence_of(record, taking_part, undecided, before);
   if (!record.doubt.empty()) record.sentence += " " + record.doubt + ".";
+  if (record.running) record.sentence += " It still runs, or was killed: --resume continues it.";
   if (groups.undecided) record.sentence += " It is undecided if storage meets the needs of the job.";
   if (!enough && present >= 2 && present < FaultWords::kFewestNodes)
     record.sentence += fmt::format(" With fewer than {} nodes there is no baseline.", FaultWords::kFewestNodes);

@@ -1,6 +1,7 @@
 #include "harness/machine/examine/examine_network.h"
 
 #include <fmt/format.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -274,7 +275,8 @@ void setting(PortSection& section, const NcclSetting& s, const std::vector<Netwo
   if (is_switch && !s.value.empty() && end == s.value.c_str())
     return section.add(Level::note, "NCCL", s.in_words() + ": NCCL takes numbers only; this is read as 0");
   const bool has_rdma = std::any_of(links.begin(), links.end(), [](const NetworkLink& l) { return l.rdma && l.up; });
-  if (s.name == "NCCL_IB_DISABLE" && on && has_rdma)
+  const bool tcp = s.name == "NCCL_NET" && ::strcasecmp(s.value.c_str(), "Socket") == 0;  // as NCCL compares
+  if (((s.name == "NCCL_IB_DISABLE" && on) || tcp) && has_rdma)
     return section.add(Level::warning, "NCCL", s.in_words() + ": NCCL will use TCP although RDMA ports are up",
                        "unset it");
   if ((s.name == "NCCL_P2P_DISABLE" || s.name == "NCCL_SHM_DISABLE") && on)

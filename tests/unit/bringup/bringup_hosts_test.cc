@@ -126,6 +126,14 @@ TEST(BringUpHosts, ASchedulerIsGivenNamesAndNoAddresses) {
   const Commands commands = commands_for(record, Scheduler::slurm);
   ASSERT_EQ(commands.drain.size(), 1u);
   EXPECT_NE(commands.drain[0].find("10.0.0.1,n1"), std::string::npos) << commands.drain[0];
+  record.nodes[0].facts = record.nodes[1].facts;  // all are made of one image
+  record.nodes[0].state = NodeState::accepted;
+  for (const Scheduler one : {Scheduler::slurm, Scheduler::kubernetes}) {
+    const std::string drain = commands_for(record, one).drain.at(0);
+    EXPECT_TRUE(drain.find("10.0.0.2") != drain.npos && drain.find("n1") == drain.npos) << drain;
+  }
+  record.nodes[0].missing = {"another name of 10.0.0.2", "", false, true};
+  EXPECT_NE(commands_for(record, Scheduler::slurm).drain.at(0).find("nodename=n1 "), std::string::npos);
 }
 
 TEST(BringUpHosts, SlurmIsGivenShortNames) {

@@ -190,6 +190,10 @@ TEST(BringUpStates, TheVerdictFollowsTheFindings) {
   EXPECT_EQ(word({}), Outcome::pass);
   EXPECT_EQ(record.usual_rate.size(), 1u);
   EXPECT_NE(record.sentence.find("nothing bad was found."), std::string::npos);
+  record.running = true;
+  EXPECT_EQ(word({}), Outcome::incomplete) << "steps are to come, or it was killed";
+  EXPECT_NE(record.sentence.find("--resume"), std::string::npos) << record.sentence;
+  record.running = false;
   std::vector<Broken> many;
   for (unsigned node = 0; node < 6; ++node) many.push_back(broken(node));
   EXPECT_EQ(word(many), Outcome::fail);
