@@ -7,6 +7,7 @@
 #include <set>
 
 #include "benches/headrace/console.h"
+#include "benches/headrace/live_table.h"
 #include "benches/headrace/near_data.h"
 #include "benches/headrace/other_tools.h"
 #include "benches/headrace/plan_options.h"
@@ -34,7 +35,7 @@ using config::Value;
 
 struct MeasureArguments {
   std::string workload, path, at, max_write = "4GiB", metric, out, peer, token;
-  std::string markdown, csv, json;
+  std::string markdown, csv, json, live;
   std::optional<std::uint64_t> seed;
   std::size_t max_points = 200;
   std::string budget;
@@ -241,7 +242,9 @@ class Shown final : public TerminalAudience {
  public:
   Shown(const MeasureArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
 
-  std::unique_ptr<RunObserver> watch(const Plan& plan) override { return make_progress(shared_, plan); }
+  std::unique_ptr<RunObserver> watch(const Plan& plan) override {
+    return with_live_table(make_progress(shared_, plan), arguments_.live);
+  }
 
   int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) override {
     const Scan scan = scan_of(run, arguments_.metric);
@@ -276,7 +279,9 @@ class Shown final : public TerminalAudience {
 
 bool starts_in_data(const MeasureArguments& arguments) {
   const std::string path = arguments.path.empty() ? "" : data_path(arguments.path);
-  return !path.empty() && !is_object_path(path) && lies_in(place_of(session::kRuns), place_of(path));
+  if (path.empty() || is_object_path(path)) return false;
+  return std::ranges::any_of(places_of_data(path),
+                             [runs = place_of(session::kRuns)](const fs::path& data) { return lies_in(runs, data); });
 }
 
 int measure(MeasureArguments arguments, const Shared& shared) {
@@ -298,6 +303,7 @@ int measure(MeasureArguments arguments, const Shared& shared) {
     Plan made = make_plan(asked, options);
     check_room(made, !store ? "" : arguments.out.empty() ? session::kRuns : arguments.out);
     require_metric(*made.points.front().info, arguments.metric, *made.points.front().workload);
+    check_live_table(arguments.live, made);
     return made;
   };
   if (arguments.print_config) {
@@ -362,6 +368,7 @@ void add_measure(Verbs& verbs, Shared& shared) {
   verb.option("--export-markdown FILE", a->markdown, "Write the table as Markdown");
   verb.option("--export-csv FILE", a->csv, "Write it as CSV, in SI units");
   verb.option("--export-json FILE", a->json, "Write it as JSON, with the value of each repetition");
+  verb.option("--live FILE", a->live, "Append the rates to this CSV file while it measures");
   verb.flag("--print-config", a->print_config, "Print the configuration that asks for the same, and run nothing");
   verb.flag("--dry-run", a->dry_run, "Show the plan; run nothing");
   verb.option("--out DIR", a->out, "Run folder; default headrace-runs/TIME-measure-WORKLOAD");

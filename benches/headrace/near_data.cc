@@ -12,11 +12,15 @@
 #include <map>
 #include <set>
 
+#include "harness/backends/engines.h"
 #include "harness/backends/formats/format.h"
+#include "harness/backends/loader.h"
+#include "harness/backends/object_store.h"
 #include "harness/base/data_path.h"
 #include "harness/base/diagnostics.h"
 #include "harness/base/error.h"
 #include "harness/base/object_path.h"
+#include "harness/machine/node.h"
 
 namespace headrace::cli {
 namespace {
@@ -29,6 +33,7 @@ constexpr double kLarge = 4 << 20;  // mean bytes of files that hold many sample
 const NearData kImages{"resnet50-imagenet", "images", "small_file_read", {}};
 const NearData kTars{"image-generation-webdataset", "tar shards", "shard_stream", {}};
 const NearData kRows{"parquet-recommender", "Parquet files", "random_read", {{"read_profile", "row_group"}}};
+const NearData kRowObjects{"parquet-recommender", "Parquet files", "shard_stream", {}};  // row groups are of files
 const NearData kRecords{"mlperf-resnet50-h100", "TFRecord files", "shard_stream", {}};
 const NearData kArrays{"mlperf-unet3d-h100", "NumPy files", "small_file_read", {}};
 const NearData kTokens{"gpt-7b-512gpu", "token files", "random_read", {{"block_size", "8KiB"}}};
@@ -59,6 +64,20 @@ const NearData* kind_of(const std::string& name) {
   std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
   const auto known = kEndings.find(ending);
   return known == kEndings.end() ? nullptr : known->second;
+}
+
+/// Calls `seen` for each object of an address, until it returns false. Nothing where the store refuses: reading says why.
+void each_object_near(const std::string& url, const std::function<bool(const ListedObject&)>& seen) {
+  struct Enough {};
+  const std::string listed = is_pattern(url) ? folder_of_pattern(url) : url;
+  try {
+    Node node("");
+    node.backends().storage(object_engine()).object_store()->list(listed, [&](const ListedObject& object) {
+      if (object.size > 0 && formats::by_product_on_path(object.key).empty() && !seen(object)) throw Enough{};
+    });
+  } catch (const Enough&) {
+  } catch (const RunError&) {
+  }
 }
 
 struct UnlistedFolder {
@@ -112,9 +131,29 @@ std::vector<std::string> names_near(const std::string& folder) {
   return names;
 }
 
+namespace {
+
+/// By their keys, else by their sizes. An address whose name shows it is not listed.
+const NearData& objects_at(const std::string& url) {
+  const auto of_objects = [](const NearData* kind) { return kind == &kRows ? &kRowObjects : kind; };
+  if (const NearData* const known = of_objects(near_data({url}))) return *known;
+  std::vector<std::string> keys;
+  double bytes = 0;
+  each_object_near(url, [&](const ListedObject& object) {
+    keys.emplace_back(object.key);
+    bytes += static_cast<double>(object.size);
+    return keys.size() < kMostNames;
+  });
+  if (const NearData* const known = of_objects(near_data(keys))) return *known;
+  return bytes > kLarge * static_cast<double>(keys.size()) ? kLong : kSmall;
+}
+
+}  // namespace
+
 const NearData& data_at(const std::string& path) {
+  if (is_object_path(path)) return objects_at(path);
   std::error_code none;
-  const bool folder = !is_object_path(path) && fs::is_directory(path, none);
+  const bool folder = fs::is_directory(path, none);
   const std::vector<std::string> names = folder ? names_near(path) : std::vector{path};
   if (const NearData* const known = near_data(names)) return *known;
   if (names.empty()) {

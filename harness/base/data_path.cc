@@ -254,6 +254,17 @@ std::filesystem::path place_of(const std::string& path) {
   return error ? whole.lexically_normal() : place;
 }
 
+std::set<std::filesystem::path> places_of_data(const std::string& path) {
+  if (!is_pattern(path) || exists(path)) return {place_of(path)};
+  std::set<std::string> named;
+  std::error_code ignored;
+  for (const std::string& one : paths_of_pattern(path))
+    named.insert(std::filesystem::is_directory(one, ignored) ? one : std::filesystem::path(one).parent_path().string());
+  std::set<std::filesystem::path> places;
+  for (const std::string& one : named) places.insert(place_of(one.empty() ? "." : one));
+  return places;
+}
+
 bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& outer) {
   const std::filesystem::path way = inner.lexically_relative(outer);
   return !way.empty() && *way.begin() != "..";

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,6 +35,9 @@ bool is_data_at(const std::string& path);
 
 /// The canonical place that links lead to. Folders that do not exist yet keep their names.
 std::filesystem::path place_of(const std::string& path);
+
+/// The canonical places of the user's data. Of a pattern: the folders that it names, and those with its files.
+std::set<std::filesystem::path> places_of_data(const std::string& path);
 
 /// Is `inner` the folder `outer`, or below it? Both are canonical.
 bool lies_in(const std::filesystem::path& inner, const std::filesystem::path& outer);

@@ -217,12 +217,14 @@ class JobReader {
 
 /// Fills in values that follow from others; a step time is required.
 void complete(Job& job, const JobReader& reader, Diagnostics& problems) {
+  // Of a wrong value nothing is derived, and what would be is not missing.
+  const bool derivable = !problems.empty() && reader.written("step.mfu") && reader.written("cluster.gpu_flops");
   try {
     if (problems.empty()) derive_values(job);
   } catch (const DomainError& e) {
     problems.error(reader.place("step"), e.what());
   }
-  if (job.step.time == 0 && !reader.is_bad("step.time"))
+  if (job.step.time == 0 && !reader.is_bad("step.time") && !derivable)
     problems.error(reader.place("step.time"),
                    "step.time: missing: stall-free time of one optimizer step (above 0 s); or give "
                    "cluster.gpu_flops, "
@@ -317,7 +319,8 @@ void check_combinations(const Job& job, const JobReader& reader, Diagnostics& pr
     refuse("dataset.image_size", "only images are resized: dataset.codec jpeg or png");
   if (!job.checkpoint) return;
   const Job::Checkpoint& c = *job.checkpoint;
-  if (!job.model.parameters && good({"model.parameters"}))
+  const bool derivable = !problems.empty() && reader.written("model.layers");  // as in complete()
+  if (!job.model.parameters && good({"model.parameters"}) && !derivable)
     refuse("model.parameters", "missing: a checkpoint's size follows from it");
   if (c.restore && *c.restore <= c.restore_overhead && good({"checkpoint.restore", "checkpoint.restore_overhead"}))
     refuse("checkpoint.restore", "must be longer than checkpoint.restore_overhead");

@@ -51,6 +51,8 @@ struct Job {
            metadata_ops_per_open = 4;
     /// The stored and read size of one sample [B].
     double stored_size() const { return sample_size + (layout == Layout::shards ? format_overhead.value_or(0) : 0); }
+    /// Of one read [B]: Mosaic Streaming asks for a sample at a time.
+    double request() const { return read_profile == ReadProfile::mds ? stored_size() : request_size; }
   } dataset;
   struct Loader {
     std::optional<double> workers_per_gpu, shuffle_buffer, shuffle_initial, cpu_time_per_batch;

@@ -24,7 +24,7 @@ void add_ingest_needs(const Job& job, const Basis& basis, NeedList& needs) {
                                                                                {"sample_bytes", data.sample_size},
                                                                                {"io_bytes", data.request_size}})
                                                            : Derivation("A6", {{"read_bytes_per_s", cold.value()},
-                                                                               {"io_bytes", data.request_size}})
+                                                                               {"io_bytes", data.request()}})
                                                                  .of("read_bytes_per_s", cold));
 
   const Derivation opens("A7", {{"sample_rate_per_s", rate}, {"samples_per_file_ratio", data.samples_per_file}});

@@ -180,7 +180,7 @@ Way way_of(const Job& job) {
           .read_profile = word("dataset.read_profile", job.dataset.read_profile),
           .file_size = job.dataset.stored_size() * job.dataset.samples_per_file,
           .sample_size = job.dataset.stored_size(),
-          .request_size = job.dataset.request_size,
+          .request_size = job.dataset.request(),
           .workers =
               (job.loader.workers_per_gpu ? std::max(1.0, *job.loader.workers_per_gpu) : 0) * job.cluster.gpus_per_node,
           .savers = job.cluster.gpus_per_node,

@@ -12,6 +12,7 @@
 #include "harness/base/units.h"
 #include "harness/engine/plan/job_points/checkpoints.h"
 #include "harness/engine/plan/job_points/entry.h"
+#include "harness/engine/plan/own_data.h"
 #include "harness/engine/plan/time_share.h"
 #include "harness/job/needs.h"
 
@@ -225,11 +226,12 @@ class Points {
     const bool tar = own && profile == ReadProfile::wds && waits();
     Entry set(indexed ? "random_read" : "shard_stream", label);
     double samples = 0;
+    std::uint64_t each = size;
     if (!path.empty()) {
       set.put("path", path);
     } else {
       // Each worker has shards of its own: fewer would leave workers without any.
-      std::uint64_t each = size, files = workers_;
+      std::uint64_t files = workers_;
       if (each * files > space) each = std::max(space / files, std::min(kLeastShard, size));
       files = std::min(files, space / std::max<std::uint64_t>(each, 1));
       if (files == 0 && own)
@@ -255,7 +257,7 @@ class Points {
     if (!tar) set.size("block_size", block);
     add(reads(set, workers_, samples), weight);
     if (!own) return;
-    if (request() < kLargeRequest) {
+    if (request() < kLargeRequest && (!indexed || lie_in_files(kLargeRequest, each))) {
       Entry larger = base;
       larger.put("label", "larger-requests").size("block_size", kLargeRequest);
       advise(reads(larger, workers_, samples));
@@ -266,6 +268,11 @@ class Points {
       advise(queue.size("block_size", block).put("cache", "cold"));
     }
     if (!indexed) requests_in(base, samples);
+  }
+
+  /// Do random reads of `block` bytes lie in some file: of the user's, or in those of `made` bytes?
+  bool lie_in_files(std::uint64_t block, std::uint64_t made) const {
+    return (means_.data.empty() ? made : largest_of_own_data(means_.data)) >= block;
   }
 
   /// Requests of the job's size all over its shards, where it needs that many.
@@ -289,10 +296,10 @@ class Points {
     constexpr std::uint64_t kFile = 256 * kMiB;
     Entry set("random_read", "job");
     double samples = 0;
+    const std::uint64_t size = std::min(kFile, data_space_);
     if (!means_.data.empty()) {
       set.put("path", means_.data);
     } else {
-      const std::uint64_t size = std::min(kFile, data_space_);
       const std::uint64_t files = size == 0 ? 0 : std::min<std::uint64_t>(data_space_ / size, 4);
       if (size < request())
         return lack_room_to_read(
@@ -310,7 +317,7 @@ class Points {
     reads(set, workers_, samples).size("block_size", request());
     if (mapped) set.put("read_profile", "mmap");
     add(set, time_share::kOwn);
-    if (request() < 2 * kMiB) {
+    if (request() < 2 * kMiB && lie_in_files(2 * kMiB, size)) {
       Entry larger = base;
       reads(larger, workers_, samples / 16).put("label", "larger-requests").size("block_size", 2 * kMiB);
       if (mapped) larger.put("read_profile", "mmap");

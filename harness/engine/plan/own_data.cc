@@ -29,15 +29,17 @@ std::string compact(double value) { return compact_quantity(value, Dimension::by
 
 bool is_alike(double a, double b) { return a <= b * kAlike && b <= a * kAlike; }
 
-FileTable walked(const std::string& path, const WalkRules& rules = {}) {
+Walked listed(const std::string& path, const WalkRules& rules) {
   try {
-    if (!is_object_path(path)) return std::move(walk(path, rules, {}).files);
+    if (!is_object_path(path)) return walk(path, rules, {});
     Node node("");
-    return std::move(list_objects(*node.backends().storage(object_engine()).object_store(), path, rules, {}).files);
+    return list_objects(*node.backends().storage(object_engine()).object_store(), path, rules, {});
   } catch (const RunError& e) {
     throw UsageError(fmt::format("the job's data set: {}", e.what()));
   }
 }
+
+FileTable walked(const std::string& path) { return std::move(listed(path, {}).files); }
 
 }  // namespace
 
@@ -55,6 +57,8 @@ bool is_parquet(const std::string& path) {
 double files_of_own_data(const std::string& path) { return walked(path).count(); }
 
 double bytes_of_own_data(const std::string& path) { return static_cast<double>(walked(path).total_bytes()); }
+
+std::uint64_t largest_of_own_data(const std::string& path) { return walked(path).largest(); }
 
 namespace {
 
@@ -85,24 +89,45 @@ bool reads_images(const job::Job& job) {
   return image && data.layout == Layout::files && data.samples_per_file == 1;
 }
 
-/// Reading by an index needs one with bytes; codecs or none, StreamingDataset opens no folder without.
-void check_index(const job::Job& job, const FileTable& files, const std::string& path) {
-  if (job.dataset.read_profile != job::ReadProfile::mds || job.loader.skips_bad_samples) return;
-  if (files.holds_objects() || !std::filesystem::is_directory(path)) return;
-  for (std::uint32_t file = 0; file < files.count(); ++file)
-    if (is_mds_index(files.name(file))) return;
-  throw UsageError(
-      fmt::format("{}: no index.json that has bytes: StreamingDataset opens no MDS shards without one; write the "
-                  "shards anew, or set dataset.read_profile",
-                  path));
+std::string first_of(const std::vector<MdsIndexFault>& faults) {
+  const std::size_t more = faults.size() - 1;
+  return faults.front().words + (more > 0 ? fmt::format(", and {} more", more) : "");
+}
+
+/// Reading by an index needs one with bytes that fits its shards; codecs or none, StreamingDataset opens no folder
+/// without. What a way by other calls leaves open.
+std::string check_index(const job::Job& job, const Walked& data, const std::string& path) {
+  const FileTable& files = data.files;
+  if (job.dataset.layout != Layout::shards || job.loader.skips_bad_samples) return "";
+  if (files.holds_objects() || !std::filesystem::is_directory(path)) return "";
+  const bool by_index = job.dataset.read_profile == job::ReadProfile::mds;
+  bool any = false;
+  std::vector<std::uint32_t> shards;
+  for (std::uint32_t file = 0; file < files.count(); ++file) {
+    any |= is_mds_index(files.name(file));
+    if (formats::format_by_name(files.name(file)) == formats::Format::mds) shards.push_back(file);
+  }
+  if (by_index && !any)
+    throw UsageError(
+        fmt::format("{}: no index.json that has bytes: StreamingDataset opens no MDS shards without one; write the "
+                    "shards anew, or set dataset.read_profile",
+                    path));
+  if (shards.empty()) return "";
+  const std::vector<MdsIndexFault> faults = mds_index_faults(files, shards, data.empty);
+  if (faults.empty()) return "";
+  if (by_index)
+    throw UsageError(first_of(faults) +
+                     ": copy or write the shards and their index anew, or set loader.on_error: skip");
+  return first_of(faults);
 }
 
 }  // namespace
 
 std::vector<std::string> check_own_data(job::Job& job, const std::string& path) {
-  const FileTable files = walked(path, {.images = reads_images(job)});
-  check_index(job, files, path);
+  const Walked own_data = listed(path, {.images = reads_images(job)});
+  const FileTable& files = own_data.files;
   std::vector<std::string> remarks;
+  if (std::string wrong = check_index(job, own_data, path); !wrong.empty()) remarks.push_back(std::move(wrong));
   if (std::string added = count_overhead(job, files); !added.empty()) remarks.push_back(std::move(added));
   const auto& data = job.dataset;
   const double count = static_cast<double>(files.count()), all = static_cast<double>(files.total_bytes());

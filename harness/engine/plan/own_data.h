@@ -1,6 +1,7 @@
 // A data set of the user's, compared with the job that is to read it.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,10 +15,11 @@ namespace headrace {
 /// counts it in them and sets it.
 std::vector<std::string> check_own_data(job::Job& job, const std::string& path);
 
-/// How many files there are below `path`, and bytes of all of them. Throws UsageError as above.
+/// How many files there are below `path`, bytes of all of them, and of the largest. Throws UsageError as above.
 /// Are they all named as Parquet files are?
 bool is_parquet(const std::string& path);
 double files_of_own_data(const std::string& path);
 double bytes_of_own_data(const std::string& path);
+std::uint64_t largest_of_own_data(const std::string& path);
 
 }  // namespace headrace

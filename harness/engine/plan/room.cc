@@ -85,13 +85,13 @@ void check_apart(const Plan& plan, const std::string& run_folder, Diagnostics& p
   for (const Point& point : plan.points) {
     const std::string path = param(point, "path", std::string());
     if (path.empty() || is_object_path(path) || !checked.insert(path).second) continue;
-    const fs::path data = place_of(path);
-    if (writes && lies_in(place_of(plan.target_path), data))
+    if (writes && lies_in(place_of(plan.target_path), place_of(path)))
       problems.error(
           {plan.config_file, 0, 0},
           fmt::format("target.path: the scratch folder {} lies in the data {}: name another one (--at FOLDER)",
                       plan.target_path, path));
-    if (!run_folder.empty() && lies_in(place_of(run_folder), data))
+    const auto holds_run = [&](const fs::path& data) { return lies_in(place_of(run_folder), data); };
+    if (!run_folder.empty() && std::ranges::any_of(places_of_data(path), holds_run))
       problems.error({"--out", 0, 0},
                      fmt::format("the run folder would lie in the data: {} in {}: name another one (--out FOLDER), or "
                                  "start from another folder",

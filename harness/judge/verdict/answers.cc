@@ -305,6 +305,21 @@ void hold_unreadable(const RecordedPoint& point, Judgement& j) {
   j.next_step = list_unreadable(point) + ": lists them; run as the job's user, or make them readable (chmod a+r)";
 }
 
+/// A quota may allow less than the file system's free space. After a save without room, that space proves nothing.
+void hold_room(std::span<const RecordedPoint> points, Judgement& j) {
+  if (j.metric != "host_facts.free_space" || j.outcome != Outcome::pass) return;
+  const auto lacks = std::ranges::find_if(points, [](const RecordedPoint& p) {
+    return p.workload == "checkpoint_write" && p.status == PointStatus::error &&
+           (p.reason.find("(ENOSPC)") != p.reason.npos || p.reason.find("(EDQUOT)") != p.reason.npos);
+  });
+  if (lacks == points.end()) return;
+  j.outcome = Outcome::inconclusive;
+  j.reason = Reason::other_settings;
+  j.thin = false;
+  j.explanation += fmt::format(" But {} had no room for its save: {}.", lacks->id, lacks->reason);
+  j.next_step = "raise the quota of that folder or user, or name another folder (--at FOLDER)";
+}
+
 /// headrace decodes faster than training frameworks: a PASS that another decoder would undo is none.
 void hold_decoder(const RecordedPoint& point, const std::string& metric, Judgement& j) {
   const auto codec = point.params.find("codec");
@@ -446,6 +461,7 @@ std::vector<Judgement> answer_all(std::span<const Question> all, std::span<const
     if (chosen != nullptr && chosen->measured_again && judgements.back().outcome == Outcome::fail &&
         find_fault_count(answering_metric(q, *chosen)) == nullptr)
       confirm(q, *chosen, judgements.back());
+    hold_room(points, judgements.back());
     if (!q.never_passes.empty() && judgements.back().outcome == Outcome::pass) hold_back(q, judgements.back());
   }
   sort_worst_first(judgements);

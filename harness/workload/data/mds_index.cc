@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -52,14 +53,26 @@ class Check {
     }
     for (const std::string& name : empty_)
       if (is_mds_index(name)) add(name, "the index is empty (0 bytes), and StreamingDataset cannot open it");
-    if (!any && faults_.empty())
-      faults_.push_back({files_.root() + ": no index.json: StreamingDataset opens no MDS shards without one", {}});
+    if (!any && faults_.empty()) faults_.push_back({without_index(), {}});
     for (const auto& [path, file] : shards_)
       if (any && !named_.contains(file)) add(path, "no index.json names this shard", file);
     return std::move(faults_);
   }
 
  private:
+  /// A pattern, or the name of one file, may select shards without their index.
+  std::string without_index() const {
+    for (const auto& [path, file] : shards_) {
+      const std::filesystem::path beside = std::filesystem::path(files_.full_path(file)).replace_filename(kIndex);
+      std::error_code ignored;
+      if (std::filesystem::exists(beside, ignored))
+        return fmt::format(
+            "{}: it is not among the named files, and StreamingDataset opens no MDS shards without it: name the folder",
+            beside.string());
+    }
+    return files_.root() + ": no index.json: StreamingDataset opens no MDS shards without one";
+  }
+
   void index(std::uint32_t file, const std::string& folder) {
     const std::string path(files_.name(file));
     if (files_.size(file) > kLargestIndex) return add(path, "an index of more than 64 MiB is not read");

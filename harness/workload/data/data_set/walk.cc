@@ -169,7 +169,8 @@ class Walker {
     if (entry.is_folder && inside.name.empty()) into_.folders.push_back(name);
     if (!copies() || !entry.is_folder)
       if (const std::string_view why = formats::by_product(name);
-          !why.empty() && !(copies() && why == "hidden") && !(entry.is_folder && why == formats::kUnfinished))
+          !why.empty() && !(copies() && why == "hidden") &&
+          !(entry.is_folder && why == formats::kUnfinished && !formats::is_incomplete(name)))
         return without(std::string(why));
     if (const std::string why = copies() ? rules_.leaves_out(name, entry.is_folder) : ""; !why.empty())
       return without(why);

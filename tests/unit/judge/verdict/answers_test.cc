@@ -102,6 +102,35 @@ TEST(Answers, NamesThatMayBeInMemoryMeetNoNeed) {
   EXPECT_EQ(opens(10, warm, "sample_rate").outcome, Outcome::pass);  // of bytes, whose proof counts
 }
 
+/// 544 MB are free, 202 MB are needed, and a save ended with `reason`.
+Judgement room_beside(const std::string& reason, const std::string& workload = "checkpoint_write") {
+  RecordedPoint facts = point("host_facts", {}), save = point(workload + "/job", {});
+  facts.workload = "host_facts";
+  facts.deterministic = true;
+  facts.repetitions.emplace_back().metrics = {{"free_space", 544e6}};
+  save.workload = workload;
+  save.status = PointStatus::error;
+  save.reason = reason;
+  Question q;
+  q.blank.id = "checkpoint.capacity";
+  q.blank.unit = "B";
+  q.blank.need = 202e6;
+  q.measured_by = {"host_facts.free_space"};
+  q.workload = "host_facts";
+  return answer_all(std::vector{q}, std::vector{facts, save}).at(0);
+}
+
+TEST(Answers, FreeSpaceIsNoRoomWhereASaveHadNone) {
+  const Judgement held = room_beside("write a at offset 7: Disk quota exceeded (EDQUOT) (2 of 3 repetitions failed)");
+  EXPECT_EQ(held.outcome, Outcome::inconclusive);
+  EXPECT_NE(held.explanation.find("checkpoint_write/job had no room for its save"), std::string::npos)
+      << held.explanation;
+  EXPECT_NE(held.next_step.find("quota"), std::string::npos) << held.next_step;
+  EXPECT_EQ(room_beside("allocate a: No space left on device (ENOSPC)").outcome, Outcome::inconclusive);
+  EXPECT_EQ(room_beside("write a at offset 7: Input/output error (EIO)").outcome, Outcome::pass);
+  EXPECT_EQ(room_beside("No space left on device (ENOSPC)", "random_read").outcome, Outcome::pass);
+}
+
 TEST(Answers, APointBeyondTheBudgetNeedsALargerOne) {
   RecordedPoint p = point("small_file_read/job", {});
   p.status = PointStatus::skipped;
