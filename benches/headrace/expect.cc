@@ -20,6 +20,7 @@
 #include "harness/machine/node.h"
 #include "harness/results/expected_json.h"
 #include "harness/results/json_text.h"
+#include "harness/workload/registry.h"
 
 namespace headrace::cli {
 namespace {
@@ -153,8 +154,16 @@ void add_expectations_option(Verb& verb, std::string& file) {
               "Rates of your own hardware, read before headrace's own (docs/reference/expectations.md)");
 }
 
+expectations::Table expectations_table(const std::string& file) {
+  std::vector<std::string> known;
+  for (const WorkloadInfo& info : Registry::instance().all())
+    for (const std::span<const Metric> metrics : {info.metrics, standard_metrics()})
+      for (const Metric& metric : metrics) known.push_back(fmt::format("{}.{}", info.name, metric.name));
+  return expectations::load_table(file, known);
+}
+
 int expected_of_machine(const std::string& path, const std::string& table_file, bool json, const Shared& shared) {
-  const expectations::Table table = expectations::load_table(table_file);
+  const expectations::Table table = expectations_table(table_file);
   std::error_code error;
   if (!fs::exists(path, error))
     throw UsageError(fmt::format("doctor: {}: {}", path, error ? error.message() : "No such file or directory"));
@@ -187,7 +196,7 @@ int expected_of_machine(const std::string& path, const std::string& table_file, 
 }
 
 int expected_of_run(const std::string& file, const std::string& table_file, bool json, const Shared& shared) {
-  const expectations::Table table = expectations::load_table(table_file);
+  const expectations::Table table = expectations_table(table_file);
   results::RecordedParts run = results::read_recorded_parts(file);
   if (!table_file.empty()) expectations::apply_rates(run.parts, table);
   const std::vector<Expected> figures = expectations::hold(run.parts, table, run.points);

@@ -2,11 +2,15 @@
 #pragma once
 
 #include "benches/headrace/verb.h"
+#include "harness/judge/expectations/table.h"
 
 namespace headrace::cli {
 
 /// --expectations FILE
 void add_expectations_option(Verb& verb, std::string& file);
+
+/// headrace's own table behind that of `file` ("" = none), whose figures must be those of workloads. Throws UsageError.
+expectations::Table expectations_table(const std::string& file);
 
 /// Expected figures for the parts of this machine, with data at `path`. `table_file` comes before headrace's own table;
 /// "" = none does.

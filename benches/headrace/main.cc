@@ -197,6 +197,8 @@ std::string wrong_word(const CLI::App& app, const CLI::ParseError& error, const 
   if (const std::size_t at = what.find(" required TEXT:{"); at != what.npos && error.get_name() == "ArgumentMismatch")
     what = what.substr(0, what.rfind(' ', at - 1)) + (verb == "help" ? " name the shell: " : " name one of ") +
            words_of(what);
+  else if (what.ends_with(" missing") && error.get_name() == "ArgumentMismatch")  // "--job: 1 required TEXT missing"
+    what = what.substr(0, what.find(": ")) + " needs a value";
   constexpr std::string_view kExcludes = " excludes ";
   if (const std::size_t at = what.find(kExcludes); at != what.npos && error.get_name() == "ExcludesError")
     what = what.replace(at, kExcludes.size(), " and ") + " do not go together";

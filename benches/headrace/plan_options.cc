@@ -177,6 +177,10 @@ std::vector<std::string> plan_words(const PlanArguments& arguments) {
   return words;
 }
 
+bool is_configuration(const std::string& file) {
+  return kind_of(system::find_shipped(file)) == FileKind::configuration;
+}
+
 PlanOptions plan_options(const PlanArguments& arguments) {
   PlanOptions options;
   choose_files(arguments, options);

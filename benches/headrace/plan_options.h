@@ -20,6 +20,9 @@ struct PlanArguments {
   std::size_t max_points = 200;
 };
 
+/// By content. A file that cannot be read, and a pipe, are none.
+bool is_configuration(const std::string& file);
+
 /// Adds FILE, --at, --data, --max-write, -c, --job, --set, --only, --skip, --looks, --budget, --seed, --max-points.
 void add_plan_options(Verb& verb, PlanArguments& arguments);
 

@@ -78,10 +78,11 @@ class Progress : public RunObserver {
     next_look_ = next_look;
     update(Text::format("{}  rep {}/{}  {}  {}", head_, repetition_, next_look_, spark(), eta_.text()), false);
   }
-  void live(const Point&, double bytes_per_s, double elapsed_s) override {
+  void live(const Point&, const LiveRate& rate, double elapsed_s) override {
     const std::lock_guard lock(mutex_);
-    const std::string rate = bytes_per_s > 0 ? format_quantity(bytes_per_s, Dimension::bytes_per_second) : "";
-    update(Text::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, rate, spark(),
+    const std::string shown =
+        rate.bytes_per_s > 0 ? format_quantity(rate.bytes_per_s, Dimension::bytes_per_second) : "";
+    update(Text::format("{}  rep {}/{}  {} {}  {}  {}", head_, repetition_, next_look_, shown, spark(),
                         format_duration(elapsed_s), eta_.text()),
            false);
   }
@@ -203,8 +204,12 @@ class JsonProgress final : public RunObserver {
   void point_started(const Point& point, std::size_t number, std::size_t total) override {
     write({{"event", "point_started"}, {"point", point.id}, {"number", number}, {"total", total}});
   }
-  void live(const Point& point, double bytes_per_s, double elapsed_s) override {
-    write({{"event", "live"}, {"point", point.id}, {"bytes_per_s", bytes_per_s}, {"elapsed_s", elapsed_s}});
+  void live(const Point& point, const LiveRate& rate, double elapsed_s) override {
+    write({{"event", "live"},
+           {"point", point.id},
+           {"bytes_per_s", rate.bytes_per_s},
+           {"operations_per_s", rate.operations_per_s},
+           {"elapsed_s", elapsed_s}});
   }
   void repetition_done(const Point& point, const Repetition& repetition) override {
     nlohmann::json metrics = nlohmann::json::object();

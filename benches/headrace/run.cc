@@ -14,6 +14,7 @@
 #include "benches/headrace/console.h"
 #include "benches/headrace/expect.h"
 #include "benches/headrace/expected_text.h"
+#include "benches/headrace/live_table.h"
 #include "benches/headrace/plan_options.h"
 #include "benches/headrace/progress.h"
 #include "benches/headrace/report_maker.h"
@@ -128,7 +129,7 @@ struct RunArguments {
   AgainstArguments against;
   ServeArguments serve;
   std::string out;
-  std::string peer, token, rules, trace, expectations, calibrate;
+  std::string peer, token, rules, trace, live, expectations, calibrate;
   bool json = false, dry_run = false, check = false, no_report = false, tune = false;
 
   bool runs_nothing() const { return dry_run || check; }
@@ -172,7 +173,9 @@ class RunShown final : public TerminalAudience {
  public:
   RunShown(const RunArguments& arguments, const Shared& shared) : arguments_(arguments), shared_(shared) {}
 
-  std::unique_ptr<RunObserver> watch(const Plan& plan) override { return make_progress(shared_, plan); }
+  std::unique_ptr<RunObserver> watch(const Plan& plan) override {
+    return with_live_table(make_progress(shared_, plan), arguments_.live);
+  }
 
   int finished(const RunResult& run, const MarkedFolder* folder, std::vector<std::string> files) override {
     *shared_.remark = remark_on(run);
@@ -180,7 +183,10 @@ class RunShown final : public TerminalAudience {
     const Help help = help_of(run, asked.job.empty() ? asked.file : asked.job, folder);
     const Written written = write_more(run, help, folder, std::move(files));
     RunResult shown = run;
-    if (written.lost) shown.summary = when_lost(run.summary);
+    if (written.lost) {
+      shown.summary = when_lost(run.summary);
+      shown.unstored = "a file was lost";
+    }
     if (arguments_.json)
       print_document(results::verdict_json(shown) + "\n");
     else
@@ -221,7 +227,7 @@ class RunShown final : public TerminalAudience {
   }
 
   void show(const RunResult& run, const Help& help, const MarkedFolder* folder, const Written& written) const {
-    print(answer_text(answer(run, help), Terminal(stdout, shared_)));
+    print(answer_text(with_loss(answer(run, help), run), Terminal(stdout, shared_)));
     if (shared_.verbosity >= 0) print(measured_text(run, shared_));
     print(expected_text(run.expected, Terminal(stdout, shared_), shared_.verbosity < 0));
     if (run.rehearsal || run.rules) print(rehearsal_text(run));
@@ -244,6 +250,16 @@ class RunShown final : public TerminalAudience {
     all.sentence = Text(said.front()) + ".";
     all.cause = run.rehearsal->proof.sentence;
     if (run.rehearsal->tuning && run.rehearsal->tuning->advised && said.size() > 1) all.next = said[1];
+    return all;
+  }
+
+  /// Lost results are part of the answer.
+  static Answer with_loss(Answer all, const RunResult& run) {
+    if (run.unstored.empty()) return all;
+    std::string said = all.sentence.str();
+    if (said.ends_with('.')) said.pop_back();
+    all.word = run.summary.word;
+    all.sentence = Text(said.empty() ? run.unstored : said + "; " + run.unstored) + ".";
     return all;
   }
 
@@ -321,7 +337,10 @@ PlanOptions rehearsal_options(const RunArguments& arguments) {
     throw UsageError(
         "rehearse: --rules leaves decoding out, and the workers that --tune then finds are too few for the job: "
         "one of them at a time");
-  PlanOptions options = plan_options(arguments.plan);
+  PlanArguments files = arguments.plan;
+  if (files.job.empty() && files.config.empty() && !is_configuration(files.file))
+    std::swap(files.job, files.file);  // the reader of jobs has the reason
+  PlanOptions options = plan_options(files);
   options.rules = arguments.rules;
   options.tune = arguments.tune;
   if (!options.config_file.empty() || options.job_file.empty())
@@ -371,6 +390,7 @@ int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
   if (!arguments.against.with.empty() || arguments.against.itself) {
     if (!arguments.trace.empty())
       throw UsageError("--trace: of one run, not of two places by turns: without --against");
+    if (!arguments.live.empty()) throw UsageError("--live: of one run, not of two places by turns: without --against");
     return compare_with(arguments, shared);
   }
   const auto plan = [&] {
@@ -378,9 +398,10 @@ int measure(const RunArguments& arguments, const Shared& shared, Kind kind) {
     if (kind == Kind::qualify) check_judges(made);
     check_room(made, arguments.out.empty() ? session::kRuns : arguments.out);
     if (!arguments.trace.empty()) keep_trace(made);
+    check_live_table(arguments.live, made);
     return made;
   };
-  const expectations::Table table = expectations::load_table(arguments.expectations);
+  const expectations::Table table = expectations_table(arguments.expectations);
   if (arguments.runs_nothing()) {
     print_plan(arguments, plan(), shared);
     return 0;
@@ -406,6 +427,7 @@ void add_verb(Verbs& verbs, Shared& shared, const char* name, const char* help, 
   verb.flag("--check", arguments->check, "Check all files completely; run nothing");
   verb.flag("--json", arguments->json, "Print only JSON");
   verb.flag("--no-report", arguments->no_report, "Do not draw report.html");
+  verb.option("--live FILE", arguments->live, "Append the rates to this CSV file while it measures");
   verb.group("Network, tables and traces", true);
   verb.option("--peer HOST", arguments->peer,
               "Host with `headrace run --serve`, the remote end of network workloads: HOST, HOST:PORT");

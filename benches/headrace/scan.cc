@@ -176,7 +176,7 @@ Answer scan_answer(const Scan& scan) {
   for (const ScanRow& row : scan.rows)
     if (row.missing.empty() && (best == nullptr || row.relative == 1)) best = &row;
   if (best == nullptr) return {};
-  Answer all{.sentence = Text::format("{}: {}{} of {}.", scan.workload,
+  Answer all{.sentence = Text::format("{}: {}{} ({}).", scan.workload,
                                       scan.rows.size() > 1 ? "best with " + best->point + ": " : "",
                                       human(scan, best->shown), scan.metric)};
   if (best->low != best->high)

@@ -250,9 +250,9 @@ Text measured_text(const RunResult& run, const Shared& shared) {
       return at == point.facts.end() ? std::string() : at->second;
     };
     if (const std::string times = fact("client_headroom"); !times.empty())
-      out += Text::format("  the client could take {} times as much: {} processors{} (A29)\n", times,
-                          fact("client_processors"),
-                          fact("client_limit") == "ports" ? ", and then its ports are used up" : "");
+      out +=
+          Text::format("  the client could take {} times as much; processors: {}{}\n", times, fact("client_processors"),
+                       fact("client_limit") == "ports" ? "; its ports are the limit" : "");
     for (const std::string& note : point.notes)
       out += "  " + terminal.paint(wrap("note: " + Text(note), width - 2, 2), Ink::faint) + "\n";
     for (const auto& [why, count] : point.left_out) {

@@ -19,7 +19,7 @@ class RunObserver {
   virtual void point_started(const Point&, std::size_t /*number*/, std::size_t /*total*/) {}
   virtual void data_progress(std::uint64_t /*done*/, std::uint64_t /*total*/, std::string_view /*what*/) {}
   virtual void repetition_started(const Point&, unsigned /*index*/, unsigned /*next_look*/) {}
-  virtual void live(const Point&, double /*bytes_per_s*/, double /*elapsed_s*/) {}
+  virtual void live(const Point&, const LiveRate&, double /*elapsed_s*/) {}
   virtual void repetition_done(const Point&, const Repetition&) {}
   virtual void point_done(const PointResult&) {}
   virtual void message(std::string_view /*text*/) {}

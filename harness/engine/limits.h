@@ -9,6 +9,11 @@ namespace headrace {
 
 struct RunResult;
 
+/// Of all workers since the last call of RunObserver::live().
+struct LiveRate {
+  double bytes_per_s = 0, operations_per_s = 0;
+};
+
 struct EngineLimits {
   double stall_s = 300;         // no operation of any worker for this time: storage or device does not answer
   double grace_s = 30;          // workers that were asked to stop must end within this time

@@ -285,7 +285,7 @@ class RepetitionRunner::Attempt {
       after = read_counters(runner_.device_);
       asked_after = runner_.client_counters();
     };
-    hooks.live = [this](double rate, double elapsed_s) { runner_.observer_.live(point_, rate, elapsed_s); };
+    hooks.live = [this](const LiveRate& rate, double elapsed_s) { runner_.observer_.live(point_, rate, elapsed_s); };
     PhaseEnd end = run_phase({.workload = point_.workload,
                               .phase = number,
                               .repetition = result_.index,

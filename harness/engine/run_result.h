@@ -193,8 +193,9 @@ struct RunResult {
   std::vector<expectations::Part> parts;         // of this machine
   std::vector<expectations::Expected> expected;  // figures compared with those of sound hardware
   Summary summary;
-  std::string lost;  // which other process of the run ended too early; "" = none
-  int signal = 0;    // SIGINT or SIGTERM that ended it
+  std::string lost;      // which other process of the run ended too early; "" = none
+  std::string unstored;  // "the results were lost", as on a full disk; "" = all files were written
+  int signal = 0;        // SIGINT or SIGTERM that ended it
 };
 
 }  // namespace headrace

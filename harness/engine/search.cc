@@ -25,7 +25,7 @@ void search(const std::shared_ptr<Workload>& workload, CacheState state, bool pi
     if (files) establish(state, *files, {.use = as<ReadsFiles>(*workload).cache_use()}, proof);
     workload->before_phase(0, 0, kSeed);
     PhaseHooks hooks;
-    hooks.live = [&](double, double elapsed_s) {
+    hooks.live = [&](const LiveRate&, double elapsed_s) {
       try {
         report(elapsed_s);
       } catch (const std::exception&) {  // workers run: the end of the search is checked again after them

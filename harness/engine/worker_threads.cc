@@ -135,7 +135,7 @@ class Watch {
     WatchTime time(start);
     double moved_s = 0;
     std::optional<double> asked_s;
-    std::uint64_t last_operations = 0, reported_bytes = 0;
+    std::uint64_t last_operations = 0, reported_bytes = 0, reported_operations = 0;
     for (;;) {
       bool all = false;
       {
@@ -153,9 +153,12 @@ class Watch {
       if (operations != last_operations) moved_s = time.seconds();
       last_operations = operations;
       if (const double since = seconds_since(reported); hooks_.live && since >= limits_.live_s) {
-        hooks_.live(static_cast<double>(bytes - reported_bytes) / since, seconds_since(start));
+        hooks_.live({.bytes_per_s = static_cast<double>(bytes - reported_bytes) / since,
+                     .operations_per_s = static_cast<double>(operations - reported_operations) / since},
+                    seconds_since(start));
         reported = Clock::now();
         reported_bytes = bytes;
+        reported_operations = operations;
       }
       if (!asked_s) {
         // A repetition without one operation has no rate: the first is waited for, unless nothing moves at all.

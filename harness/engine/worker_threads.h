@@ -41,12 +41,12 @@ struct PhaseEnd {
 };
 
 /// Called on the engine's thread when every worker waits for the start. `ready` gets the error that one of them threw,
-/// or "". false = none starts. `ended` right after the last one. `live` some times a second with all workers' bytes/s
+/// or "". false = none starts. `ended` right after the last one. `live` some times a second with all workers' rates
 /// since the last call and the time since the start.
 struct PhaseHooks {
   std::function<bool(const std::string& error)> ready;
   std::function<void()> ended;
-  std::function<void(double bytes_per_s, double elapsed_s)> live;
+  std::function<void(const LiveRate& rate, double elapsed_s)> live;
 };
 
 /// Starts workload.workers() threads, pinned (if so, and they may be) round robin to the process's CPUs. before_run()

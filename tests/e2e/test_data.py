@@ -260,6 +260,7 @@ def test_a_disk_that_becomes_full_loses_no_figure(headrace, small_disk, verb, wo
     else:
         assert result.out.splitlines()[-1].startswith(f"VERDICT {word} ") and result.out.endswith(f" exit={code}\n"), result
         assert "sample_rate" in result.out and not re.search("^files ", result.out, re.M), result
+        assert re.match(rf"{word}: ([^.]*; )?the results were lost\.\n", result.out), result
     assert not headrace.path("disk/results/verdict.json").exists()
 
 

@@ -73,6 +73,11 @@ def test_a_wrong_table_is_reported_before_anything_runs(headrace):
     for words in (["run", "-c", "parts.yaml"], ["run", "-c", "parts.yaml", "--check"], ["doctor", "--expect"]):
         result = headrace(*words, "--expectations", "wrong.yaml")
         assert result.code == 2 and "wrong.yaml:3:12" in result.err and "did you mean 'memory'?" in result.err, result
+    headrace.write("wrong.yaml", "schema: 1\nfigures:\n  - {figure: shard_stream.read_bandwith, part: disk, usual: [0.9, 1], least: 0.7, source: x}\n"
+                                 "  - {figure: shard_steam.read_bandwidth, part: disk, usual: [0.9, 1], least: 0.7, source: x}\n")
+    for words in (["run", "-c", "parts.yaml"], ["doctor", "--expect"]):
+        result = headrace(*words, "--expectations", "wrong.yaml")
+        assert result.code == 2 and result.err.count("did you mean 'shard_stream.read_bandwidth'?") == 2 and "wrong.yaml:3:14" in result.err, result
     assert not headrace.path("headrace-runs").exists()
     result = headrace("verdict", "no-such-run", "--expect")
     assert result.code == 2 and "no-such-run" in result.err, result

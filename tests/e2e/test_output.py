@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import resource
 
 import pytest
@@ -30,6 +31,7 @@ def test_progress_on_standard_error(headrace):
     assert result.code == 0, result
     assert "small_file_read" in result.err and "\033" not in result.err + result.out and "\r" not in result.err, result
     assert result.out.splitlines()[-1].startswith("VERDICT "), result
+    assert not re.search(r"\([A-H][0-9]+[,)]", result.out), f"a formula's id, which only --explain prints: {result}"
 
 
 def test_json_alone_on_standard_output(headrace):

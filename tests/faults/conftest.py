@@ -46,15 +46,15 @@ class Headrace:
         self.folder, self.target = folder, target
         self.runs = 0
 
-    def start(self, workloads, needs=(), before=()):
-        """Runs in the background; `before` is in front of the command."""
+    def start(self, workloads, needs=(), before=(), options=()):
+        """Runs in the background; `before` is in front of the command, `options` are behind it."""
         self.runs += 1
         self.out = self.folder / f"run{self.runs}"
         config = self.folder / f"config{self.runs}.yaml"
         config.write_text(json.dumps({"schema": 1, "name": "faults", "target": {"path": str(self.target)},
                                       "needs": list(needs), "workloads": workloads}))  # JSON is YAML
         return subprocess.Popen([*before, BINARY, "run", "-c", str(config), "--out", str(self.out), "--no-report",
-                                 "--progress", "none"], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                                 "--progress", "none", *options], cwd=self.folder, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT)
 
     def end(self, process, timeout=180):
@@ -67,8 +67,8 @@ class Headrace:
             assert "gives the stored verdict" in again.stdout, again.stdout
         return run
 
-    def __call__(self, *workloads, needs=(), before=(), timeout=180):
-        return self.end(self.start(list(workloads), needs, before), timeout)
+    def __call__(self, *workloads, needs=(), before=(), options=(), timeout=180):
+        return self.end(self.start(list(workloads), needs, before, options), timeout)
 
 
 class Faults:

@@ -1,5 +1,6 @@
 """Storage that does not answer: TIMEOUT by the deadline, files written, and the process ends, whatever its threads do."""
 
+import errno
 import json
 import re
 import time
@@ -12,9 +13,9 @@ DATA = {"files": 12, "file_size": "64KiB", "workers": 2, "cache": "cold", "repea
 DEADLINE_S = 180  # generous, for slow machines; without a deadline it would be for ever
 
 
-def ended(headrace, *workloads, needs=()):
+def ended(headrace, *workloads, needs=(), options=()):
     begin = time.monotonic()
-    result = headrace(*workloads, needs=needs, timeout=DEADLINE_S)
+    result = headrace(*workloads, needs=needs, options=options, timeout=DEADLINE_S)
     assert time.monotonic() - begin < DEADLINE_S
     return result
 
@@ -120,3 +121,22 @@ def test_stopped_while_nothing_answers(headrace, faults):
     process.terminate()  # asked again: at once
     process.communicate(timeout=DEADLINE_S)
     assert process.returncode == 143
+
+
+def test_a_live_table_that_takes_no_line_ends_no_run(headrace, faults):
+    table = faults.mount / "live.csv"
+    header = "time,point,repetition,state,seconds,bytes_per_s,operations_per_s\n"
+    table.write_text(header)
+    faults.set("hang live.csv op=write")
+    result = ended(headrace, {"use": "small_file_read", **DATA, "cache": "asis"}, options=["--live", table])
+    assert result.code == 0 and result.point["status"] == "ok", result
+    assert (faults.backing / "live.csv").read_text() == header
+
+
+def test_a_live_table_on_a_full_disk_ends_with_its_reason(headrace, faults):
+    table = faults.mount / "live.csv"
+    table.write_text("time,point,repetition,state,seconds,bytes_per_s,operations_per_s\n")
+    faults.set(f"error live.csv op=write errno={errno.ENOSPC}")
+    result = ended(headrace, {"use": "small_file_read", **DATA, "cache": "asis"}, options=["--live", table])
+    assert result.code == 0 and result.point["status"] == "ok", result
+    assert f"--live ends here: write {table}: No space left on device (ENOSPC)" in result.reported, result

@@ -106,6 +106,7 @@ double ports_to_storage(const std::string& path, std::span<const expectations::P
 /// A full disk loses the files, but not the figures on the terminal.
 int finished_unstored(RunResult& result, const RunError& why, Audience& audience) {
   result.summary = when_lost(result.summary);
+  result.unstored = "the results were lost";
   const int code = audience.finished(result, nullptr, {});
   audience.failed(RunError(fmt::format("headrace: the results could not be stored: {}", why.what())));
   return exit_code_when_lost(code);

@@ -114,4 +114,12 @@ void write_output(const std::string& given, std::string_view text, Readers reade
   replace(real, text, status.st_mode & 0777, readers);
 }
 
+GrowingOutput::GrowingOutput(const std::string& path, std::string_view header)
+    : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0644)) {
+  if (!fd_) throw system_error("open", path_, errno);
+  if (::lseek(fd_.get(), 0, SEEK_END) == 0) add(header);
+}
+
+void GrowingOutput::add(std::string_view lines) { write_text(fd_.get(), lines, path_); }
+
 }  // namespace headrace::files

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "harness/base/system/unique_fd.h"
+
 namespace headrace::files {
 
 /// Who may read a file.
@@ -20,5 +22,17 @@ void write_output(const std::string& path, std::string_view text, Readers reader
 /// Before anything runs: throws UsageError where `path` is "-", or a file that must stay. That is `input`, a file in a
 /// folder of headrace's, or one without `sign` in its first 4 KiB. Earlier outputs have that.
 void check_output(const std::string& path, const std::string& input, std::string_view sign);
+
+/// A file that grows by whole lines, which readers see at once. check_output() comes first, with `header` as its sign.
+class GrowingOutput {
+ public:
+  /// Opens `path` at its end; a new or empty file gets `header`. Throws RunError.
+  GrowingOutput(const std::string& path, std::string_view header);
+  void add(std::string_view lines);  // Throws RunError
+
+ private:
+  std::string path_;
+  system::UniqueFd fd_;
+};
 
 }  // namespace headrace::files

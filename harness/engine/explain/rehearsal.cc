@@ -248,13 +248,12 @@ std::string reported_for(const RehearsedTier& t, double taken) {
   text += fmt::format(", {} of their bytes out of it (C5: {})", format_percent(*t.hits),
                       format_percent(t.hits_predicted.value_or(0)));
   if (!t.pays_after)
-    return text + (t.cached > t.storage ? ": it holds nothing" : ": they take no less time, and it never pays (C11)");
+    return text + (t.cached > t.storage ? ": it holds nothing" : ": they take no less time, and it never pays");
   // The median over repetitions may be between two numbers of epochs.
   const double after = std::ceil(*t.pays_after), staged = std::ceil(t.staged_pays_after.value_or(0));
   return text +
-         (after == 0
-              ? std::string(": filling it took no time besides reading")
-              : fmt::format(": filling it has paid after {:.0f} later epoch{} (C11)", after, after == 1 ? "" : "s")) +
+         (after == 0 ? std::string(": filling it took no time besides reading")
+                     : fmt::format(": filling it has paid after {:.0f} later epoch{}", after, after == 1 ? "" : "s")) +
          fmt::format(", staging it before the run after {:.0f}", staged);
 }
 
@@ -379,7 +378,7 @@ std::vector<std::string> describe(const Rehearsal& r) {
   if (r.wall_clock)
     all.push_back(fmt::format(
         "that excludes filling the pipeline, as MLPerf's rule does. An epoch of {:.0f} steps begins with {} of it, so "
-        "GPUs compute {} of its wall clock (A27). The verdict uses this share",
+        "GPUs compute {} of its wall clock. The verdict uses this share",
         r.wall_clock->steps, format_quantity(r.wall_clock->fill_s, Dimension::seconds),
         format_percent(r.wall_clock->utilization)));
   if (r.nodes) all.push_back(reported_for(*r.nodes));

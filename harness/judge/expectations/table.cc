@@ -82,7 +82,7 @@ void usual_of(ValueReader& reader, const Value& entry, FigureEntry& one) {
   one.least = *least;
 }
 
-FigureEntry figure_entry(const Value& entry, Diagnostics& problems) {
+FigureEntry figure_entry(const Value& entry, const std::vector<std::string>& known, Diagnostics& problems) {
   ValueReader reader(problems, "figures");
   reader.known_keys(
       entry, {"figure", "part", "link", "with", "at_least", "cache", "nodes", "most_rate", "usual", "least", "source"});
@@ -94,6 +94,9 @@ FigureEntry figure_entry(const Value& entry, Diagnostics& problems) {
     one.metric = figure.substr(dot + 1);
   else if (entry.find("figure") != nullptr)
     reader.refuse(*entry.find("figure"), "figure", "a workload and its metric are expected, as in h2d.bandwidth");
+  if (!one.metric.empty() && !known.empty() && std::find(known.begin(), known.end(), figure) == known.end())
+    reader.refuse(*entry.find("figure"), "figure",
+                  fmt::format("no workload reports '{}'{}", figure, did_you_mean(figure, known)));
   one.part = part_of(reader, entry);
   one.link = reader.text(entry.find("link"), "link");
   one.source = needed_text(reader, entry, "source");
@@ -124,7 +127,7 @@ const std::vector<std::string>& part_kinds() {
 
 namespace {
 
-Table read_table(const Value& root, Diagnostics& problems) {
+Table read_table(const Value& root, const std::vector<std::string>& known, Diagnostics& problems) {
   Table table;
   ValueReader reader(problems, "");
   if (!root.is_map()) {
@@ -139,7 +142,7 @@ Table read_table(const Value& root, Diagnostics& problems) {
   if (const Value* rates = root.find("rates"))
     for (const Value& entry : rates->items) table.rates.push_back(rate_entry(entry, problems));
   if (const Value* figures = root.find("figures"))
-    for (const Value& entry : figures->items) table.figures.push_back(figure_entry(entry, problems));
+    for (const Value& entry : figures->items) table.figures.push_back(figure_entry(entry, known, problems));
   return table;
 }
 
@@ -147,18 +150,18 @@ Table read_table(const Value& root, Diagnostics& problems) {
 
 Table parse_table(std::string_view text, const std::string& file_name, Diagnostics& problems) {
   const Value root = config::parse_yaml(text, file_name, problems);
-  return problems.empty() ? read_table(root, problems) : Table{};
+  return problems.empty() ? read_table(root, {}, problems) : Table{};
 }
 
 std::string_view carried_table() { return kCarriedTable; }
 
-Table load_table(const std::string& file) {
+Table load_table(const std::string& file, const std::vector<std::string>& known) {
   Diagnostics problems;
   Table table;
   if (!file.empty()) {
     const Value own = config::read_yaml(file, problems);
     problems.throw_if_any();
-    table = read_table(own, problems);
+    table = read_table(own, known, problems);
     problems.throw_if_any();
   }
   const Table carried = parse_table(carried_table(), "expectations.yaml", problems);

@@ -44,9 +44,9 @@ struct Table {
 /// Parses a table; its errors go to `problems` with their place.
 Table parse_table(std::string_view text, const std::string& file_name, Diagnostics& problems);
 
-/// The table that headrace carries, behind the user's own where `file` is not "". Throws UsageError with every problem
-/// of that file.
-Table load_table(const std::string& file = "");
+/// The table that headrace carries, behind the user's own where `file` is not "". `known`: the figures that workloads
+/// report ("h2d.bandwidth"); none: any are taken. Throws UsageError with every problem of that file.
+Table load_table(const std::string& file = "", const std::vector<std::string>& known = {});
 
 /// The text of the table that headrace carries.
 std::string_view carried_table();

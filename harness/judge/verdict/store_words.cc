@@ -89,15 +89,15 @@ void report_requests(const RecordedPoint& point, std::span<const RecordedPoint> 
   const bool is_rate = j.unit == "B/s" || j.unit == "1/s";
   const auto in_flight = median_of(point, "requests_in_flight"), rate = median_of(point, metric.c_str());
   if (point.processes > 1 || !is_rate || !in_flight || !rate || *rate <= 0 || j.need <= 0) return;
-  j.explanation += fmt::format(" {:.3g} requests were in flight; by their latency the need takes {:.0f} (D2).",
-                               *in_flight, std::max(1.0, std::ceil(*in_flight * j.need / *rate)));
+  j.explanation += fmt::format(" {:.3g} requests were in flight; by their latency the need takes {:.0f}.", *in_flight,
+                               std::max(1.0, std::ceil(*in_flight * j.need / *rate)));
   const auto first = median_of(point, "first_byte_latency_p50_ns"), all = median_of(point, "latency_p50_ns");
   const auto bytes = median_of(point, "read_bandwidth"), requests = median_of(point, "read_iops");
   if (first && all && bytes && requests && *requests > 0 && *all > (1 + kBody) * *first && *first > 0) {
     const double size = *bytes / *requests, stream = size / (1e-9 * (*all - *first));
     j.explanation += fmt::format(
         " Of each, {} went by to the first byte and {} to the last: requests of {} and more would "
-        "spend nine tenths of their time on data (D1).",
+        "spend nine tenths of their time on data.",
         format_quantity(1e-9 * *first, Dimension::seconds), format_quantity(1e-9 * *all, Dimension::seconds),
         format_quantity(kLatencies * 1e-9 * *first * stream, Dimension::bytes));
   }

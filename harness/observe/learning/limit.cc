@@ -82,7 +82,7 @@ std::string gpus_text(const Observation& seen, const Share& busy) {
 Limit consumer_limit(bool waits) {
   Limit limit{.id = "consumer",
               .sentence = "Training itself is the limit: data is there when it is asked for",
-              .advice = {"nothing of storage or loader: a faster step, or more GPUs, which then need more data "
+              .advice = {"a faster step, or more GPUs, which need more data; storage and loader are fast enough "
                          "(headrace require job.yaml --set cluster.gpus_per_node=N)"},
               .command = "headrace rehearse job.yaml"};
   if (waits) limit.sentence = "Training itself is the limit: its GPU computes while the main thread waits for data";

@@ -108,6 +108,20 @@ TEST(Output, ForeignFilesAndTheInputAreNotReplaced) {
   EXPECT_EQ(obstacle("/dev/stdout", "", "head,"), "");
 }
 
+TEST(Output, AGrowingOneHasItsHeaderOnceAndLosesNothing) {
+  const TemporaryFolder tmp;
+  {
+    GrowingOutput table(tmp / "table", "head\n");
+    EXPECT_EQ(tmp.read("table"), "head\n");
+    table.add("1\n");
+    EXPECT_EQ(tmp.read("table"), "head\n1\n");
+  }
+  GrowingOutput(tmp / "table", "head\n").add("2\n3\n");
+  EXPECT_EQ(tmp.read("table"), "head\n1\n2\n3\n");
+  EXPECT_THROW(GrowingOutput(tmp / "none/table", "head\n"), RunError);
+  EXPECT_THROW(GrowingOutput(tmp.path(), "head\n"), RunError);
+}
+
 TEST(Output, StandardStreamsAreNeverReplaced) {
   const TemporaryFolder tmp;
   for (const char* stream : {"/dev/stdout", "/dev/fd/1"}) {

@@ -353,7 +353,7 @@ TEST_F(Engine, TheObserverHearsEverything) {
     void repetition_started(const Point&, unsigned i, unsigned look) override {
       heard += "rep " + std::to_string(i) + "/" + std::to_string(look) + ";";
     }
-    void live(const Point&, double, double) override { ++live_calls; }
+    void live(const Point&, const LiveRate&, double) override { ++live_calls; }
     void repetition_done(const Point&, const Repetition&) override { heard += "done;"; }
     void point_done(const PointResult&) override { heard += "end;"; }
   } listener;

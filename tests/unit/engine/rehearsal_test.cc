@@ -536,14 +536,10 @@ TEST(Rehearsal, ALocalCacheReportsItsEpochs) {
   for (const Case& c :
        {Case{250, {}, {}, {}, "later ones 250 samples/s, 100.0 % of what the GPUs take (cut off by the time"},
         Case{150, 0.8, {}, {}, "80.0 % of their bytes out of it (C5: 75.0 %): it holds nothing"},
-        Case{90, 0.8, {}, {}, ": they take no less time, and it never pays (C11)"},
+        Case{90, 0.8, {}, {}, ": they take no less time, and it never pays"},
         Case{150, 0.8, 0.0, 1.2, ": filling it took no time besides reading, staging it before the run after 2"},
-        Case{150, 0.8, 0.9, 1.0, ": filling it has paid after 1 later epoch (C11), staging it before the run after 1"},
-        Case{150,
-             0.8,
-             1.5,
-             {},
-             ": filling it has paid after 2 later epochs (C11), staging it before the run after 0"}}) {
+        Case{150, 0.8, 0.9, 1.0, ": filling it has paid after 1 later epoch, staging it before the run after 1"},
+        Case{150, 0.8, 1.5, {}, ": filling it has paid after 2 later epochs, staging it before the run after 0"}}) {
     Made made = fed({{0.80}, {0.81}});
     made.add("local_cache", "job", "cached_sample_rate", {{c.cached}, {c.cached}});
     made.set("local_cache/job", "storage_sample_rate", 100);
