@@ -60,8 +60,10 @@ def test_nccl_moves_the_planned_bytes(headrace, fleet, together, gpus, processes
 def test_eight_gpus_are_measured_within_ten_minutes(headrace, fleet):
     environment = fleet("* * count 8", "* * hollow 1", *NODE)
     config = CONFIGS / "gpu.yaml"
-    low, high = planned(headrace, config, [], environment)
-    took, run, done = taken(headrace, config, [], environment)
+    workloads = re.findall(r"^  - use: (\w+)", config.read_text(), re.MULTILINE)
+    more = ["--set", f"workloads.{workloads.index('gpu_burn')}.verify=false"]  # hollow GPUs make no products
+    low, high = planned(headrace, config, more, environment)
+    took, run, done = taken(headrace, config, more, environment)
     print(f"gpu.yaml, 8 GPUs: planned {low:.0f} to {high:.0f} s, took {took:.0f} s")
     others = {p["id"]: (p["status"], p["reason"]) for p in run["points"] if p["status"] != "ok"}
     assert {status for status, _ in others.values()} <= {"skipped"}, (others, done)

@@ -75,18 +75,25 @@ class GpuLatency final : public gpu::WatchedGpus {
     watch_.open(backend);
     notes_.clear();
     ways_.clear();
+    chains_.clear();
     Random random(1);
     order_.resize(size_ / stride_);
     std::iota(order_.begin(), order_.end(), 0u);
     for (std::size_t i = 0; i < order_.size(); ++i) std::swap(order_[i], order_[i + random.below(order_.size() - i)]);
+    std::vector<Chain*> of_gpus;
+    for (unsigned i = 0; i < backend.count(); ++i) {
+      const OnNumaNode here(placement_.node_of(i, backend.gpu(i).facts(), notes_));
+      note_cache(backend.gpu(i).facts(), i);
+      of_gpus.push_back(add_chain(backend.gpu(i), &backend.gpu(i)));
+    }
     for (unsigned i = 0; i < backend.count(); ++i) {
       Gpu& own = backend.gpu(i);
-      const NumaNode* near = placement_.node_of(i, own.facts(), notes_);
-      note_cache(own.facts(), i);
+      std::vector<std::string> noted;  // above
+      const OnNumaNode here(placement_.node_of(i, own.facts(), noted));
       for (unsigned at = 0; at < backend.count(); ++at)
         if (at == i || own.reaches(backend.gpu(at)))
-          ways_.push_back(std::make_unique<Way>(*this, own, i, &backend.gpu(at), at, near));
-      ways_.push_back(std::make_unique<Way>(*this, own, i, nullptr, i, near));
+          ways_.push_back(std::make_unique<Way>(own, i, at, at == i ? kOwn : kPeer, *of_gpus[at]));
+      ways_.push_back(std::make_unique<Way>(own, i, i, kHost, *add_chain(own, nullptr)));
     }
   }
   void before_phase(unsigned phase, unsigned, std::uint64_t) override {
@@ -98,13 +105,13 @@ class GpuLatency final : public gpu::WatchedGpus {
     Way& way = *ways_[worker.phase];
     way.stream->attach();
     constexpr unsigned kFirst = 1000;
-    way.stream->follow(way.next(kFirst), kFirst);  // the memory's pages are known to the GPU
+    way.stream->follow(way.chain.next(kFirst), kFirst);  // the memory's pages are known to the GPU
     way.stream->wait();
   }
   void run(Worker& worker) override {
     constexpr unsigned kBegin = 0, kEnd = 1;
     Way& way = *ways_[worker.phase];
-    const void* const* const first = way.next(loads_);
+    const void* const* const first = way.chain.next(loads_);
     const std::uint64_t begin = now_ns();
     HeldStream gate(*way.stream);  // loading is timed, not queueing
     way.stream->mark(kBegin);
@@ -136,42 +143,35 @@ class GpuLatency final : public gpu::WatchedGpus {
     all.insert(all.end(), notes_.begin(), notes_.end());
     return all;
   }
-  void cleanup(Node&) override { ways_.clear(); }
+  void cleanup(Node&) override {
+    ways_.clear();
+    chains_.clear();
+  }
 
  private:
-  /// From one GPU to one memory.
-  struct Way {
-    /// `there`: whose memory; nullptr: the host's.
-    Way(const GpuLatency& owner, Gpu& own, unsigned index, Gpu* there, unsigned at, const NumaNode* near)
-        : owner(owner),
-          kind(there == nullptr ? kHost
-               : there == &own  ? kOwn
-                                : kPeer),
-          name(gpu::gpu_name(index) + (kind == kOwn    ? ""
-                                       : kind == kHost ? "_host"
-                                                       : "_" + gpu::gpu_name(at))),
-          name_of_metric(kind == kPeer ? name : gpu::gpu_name(index)) {
-      const OnNumaNode here(near);
-      stream = own.stream();
-      auto staged = own.pinned(owner.size_, false);
-      memory = there == nullptr ? nullptr : there->allocate(owner.size_);
-      begin = there == nullptr ? staged->begin() : memory->begin();
+  /// Places in one memory, each with the address of the next one. All GPUs that load from it go on where the last one
+  /// ended, so that no cache has the next places.
+  struct Chain {
+    /// In the memory of `there`. nullptr: in the host's, pinned for `own`.
+    Chain(const GpuLatency& owner, Gpu& own, Gpu* there) : owner(owner), memory(own.pinned(owner.size_, false)) {
+      std::unique_ptr<GpuMemory> target = there == nullptr ? nullptr : there->allocate(owner.size_);
+      begin = target ? target->begin() : memory->begin();
       for (std::size_t i = 0; i < owner.order_.size(); ++i)
-        *reinterpret_cast<const void**>(staged->begin() + std::uint64_t{owner.order_[i]} * owner.stride_) =
+        *reinterpret_cast<const void**>(memory->begin() + std::uint64_t{owner.order_[i]} * owner.stride_) =
             place((i + 1) % owner.order_.size());
-      if (there == nullptr) {
-        memory = std::move(staged);
-        return;
-      }
-      const auto filler = there->stream();
+      if (there != nullptr) fill(*there, std::move(target));
+    }
+    void fill(Gpu& there, std::unique_ptr<GpuMemory> target) {
+      const auto filler = there.stream();
       filler->attach();
-      filler->copy(memory->begin(), staged->begin(), owner.size_, CopyKind::h2d);
+      filler->copy(target->begin(), memory->begin(), owner.size_, CopyKind::h2d);
       filler->wait();
-      if (const std::uint64_t cache = there->facts().cache; cache > 0) {  // the last place is in it
-        const auto other = there->allocate(2 * cache);
+      if (const std::uint64_t cache = there.facts().cache; cache > 0) {  // the last place is in it
+        const auto other = there.allocate(2 * cache);
         filler->copy(other->begin() + cache, other->begin(), cache, CopyKind::d2d);
         filler->wait();
       }
+      memory = std::move(target);
     }
     const unsigned char* place(std::size_t number) const noexcept {
       return begin + std::uint64_t{owner.order_[number]} * owner.stride_;
@@ -182,16 +182,32 @@ class GpuLatency final : public gpu::WatchedGpus {
       position = (position + loads) % owner.order_.size();
       return reinterpret_cast<const void* const*>(first);
     }
+
     const GpuLatency& owner;
-    Kind kind;
-    std::string name, name_of_metric;
     std::unique_ptr<GpuMemory> memory;
-    std::unique_ptr<GpuStream> stream;
     const unsigned char* begin = nullptr;  // of the places
     std::uint64_t position = 0;            // of the next one, in their order
+  };
+  /// From one GPU to one memory.
+  struct Way {
+    Way(Gpu& own, unsigned index, unsigned at, Kind kind, Chain& chain)
+        : kind(kind),
+          name(gpu::gpu_name(index) + (kind == kOwn    ? ""
+                                       : kind == kHost ? "_host"
+                                                       : "_" + gpu::gpu_name(at))),
+          name_of_metric(kind == kPeer ? name : gpu::gpu_name(index)),
+          chain(chain),
+          stream(own.stream()) {}
+    Kind kind;
+    std::string name, name_of_metric;
+    Chain& chain;
+    std::unique_ptr<GpuStream> stream;
     double load_ns = 0;
   };
 
+  Chain* add_chain(Gpu& own, Gpu* there) {
+    return chains_.emplace_back(std::make_unique<Chain>(*this, own, there)).get();
+  }
   /// Where a cache holds all places, it is measured from the second round on.
   void note_cache(const GpuFacts& facts, unsigned index) {
     const std::uint64_t held = order_.size() * std::min(stride_, kLine);
@@ -206,6 +222,7 @@ class GpuLatency final : public gpu::WatchedGpus {
   std::uint64_t size_, stride_, loads_;
   gpu::Placement placement_;
   std::vector<std::uint32_t> order_;  // of the places, by their numbers in memory
+  std::vector<std::unique_ptr<Chain>> chains_;
   std::vector<std::unique_ptr<Way>> ways_;
   std::vector<std::string> notes_;
 };
