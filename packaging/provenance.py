@@ -2,10 +2,12 @@
 """Records how packages were made: an in-toto statement with SLSA provenance, which a release signs.
 
   packaging/provenance.py FILE BUILT PACKAGE... -- LIBRARY...
-      FILE: written; BUILT: the build folder; PACKAGE: files of the release; LIBRARY: Debian packages that the build needs"""
+      FILE: written; BUILT: the build folder; PACKAGE: files of the release;
+      LIBRARY: Debian packages that the build needs, by name or file"""
 
 import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -22,14 +24,15 @@ def words(*command):
 
 
 def used(library):
-    version, architecture = (words("dpkg-query", "-W", "-f", "${Version} ${Architecture}", library).split() + ["", ""])[:2]
-    return {"uri": f"pkg:deb/debian/{library}@{version}?arch={architecture}"} if version else None
+    query = "dpkg-deb" if library.endswith(".deb") else "dpkg-query"
+    uri = words(query, "-W", "--showformat=pkg:deb/debian/${Package}@${Version}?arch=${Architecture}\\n", library).partition("\n")[0]
+    return {"uri": uri} if uri and "@?" not in uri else None
 
 
 def statement(built, packages, libraries):
     revision, changed = words("git", "rev-parse", "HEAD"), words("git", "status", "--porcelain")
     source = {"uri": "git+headrace", "digest": {"gitCommit": revision}, "annotations": {"changed": bool(changed)}}
-    compiled = words(str(pathlib.Path(built) / "headrace"), "--version").splitlines()
+    compiled = words(*os.environ.get("HEADRACE_EMULATOR", "").split(), str(pathlib.Path(built) / "headrace"), "--version").splitlines()
     return {
         "_type": "https://in-toto.io/Statement/v1",
         "subject": [{"name": pathlib.Path(one).name, "digest": {"sha256": hashlib.sha256(pathlib.Path(one).read_bytes()).hexdigest()}}

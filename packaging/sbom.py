@@ -6,6 +6,7 @@
 import datetime
 import hashlib
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -53,7 +54,8 @@ def main(tree, version, to):
     for file in sorted(one for one in (tree / "lib/headrace").glob("*.so*") if not one.is_symlink()):
         deb = origin(pathlib.Path(known.get(file.name, file.name)))
         packages.append(package(file.name, deb[1] if deb else "NOASSERTION", file, deb))
-    made = subprocess.run([tree / "bin/headrace", "--version"], capture_output=True, text=True, check=True).stdout
+    program = [*os.environ.get("HEADRACE_EMULATOR", "").split(), tree / "bin/headrace"]
+    made = subprocess.run([*program, "--version"], capture_output=True, text=True, check=True).stdout
     document = {
         "spdxVersion": "SPDX-2.3", "dataLicense": "CC0-1.0", "SPDXID": "SPDXRef-DOCUMENT", "name": f"headrace-{version}",
         "documentNamespace": f"urn:headrace:{version}:{root['checksums'][0]['checksumValue']}", "comment": made,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Makes a wheel of an installed tree with its libraries: `pip install` of it brings the command headrace.
 
-  packaging/wheel.py TREE VERSION FOLDER     writes FOLDER/headrace-VERSION-py3-none-manylinux_2_NN_x86_64.whl, prints its path
+  packaging/wheel.py TREE VERSION FOLDER MACHINE
+      writes FOLDER/headrace-VERSION-py3-none-manylinux_2_NN_MACHINE.whl, prints its path
 
 The tag names the oldest C library that every program of the tree runs with."""
 
@@ -9,7 +10,6 @@ import base64
 import hashlib
 import os
 import pathlib
-import platform
 import re
 import subprocess
 import sys
@@ -76,9 +76,9 @@ class Wheel:
 
 
 def main():
-    tree, version, folder = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+    tree, version, folder, machine = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3]), sys.argv[4]
     major, minor = newest_c_library(tree)
-    tag = f"py3-none-manylinux_{major}_{minor}_{platform.machine()}"
+    tag = f"py3-none-manylinux_{major}_{minor}_{machine}"
     path, info = folder / f"headrace-{version}-{tag}.whl", f"headrace-{version}.dist-info"
     wheel = Wheel(path)
     wheel.add("headrace/__init__.py", LAUNCHER.encode())

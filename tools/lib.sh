@@ -136,7 +136,7 @@ tell_progress() {
   local log=$1 begin=$SECONDS every=30 left text
   [ ! -t 1 ] || every=1
   while sleep "$every" >/dev/null 2>&1; do
-    [[ $(tail -c 2000 "$log" 2>/dev/null | grep -oE '^\[[0-9]+/[0-9]+\]' | tail -n 1) =~ ([0-9]+)/([0-9]+) ]] || continue
+    [[ $(tail -c 2000 "$log" 2>/dev/null | grep -oE '^\[[0-9]+/[0-9]+\]' | tail -n 1) =~ ([1-9][0-9]*)/([0-9]+) ]] || continue
     left=$(((SECONDS - begin) * (BASH_REMATCH[2] - BASH_REMATCH[1]) / BASH_REMATCH[1]))
     text="  ${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps, about $((left / 60 + 1)) min left"
     if [ -t 1 ]; then printf '\r%s ' "$text"; else say "$text"; fi

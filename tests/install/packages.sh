@@ -62,6 +62,13 @@ mv "$work/site/headrace/tree/bin/headrace" "$work/site/headrace/tree/bin/gone"
 if /usr/bin/python3 -m headrace --version >"$work/gone" 2>&1; then fail "starts what is not there"; fi
 [ "$(wc -l <"$work/gone")" = 1 ] || fail "says in more than a line: $(cat "$work/gone")"
 
+# It says no: to machines that it has no libraries of.
+for no in "--portable --arch mips" "--portable --arch"; do
+  # shellcheck disable=SC2086
+  if "$here/../../tools/package" $no >"$work/no" 2>&1; then fail "takes $no"; fi
+  grep -q -- "--arch takes aarch64, not '" "$work/no" || fail "$no: $(cat "$work/no")"
+done
+
 # lint FORMAT BUILDER CHECKER COMMAND...: packages of a format that the tools of this machine make, by the rules of its distributions.
 lint() {
   local format=$1

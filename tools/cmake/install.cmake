@@ -37,21 +37,26 @@ function(headrace_carry target origin destination)
   elseif(target MATCHES "^headrace_(cuda|nccl)$")
     set(component cuda)
   endif()
-  install(TARGETS ${target} RUNTIME_DEPENDENCY_SET headrace_carried
+  if(NOT CMAKE_CROSSCOMPILING)  # CMake finds none of another machine
+    set(needs RUNTIME_DEPENDENCY_SET headrace_carried)
+  endif()
+  install(TARGETS ${target} ${needs}
     RUNTIME DESTINATION ${destination} COMPONENT ${component} LIBRARY DESTINATION ${destination} COMPONENT ${component})
 endfunction()
 
 function(headrace_install)
   headrace_carry(headrace "$ORIGIN/../lib/headrace" bin)
-  install(RUNTIME_DEPENDENCY_SET headrace_carried ${carried} LIBRARY DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL
-    FRAMEWORK DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL
-    RUNTIME DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL)
+  if(NOT CMAKE_CROSSCOMPILING)
+    install(RUNTIME_DEPENDENCY_SET headrace_carried ${carried} LIBRARY DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL
+      FRAMEWORK DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL
+      RUNTIME DESTINATION ${HEADRACE_LIBRARIES} COMPONENT bundled EXCLUDE_FROM_ALL)
+  endif()
   install(DIRECTORY configs docs packaging/slurm packaging/node-problem-detector packaging/kubernetes packaging/prometheus
     packaging/grafana DESTINATION share/headrace USE_SOURCE_PERMISSIONS COMPONENT headrace)
   install(DIRECTORY reports DESTINATION share/headrace COMPONENT headrace
     PATTERN tests EXCLUDE PATTERN __pycache__ EXCLUDE PATTERN .pytest_cache EXCLUDE PATTERN "*.egg-info" EXCLUDE)
   # The binary knows its verbs: it writes their pages and their completion.
-  install(CODE "set(program_of_headrace [[$<TARGET_FILE:headrace>]])" COMPONENT headrace)
+  install(CODE "set(program_of_headrace ${CMAKE_CROSSCOMPILING_EMULATOR} [[$<TARGET_FILE:headrace>]])" COMPONENT headrace)
   install(SCRIPT tools/cmake/install_help.cmake COMPONENT headrace)
   install(FILES LICENSE README.md ${CMAKE_BINARY_DIR}/generated/headrace.tree DESTINATION share/headrace COMPONENT headrace)
   include(packaging/packages.cmake)

@@ -2,7 +2,7 @@
 set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share")
 
 function(headrace_writes file)
-  execute_process(COMMAND "${program_of_headrace}" ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
+  execute_process(COMMAND ${program_of_headrace} ${ARGN} OUTPUT_VARIABLE text RESULT_VARIABLE code)
   if(NOT code EQUAL 0)
     message(FATAL_ERROR "headrace ${ARGN}: ${code}")
   endif()
@@ -18,7 +18,7 @@ function(headrace_manual name)
   endif()
 endfunction()
 
-execute_process(COMMAND "${program_of_headrace}" help --verbs OUTPUT_VARIABLE verbs RESULT_VARIABLE code)
+execute_process(COMMAND ${program_of_headrace} help --verbs OUTPUT_VARIABLE verbs RESULT_VARIABLE code)
 if(NOT code EQUAL 0)
   message(FATAL_ERROR "headrace help --verbs: ${code}")
 endif()
