@@ -149,7 +149,7 @@ class GpuLatency final : public gpu::WatchedGpus {
   }
 
  private:
-  /// Places in one memory, each with the address of the next one. All GPUs that load from it go on where the last one
+  /// Places in one memory, each with the address of the next one. GPUs that load from it go on where the last one
   /// ended, so that no cache has the next places.
   struct Chain {
     /// In the memory of `there`. nullptr: in the host's, pinned for `own`.
