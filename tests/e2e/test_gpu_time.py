@@ -67,7 +67,8 @@ def test_eight_gpus_are_measured_within_ten_minutes(headrace, fleet):
     print(f"gpu.yaml, 8 GPUs: planned {low:.0f} to {high:.0f} s, took {took:.0f} s")
     others = {p["id"]: (p["status"], p["reason"]) for p in run["points"] if p["status"] != "ok"}
     assert {status for status, _ in others.values()} <= {"skipped"}, (others, done)
-    assert {id.partition("/")[0] for id in others} <= {"gpu_decode", "storage_to_gpu"}, others  # no images and no GPUDirect here
+    # This machine has one NUMA node, and these GPUs read no files.
+    assert {id.partition("/")[0] for id in others} <= {"gpu_decode", "h2d", "storage_to_gpu"} and len(others) <= 9, others
     assert took <= 600 and low / 2 <= took
 
 

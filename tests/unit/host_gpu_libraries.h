@@ -153,6 +153,7 @@ class HostGpuBackend::HostImageDecoder final : public GpuImageDecoder {
 inline std::unique_ptr<GpuImageDecoder> HostGpuBackend::Device::image_decoder(GpuStream& stream, unsigned, unsigned,
                                                                               bool hardware) {
   if (hardware && !settings.no_hardware.empty()) throw Unsupported(settings.no_hardware);
+  if (!settings.jpeg) throw Unsupported("these GPUs decode no images");
   return std::make_unique<HostImageDecoder>(*this, static_cast<Stream&>(stream), hardware);
 }
 
