@@ -25,20 +25,26 @@ def missing(store):
     return f"not installed: {', '.join(absent)}" if absent else ""
 
 
+def configs_of_faults(folder):
+    return {
+        "reads": "needs:\n  - {id: fast, metric: shard_stream.read_bandwidth, at_least: 5MB/s}\n"
+                 "workloads:\n  - {use: shard_stream, files: 12, file_size: 3MB, workers: 4, cache: cold, repeat: 1}\n",
+        "tier": f"workloads:\n  - {{use: local_cache, files: 24, file_size: 1MB, workers: 4, tier: {folder}/ssd, tier_ratio: 0.5, "
+                "epochs: 2, cache: cold, repeat: 1}\n",
+        "pairs": "workloads:\n  - {use: tcp_stream, schedule: all_pairs, time: 300ms, repeat: {looks: [3]}}\n",
+    }
+
+
 class Store:
-    def __init__(self, name, folder, *options):
+    """The scenarios' runs of a store; `net`: options of with-net-hosts."""
+
+    def __init__(self, name, folder, *net, hosts=5, rate="80mbit", limit_s=400, configs=None, scenario=()):
         self.folder = folder
-        for config, text in {
-            "reads": "needs:\n  - {id: fast, metric: shard_stream.read_bandwidth, at_least: 5MB/s}\n"
-                     "workloads:\n  - {use: shard_stream, files: 12, file_size: 3MB, workers: 4, cache: cold, repeat: 1}\n",
-            "tier": f"workloads:\n  - {{use: local_cache, files: 24, file_size: 1MB, workers: 4, tier: {folder}/ssd, tier_ratio: 0.5, "
-                    "epochs: 2, cache: cold, repeat: 1}\n",
-            "pairs": "workloads:\n  - {use: tcp_stream, schedule: all_pairs, time: 300ms, repeat: {looks: [3]}}\n",
-        }.items():
+        for config, text in (configs or configs_of_faults(folder)).items():
             where = folder / ("." if config == "pairs" else "mnt") / "scratch"
             (folder / f"{config}.yaml").write_text(f"schema: 1\nname: {name}\ntarget: {{path: {where}}}\n{text}")
-        command = [HERE.parent / "net/with-net-hosts", "5", "--rate", "80mbit", *options, "-t", "400", "--",
-                               HERE / "scenarios", f"serve-{name}", BINARY, folder]
+        command = [HERE.parent / "net/with-net-hosts", str(hosts), "--rate", rate, *net, "-t", str(limit_s), "--",
+                   HERE / "scenarios", f"serve-{name}", BINARY, folder, *scenario]
         if root := os.environ.get(name.upper()):  # unpacked, not installed: programs look for their libraries where those would be
             show = f'mount -t overlay overlay -o lowerdir="$0{LIBRARIES}:{LIBRARIES}" {LIBRARIES} && exec "$@"'
             command = ["unshare", "--mount", "/bin/bash", "-c", show, root, *command]
